@@ -1,12 +1,14 @@
-// What every published package says of where it comes from. The owner is a placeholder until the repository is
-// published: test/publishing.spec.ts holds the list of the places to fill.
-const REPOSITORY = 'https://github.com/OWNER/agentlens';
+// Where a published package comes from. The release workflow runs on the code host, which names the repository; a package
+// made elsewhere has no such fields.
+const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY } = process.env;
 
 /** @param directory the folder of the package in the repository */
 export function publishedFields(directory) {
+  if (GITHUB_REPOSITORY === undefined) return {};
+  const repository = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
   return {
-    repository: { type: 'git', url: `git+${REPOSITORY}.git`, directory },
-    homepage: `${REPOSITORY}#readme`,
-    bugs: { url: `${REPOSITORY}/issues` },
+    repository: { type: 'git', url: `git+${repository}.git`, directory },
+    homepage: `${repository}#readme`,
+    bugs: { url: `${repository}/issues` },
   };
 }

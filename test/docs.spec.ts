@@ -138,8 +138,8 @@ describe.each(pages)('%s', (file, text) => {
 });
 
 describe('docs/operations.md', () => {
-  it('counts what is dropped by counters that exist', () => {
-    const [, , section = ''] = /(## What is dropped is counted)([\s\S]*?)\n## /.exec(read('docs/operations.md')) ?? [];
+  it('names counters that exist for dropped data', () => {
+    const [, , section = ''] = /(## Counters for dropped data)([\s\S]*?)\n## /.exec(read('docs/operations.md')) ?? [];
     const cells = matches(section, /^\| (`[^|]+) \|/gm);
     const counters = cells.flatMap((cell) => matches(cell, /`([a-z_]+)[`{]/g)).map((name) => `agentlens_${name}`);
     expect(counters.length).toBeGreaterThan(10);
@@ -148,11 +148,11 @@ describe('docs/operations.md', () => {
 });
 
 describe('docs/architecture.md', () => {
-  it('tells of every topic', () => {
-    const told = matches(read('docs/architecture.md'), /`([a-z]+\.[a-z]+)\.<[a-z]+>/g);
+  it('lists every topic', () => {
+    const listed = matches(read('docs/architecture.md'), /`([a-z]+\.[a-z]+)\.<[a-z]+>/g);
     expect(
       without(
-        told,
+        listed,
         TOPICS.map(({ name }) => name),
       ),
     ).toEqual([]);

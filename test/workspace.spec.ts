@@ -269,7 +269,7 @@ describe('apps/cli', () => {
     const all = readdirSync(join(root, 'apps/cli/src'), { recursive: true, encoding: 'utf8' });
     const files = all.filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
     const readers = files.filter((file) => /@agentlens\/messaging|@nats-io/.test(read(`apps/cli/src/${file}`)));
-    expect(readers.sort()).toEqual(['commands/dead-letters/with-bus.ts', 'commands/nats-sub.ts']);
+    expect(readers.sort()).toEqual(['commands/nats.ts']);
   });
 
   it('pins every dependency exactly', () => {

@@ -1,16 +1,35 @@
 import type { Client } from '@agentlens/client';
-import { usageError } from './command-error.ts';
-import type { GlobalOptions } from './global-options.ts';
+import type { Command as TypedCommand } from '@commander-js/extra-typings';
+import type { Command } from 'commander';
+import { usageError } from './errors.ts';
 import { Output, type TextSink } from './output/output.ts';
+import { seconds } from './parse.ts';
 import { chooseKey, clientWith, type PlatformClientOptions } from './platform-client.ts';
 import { Prompt, type PromptInput } from './prompt.ts';
-import { type Connection, findConnection } from './settings/connection.ts';
-import type { Env } from './settings/env.ts';
-import { localKeys } from './settings/local-keys.ts';
+import { type Connection, type Env, findConnection, localKeys, readProjectFile } from './settings/connection.ts';
 import { ProfileStore } from './settings/profiles.ts';
-import { readProjectFile } from './settings/project-file.ts';
 
-/** What the process gives a command. */
+/** Options of every command, as parsed. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly profile?: string;
+  readonly timeout: number;
+  readonly input: boolean;
+  readonly yes?: boolean;
+}
+
+export function addGlobalOptions(command: Command): Command {
+  return command
+    .option('--json', 'print JSON; for streams, one JSON line per item')
+    .option('--url <address>', 'address of the platform')
+    .option('--profile <name>', 'profile to use')
+    .option('--timeout <seconds>', 'request timeout', seconds, 10)
+    .option('--no-input', 'never prompt; fail if input is required')
+    .option('-y, --yes', 'answer yes to confirmations');
+}
+
+/** The process environment of a command. */
 export interface Host {
   readonly stdin: PromptInput;
   readonly stdout: TextSink;
@@ -19,12 +38,12 @@ export interface Host {
   readonly folder: string;
   readonly fetch: typeof globalThis.fetch;
   readonly nowMs: () => number;
-  /** Fires when the user presses Ctrl-C. */
+  /** Aborts when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly version: string;
 }
 
-/** What a command works with. The command line is read before any of it is used. */
+/** Everything a command needs. Options are parsed before any of it is used. */
 export class CommandContext {
   readonly host: Host;
   readonly output: Output;
@@ -43,7 +62,7 @@ export class CommandContext {
     return this.#options();
   }
 
-  /** Where this command goes, and with which key. */
+  /** The address and keys to use. */
   connection(): Connection {
     const { folder, env } = this.host;
     return findConnection({
@@ -63,39 +82,70 @@ export class CommandContext {
   }
 
   /**
-   * A client whose calls end with `signal`, by default at Ctrl-C.
-   * @throws CommandError where no key is known
+   * Creates a client whose calls end with `signal`, by default at Ctrl-C.
+   *
+   * @throws CommandError if no key is known
    */
   async connect(signal: AbortSignal = this.host.signal): Promise<Client> {
     const options = { ...this.clientOptions(this.connection()), signal };
     return clientWith(await chooseKey(options), options);
   }
 
-  /** Null where nobody can be asked: no terminal, or --no-input. */
+  /** Null without a terminal or with --no-input. */
   get prompt(): Prompt | null {
     const { stdin, stderr, signal } = this.host;
     const canAsk = this.options.input && stdin.isTTY === true && stderr.isTTY === true;
     return canAsk ? new Prompt(stdin, stderr, signal) : null;
   }
 
-  /** @throws CommandError unless the user agrees, by answering or with --yes */
+  /** @throws CommandError unless the user confirms or passed --yes */
   async confirm(question: string): Promise<void> {
     if (this.options.yes === true) return;
     const prompt = this.#promptOrRefuse(question);
-    if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N] `))) throw usageError('Not done: you did not agree.');
+    if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N] `))) throw usageError('Cancelled.');
   }
 
-  /** @throws CommandError unless the user types the name of what goes away, or gave --yes */
+  /** @throws CommandError unless the user types the name of the object or passed --yes */
   async confirmByName(question: string, name: string): Promise<void> {
     if (this.options.yes === true) return;
     const prompt = this.#promptOrRefuse(question);
-    const typed = await prompt.ask(`${question} Type its name, ${JSON.stringify(name)}, to go on: `);
-    if (typed !== name) throw usageError('Not done: that is not its name.');
+    const typed = await prompt.ask(`${question} Type its name, ${JSON.stringify(name)}, to continue:`);
+    if (typed !== name) throw usageError('Cancelled: the name does not match.');
   }
 
   #promptOrRefuse(question: string): Prompt {
     const { prompt } = this;
     if (prompt !== null) return prompt;
-    throw usageError(`${question} Nobody can be asked here.`, 'Add --yes to agree beforehand.');
+    throw usageError(`${question} Cannot prompt here.`, 'Use --yes to confirm.');
   }
 }
+
+/** The response type of an operation. */
+export type AnswerOf<Id extends keyof Client> = Awaited<ReturnType<Client[Id]>>;
+
+export type RuleAnswer = AnswerOf<'getRule'>;
+export type RunAnswer = AnswerOf<'listRuns'>['runs'][number];
+export type AlertAnswer = AnswerOf<'getAlert'>;
+export type DecisionAnswer = AnswerOf<'listDecisions'>['decisions'][number];
+export type KeyAnswer = AnswerOf<'listKeys'>['keys'][number];
+
+/** Declares the arguments and options of a command, and its action. */
+export type DefineCommand = (command: TypedCommand, context: CommandContext) => void;
+
+/** A command whose module is loaded only when the command runs, so that starting the CLI stays fast. */
+export interface LazyCommand {
+  readonly summary: string;
+  /** Not shown in the help: for programs. */
+  readonly hidden?: true;
+  readonly load: () => Promise<DefineCommand>;
+}
+
+interface CommandGroup {
+  readonly summary: string;
+  readonly alias?: string;
+  /** The command that runs if none is named. */
+  readonly usual?: string;
+  readonly commands: Readonly<Record<string, LazyCommand>>;
+}
+
+export type CommandTree = Readonly<Record<string, LazyCommand | CommandGroup>>;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { run } from './program.ts';
 
-/* The program of a terminal: everything it needs of the process is handed over here. */
+/* Entry point: connects the program to the process. */
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -11,11 +11,11 @@ let signals = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interrupted.abort();
-    // The second time nothing is waited for.
+    // A second signal exits at once.
     if (++signals > 1) process.exit(130);
   });
 }
-// The reader went away, as `head` does: there is nobody left to print for.
+// The reader closed the pipe, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

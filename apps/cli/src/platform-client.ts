@@ -1,19 +1,22 @@
 import { type Client, createClient, ProblemError } from '@agentlens/client';
-import { UnreachableError } from './command-error.ts';
+import { UnreachableError } from './errors.ts';
 import { type Connection, needKey } from './settings/connection.ts';
 
 export interface PlatformClientOptions {
   readonly connection: Connection;
   readonly fetch: typeof globalThis.fetch;
   readonly timeoutMs: number;
-  /** Ends every call: the user pressed Ctrl-C. */
+  /** Ends every call when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly userAgent: string;
-  /** Called when a stream cannot be had for a while; it is tried again. */
+  /** Called when a stream is lost; the client reconnects. */
   readonly onStreamLost?: (error: UnreachableError) => void;
 }
 
-/** The first key that the platform knows; the last one is taken unasked. @throws CommandError where there is none */
+/**
+ * Finds the first key that the platform accepts; the last candidate is not checked. @throws CommandError if there is
+ * none
+ */
 export async function chooseKey(options: PlatformClientOptions): Promise<string> {
   const [first, ...others] = needKey(options.connection);
   let { key } = first;
@@ -24,7 +27,7 @@ export async function chooseKey(options: PlatformClientOptions): Promise<string>
   return key;
 }
 
-/** A client with this key, or with none. */
+/** Creates a client with this key, or without one. */
 export function clientWith(key: string | undefined, options: PlatformClientOptions): Client {
   const { connection, timeoutMs, userAgent } = options;
   const headers = { 'user-agent': userAgent };
@@ -41,7 +44,7 @@ async function isKnown(key: string, options: PlatformClientOptions): Promise<boo
   }
 }
 
-/** `fetch` that the user may end, and that says why there was no answer. */
+/** `fetch` that the user can interrupt and that explains a missing response. */
 export function interruptible(options: PlatformClientOptions): typeof globalThis.fetch {
   const { connection, fetch, signal, onStreamLost } = options;
   return async (input, init) => {
@@ -57,7 +60,7 @@ export function interruptible(options: PlatformClientOptions): typeof globalThis
   };
 }
 
-/** What Node knows of a request that failed: the causes of "fetch failed" say more than it does. */
+/** Finds the underlying cause of Node's "fetch failed". */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -71,12 +74,12 @@ function reasonOf(error: unknown): string {
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'the name cannot be looked up now',
+  ENOTFOUND: 'unknown host name',
+  EAI_AGAIN: 'the host name cannot be resolved at the moment',
   ETIMEDOUT: 'the connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed',
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself; set NODE_EXTRA_CA_CERTS to trust it',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; to trust it, set NODE_EXTRA_CA_CERTS',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
 };

@@ -20,27 +20,27 @@ const RULE = {
 const listing = () => ({ rules: [RULE], total: 1, hasMore: false });
 
 describe('the command line', () => {
-  it('names the nearest command for one that does not exist, and exits with 64', async () => {
+  it('suggests the nearest command for an unknown one and exits with 64', async () => {
     const { exitCode, stdout, stderr } = await runCli(['rulse']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
     expect(stderr).toContain("unknown command 'rulse'");
     expect(stderr).toContain('Did you mean rules?');
   });
 
-  it('names the nearest option for one that does not exist, and exits with 64', async () => {
+  it('suggests the nearest option for an unknown one and exits with 64', async () => {
     const { exitCode, stderr, requests } = await runCli(['rules', 'list', '--agnet', 'a']);
     expect({ exitCode, requests }).toEqual({ exitCode: 64, requests: [] });
     expect(stderr).toContain("unknown option '--agnet'");
     expect(stderr).toContain('Did you mean --agent?');
   });
 
-  it('exits with 64 for a value that cannot be, and says what could', async () => {
+  it('exits with 64 for an invalid value and states the valid ones', async () => {
     const { exitCode, stderr } = await runCli(['runs', 'list', '--from', 'yesterday']);
     expect(exitCode).toBe(64);
     expect(stderr).toContain('an age like 30m, 2h, 7d');
   });
 
-  it('prints help on stdout when it is asked for, and on stderr when a command is missing', async () => {
+  it('prints requested help on stdout, and help for a missing command on stderr', async () => {
     const asked = await runCli(['rules', '--help']);
     expect([asked.exitCode, asked.stderr]).toEqual([0, '']);
     expect(asked.stdout).toContain('validate');
@@ -66,7 +66,7 @@ describe('the command line', () => {
   });
 });
 
-describe('what a command prints', () => {
+describe('the output of a command', () => {
   it('is a table for people', async () => {
     const { exitCode, stdout } = await runCli(['rules', 'list'], { answer: listing });
     expect(exitCode).toBe(0);
@@ -76,7 +76,7 @@ describe('what a command prints', () => {
     ]);
   });
 
-  it('is JSON with --json, wherever the option stands', async () => {
+  it('is JSON with --json at any position', async () => {
     for (const words of [
       ['--json', 'rules', 'list'],
       ['rules', '--json', 'list'],
@@ -87,7 +87,7 @@ describe('what a command prints', () => {
     }
   });
 
-  it('fits into the terminal and has colours there, unless NO_COLOR is set', async () => {
+  it('fits the terminal and is coloured, unless NO_COLOR is set', async () => {
     const coloured = await runCli(['rules', 'list'], { answer: listing, terminal: 60 });
     expect(coloured.stdout).toContain('\u001b[');
     const plain = await runCli(['rules', 'list'], { answer: listing, terminal: 60, env: { NO_COLOR: '1' } });
@@ -95,20 +95,20 @@ describe('what a command prints', () => {
     expect(Math.max(...plain.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   });
 
-  it('shows control characters of others instead of sending them to the terminal', async () => {
+  it('escapes control characters of agents', async () => {
     const answer = () => ({ rules: [{ ...RULE, name: 'a\u001b]0;title\u0007b' }], total: 1, hasMore: false });
     const { stdout } = await runCli(['rules', 'list'], { answer });
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toContain('a\\u001b]0;title\\u0007b');
   });
 
-  it('says on stderr that a list is empty, and prints an empty list as JSON', async () => {
+  it('notes on stderr that a list is empty, and prints an empty list as JSON', async () => {
     const answer = () => ({ rules: [], total: 0, hasMore: false });
     expect(await runCli(['rules', 'list'], { answer })).toMatchObject({ stdout: '', stderr: 'No rules match.\n' });
     expect((await runCli(['rules', 'list', '--json'], { answer })).stdout).toBe('[]\n');
   });
 
-  it('follows the pages of a list up to the limit, and says that there is more', async () => {
+  it('follows the pages of a list up to the limit and notes if there is more', async () => {
     const answer = ({ path }: { path: string }) => ({
       rules: [{ ...RULE, id: path.includes('cursor=') ? 'second' : 'first' }],
       total: 3,
@@ -125,29 +125,29 @@ describe('what a command prints', () => {
   });
 });
 
-describe('a command that fails', () => {
+describe('a failing command', () => {
   const failing = (answer: () => unknown) => runCli(['rules', 'get', 'rule-9'], { answer });
 
-  it('exits with 4 where the key lacks a scope, and says which', async () => {
+  it('exits with 4 and names the scope that the key lacks', async () => {
     const problem = { error: 'Insufficient permissions', hint: 'This needs a key with the scope "admin".' };
     const { exitCode, stdout, stderr } = await failing(() => refusal(403, problem));
     expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: '' });
     expect(stderr).toBe('Error: Insufficient permissions\nThis needs a key with the scope "admin".\n');
   });
 
-  it('exits with 4 where the key is not known, and says how to sign in', async () => {
+  it('exits with 4 for an unknown key and explains how to sign in', async () => {
     const { exitCode, stderr } = await failing(() => refusal(401, { error: 'Invalid API key' }));
     expect(exitCode).toBe(4);
     expect(stderr).toContain('agentlens login');
   });
 
-  it('exits with 5 for what is not there and for a conflict', async () => {
+  it('exits with 5 for a missing object and for a conflict', async () => {
     expect((await failing(() => refusal(404, { error: 'No such rule' }))).exitCode).toBe(5);
     expect((await failing(() => refusal(409, { error: 'Already decided' }))).exitCode).toBe(5);
     expect((await failing(() => refusal(412, { error: 'Changed meanwhile' }))).exitCode).toBe(5);
   });
 
-  it('exits with 6 where nothing answers, and names the address and why', async () => {
+  it('exits with 6 if nothing answers, and names the address and the reason', async () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const { exitCode, stderr } = await failing(() => Promise.reject(new TypeError('fetch failed', { cause: refused })));
     expect(exitCode).toBe(6);
@@ -155,13 +155,13 @@ describe('a command that fails', () => {
     expect(stderr).toContain('agentlens doctor');
   });
 
-  it('exits with 6 where the platform is not ready or the time is over', async () => {
+  it('exits with 6 if the platform is not ready or times out', async () => {
     expect((await failing(() => refusal(503, { error: 'Starting' }))).exitCode).toBe(6);
     const late = () => Promise.reject(new DOMException('The operation timed out', 'TimeoutError'));
     expect((await failing(late)).exitCode).toBe(6);
   });
 
-  it('lists every path of a request that is wrong', async () => {
+  it('lists every invalid path of a request', async () => {
     const details = [{ path: 'conditionConfig.threshold', message: 'must be at most 100' }];
     const answer = () => refusal(400, { error: 'Not a rule', details, requestId: 'req-7' });
     const { exitCode, stderr } = await runCli(['rules', 'create', '-'], { answer, stdin: '{}' });
@@ -170,21 +170,21 @@ describe('a command that fails', () => {
   });
 });
 
-describe('a command that changes something', () => {
-  it('asks nobody where there is no terminal: it says to add --yes, and does nothing', async () => {
+describe('a command that changes data', () => {
+  it('does nothing without a terminal and suggests --yes', async () => {
     const { exitCode, stderr, requests } = await runCli(['rules', 'delete', 'rule-1'], { answer: () => RULE });
     expect(exitCode).toBe(64);
     expect(stderr).toContain('--yes');
     expect(requests.map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('goes ahead with --yes', async () => {
+  it('proceeds with --yes', async () => {
     const { exitCode, requests } = await runCli(['rules', 'delete', 'rule-1', '--yes'], { answer: () => RULE });
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toContain('DELETE /api/guardrails/rule-1');
   });
 
-  it('sends a rule in YAML as the API wants it, and names file, line and column of a mistake', async () => {
+  it("sends a YAML rule in the API's form, and reports file, line and column of an error", async () => {
     const good = await runCli(['rules', 'create', '-'], {
       stdin: 'name: Slow\ncooldownMinutes: 5\n',
       answer: () => RULE,

@@ -1,10 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import type { CommandTree, LazyCommand } from './command-file.ts';
 import { COMMANDS } from './commands/index.ts';
-import { CommandContext, type Host } from './context.ts';
-import { describeError } from './describe-error.ts';
-import { EXIT } from './exit-codes.ts';
-import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
+import {
+  addGlobalOptions,
+  CommandContext,
+  type CommandTree,
+  type GlobalOptions,
+  type Host,
+  type LazyCommand,
+} from './context.ts';
+import { describeError, EXIT } from './errors.ts';
 
 const LEARN_MORE = `
 Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("agentlens login"), and a
@@ -25,7 +29,7 @@ export async function run(words: readonly string[], host: Host): Promise<number>
 }
 
 function exitCodeOf(error: unknown, host: Host): number {
-  // Commander has printed what it has to say.
+  // Commander has already printed the message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (host.signal.aborted) return EXIT.interrupted;
   const { exitCode, lines } = describeError(error);
@@ -33,7 +37,7 @@ function exitCodeOf(error: unknown, host: Host): number {
   return exitCode;
 }
 
-/** The whole command line; the commands' own options are read when a command is reached. */
+/** Builds the command tree; a command adds its options when it is reached. */
 function buildProgram(host: Host): Command {
   const program = new Command('agentlens')
     .description('Watch, steer and guard AI agents.')
@@ -41,7 +45,7 @@ function buildProgram(host: Host): Command {
     .helpOption('-h, --help', 'print this help')
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: (text) => host.stderr.write(text) })
     .addHelpText('after', LEARN_MORE)
-    .showHelpAfterError('("--help" after a command shows what it takes)')
+    .showHelpAfterError('(use --help after a command for its usage)')
     .exitOverride();
   addGlobalOptions(program);
   const context = new CommandContext(host, () => program.opts<GlobalOptions>());
@@ -61,7 +65,7 @@ function addCommands(parent: Command, tree: CommandTree, context: CommandContext
     }
   }
   parent.hook('preSubcommand', async (_parent, command) => {
-    const file = await lazy.get(command)?.load();
-    file?.define(command as never, context);
+    const define = await lazy.get(command)?.load();
+    define?.(command as never, context);
   });
 }

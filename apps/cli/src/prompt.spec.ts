@@ -10,7 +10,7 @@ function terminal(signal = new AbortController().signal) {
 }
 
 describe('a prompt', () => {
-  it('shows the question and what is typed', async () => {
+  it('shows the question and the typed text', async () => {
     const { input, prompt, shown } = terminal();
     const answer = prompt.ask('Go on? ');
     input.write('yes\r');
@@ -19,7 +19,7 @@ describe('a prompt', () => {
     expect(shown()).toContain('yes');
   });
 
-  it('shows the question and nothing of a secret', async () => {
+  it('shows the question but not a typed secret', async () => {
     const { input, prompt, shown } = terminal();
     const answer = prompt.askSecret('Key: ');
     input.write('agk_live_secret\r');
@@ -28,7 +28,7 @@ describe('a prompt', () => {
     expect(shown()).not.toContain('secret');
   });
 
-  it('ends without an answer when the question is no longer open, or the program is interrupted', async () => {
+  it('ends without an answer if the question is withdrawn or the program is interrupted', async () => {
     const answered = new AbortController();
     const waiting = terminal().prompt.ask('Or here? ', answered.signal);
     answered.abort();

@@ -4,7 +4,7 @@ import type { TextSink } from './output/output.ts';
 
 export type PromptInput = Readable & { readonly isTTY?: boolean };
 
-/** Asks a person at a terminal. Questions go to stderr: stdout is for data. */
+/** Prompts a person at a terminal, on stderr: stdout is for data. */
 export class Prompt {
   readonly #input: PromptInput;
   readonly #output: TextSink;
@@ -16,12 +16,12 @@ export class Prompt {
     this.#signal = signal;
   }
 
-  /** @throws AbortError when `signal` fires before there is an answer */
+  /** @throws AbortError if `signal` aborts before there is an answer */
   ask(question: string, signal?: AbortSignal): Promise<string> {
     return this.#answer(question, { isSecret: false, signal });
   }
 
-  /** Shows nothing of what is typed. */
+  /** Does not echo the typed text. */
   async askSecret(question: string): Promise<string> {
     const answer = await this.#answer(question, { isSecret: true });
     this.#output.write('\n');
@@ -39,9 +39,9 @@ export class Prompt {
         done();
       },
     });
-    // The terminal stops showing what is typed once it is read here, which has to be before the question is seen.
+    // Start reading, which turns the terminal's echo off, before showing the question.
     const lines = createInterface({ input: this.#input, output, terminal: true });
-    // Ctrl-C is a key like any other to it: make it the signal that it is elsewhere.
+    // In raw mode Ctrl-C is an ordinary key, so raise the signal here.
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
       const signals = [this.#signal, asked.signal].filter((signal) => signal !== undefined);

@@ -3,10 +3,10 @@ import type { Host } from './context.ts';
 import { run } from './program.ts';
 import type { PromptInput } from './prompt.ts';
 
-/** One request that a command sent. */
+/** One request sent by a command. */
 export interface SentRequest {
   readonly method: string;
-  /** With its query: `/api/runs?limit=50`. */
+  /** Includes the query: `/api/runs?limit=50`. */
   readonly path: string;
   readonly headers: Headers;
   readonly body: unknown;
@@ -23,17 +23,17 @@ export interface CliSurroundings {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly folder?: string;
-  /** Width of the terminal on stdout; without it stdout is none. */
+  /** Width of the terminal on stdout; omit it for a pipe. */
   readonly terminal?: number;
   /** Ends the command, as Ctrl-C does. */
   readonly signal?: AbortSignal;
-  /** Called with each text on stdout. */
+  /** Called with each text written to stdout. */
   readonly onStdout?: (text: string) => void;
-  /** Answers each request: a body, or a whole answer. */
+  /** Returns the response to a request: a body or a whole response. */
   readonly answer?: (request: SentRequest) => unknown;
 }
 
-/** Runs one command line in this process, against answers that a spec gives. */
+/** Runs one command line in this process, with the given responses. */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings = {}): Promise<CliRun> {
   const { env = {}, stdin = '', folder = '/nowhere', terminal, onStdout, answer = () => ({}) } = surroundings;
   const { signal = new AbortController().signal } = surroundings;
@@ -68,7 +68,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
   return { exitCode, stdout: written.stdout.join(''), stderr: written.stderr.join(''), requests };
 }
 
-/** A refusal as the platform writes one. */
+/** An error response in the platform's format. */
 export function refusal(status: number, problem: object): Response {
   return Response.json({ status, ...problem }, { status });
 }

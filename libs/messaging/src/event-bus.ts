@@ -1,138 +1,149 @@
 import type { Command, DeadLetter, Topic } from '@agentlens/contracts';
-import type { WrittenMessage } from './written-message.ts';
+import type { EncodedMessage } from './publish/encoded-message.ts';
 
-/** What a consumer group decided about one message. */
+/** Outcome of handling one message, returned by a consumer group. */
 export type HandlingOutcome =
   | { readonly kind: 'ack' }
-  /** Not now: deliver it again after `afterMs`. Never counts towards giving up. */
+  /** Redeliver after `afterMs`. Retries are unlimited. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
-  /** Never: it becomes a dead letter with this reason, then it is settled. */
+  /** Never retry. The message is stored as a dead letter with this reason, then settled. */
   | { readonly kind: 'poison'; readonly reason: string };
 
 export const ACK: HandlingOutcome = { kind: 'ack' };
 
-/** A message as a consumer gets it: parsed, with the bytes it came as. */
+/** A message as delivered to a consumer: the parsed value and the raw bytes. */
 export interface Received<T> {
-  /** @throws UnreadableMessage where the consumer is lazy and the message cannot be read */
+  /** @throws UnreadableMessage if the consumer is lazy and the message cannot be parsed */
   readonly value: T;
   readonly raw: Uint8Array;
   readonly subject: string;
   readonly messageId: string;
   /** 1 for the first delivery to this group. */
   readonly attempt: number;
-  /** Position in the stream; 0 where the topic is not kept. Usable as an SSE event id and to resume a watch. */
+  /** Position in the stream, or 0 for an ephemeral topic. Can be used as an SSE event id and to resume a watch. */
   readonly sequence: number;
   readonly publishedAtMs: number;
-  /** W3C trace context and `ce-*` attributes. */
+  /** Includes the W3C trace context and the `ce-*` attributes. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A message as it came, not parsed. */
+/** A message that has not been parsed. */
 export type RawMessage = Omit<Received<unknown>, 'value'>;
 
-/** What the broker knows of a kept message, without its body. */
+/** Subject, position and headers of a stored message, without its body. */
 export type MessageEnvelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>;
 
 export interface EnvelopePage {
-  /** Oldest first. Messages that were given back to one group only are left out. */
+  /** Oldest first. Leaves out messages that were redriven to a single group. */
   readonly envelopes: readonly MessageEnvelope[];
-  /** Messages looked at, with those left out: fewer than sequences passed where the stream has lost some. */
-  readonly looked: number;
-  /** Where the next page begins: everything up to this sequence was looked at. */
+  /**
+   * Number of messages scanned, including those left out. Smaller than the range of sequences if messages were lost.
+   */
+  readonly scanned: number;
+  /** Last sequence scanned; pass it as `after` for the next page. */
   readonly upTo: number;
-  /** The newest sequence of the stream when it was asked. Below what was read before: the stream was made anew. */
+  /**
+   * Newest sequence in the stream at the time of the call. If it is lower than in an earlier call, the stream was
+   * recreated.
+   */
   readonly newest: number;
 }
 
 export interface PublishAck {
   readonly sequence: number;
-  /** The broker had this message id already: nothing was stored. */
+  /** The broker already had a message with this id and stored nothing. */
   readonly duplicate: boolean;
 }
 
 export interface PublishOptions {
-  /** How long to wait until the message is safe. */
+  /** Timeout for storing the message. */
   readonly deadlineMs?: number;
 }
 
 export interface ConsumeOptions {
-  /** Consumer group: every group sees each message once, its replicas share them. */
+  /** Consumer group. Each group receives every message once; its replicas share the messages. */
   readonly group: string;
-  /** Most messages handed to one call of the handler. Default 1. */
+  /** Maximum number of messages per call of the handler. Default 1. */
   readonly maxBatch?: number;
-  /** Calls of the handler that may run at once. Default 1. */
+  /** Maximum number of concurrent calls of the handler. Default 1. */
   readonly concurrency?: number;
   /**
-   * At least so long between the beginnings of two calls, ms: what arrives meanwhile is handled together. What comes after
-   * quiet waits for nobody; nor does anything in one process, where whoever publishes would wait too. Default 0.
+   * Minimum interval between the starts of two calls, ms. Messages that arrive in between are batched; a message that
+   * arrives after a pause is handled immediately. The memory bus ignores this, because its publishers wait for the
+   * handler. Default 0.
    */
   readonly paceMs?: number;
-  /** How long a delivery may take before another replica gets it; extended while a handler runs. Default 5,000 ms. */
+  /**
+   * Time after which another replica gets an unacknowledged message, extended while a handler runs. Default 5,000 ms.
+   */
   readonly ackWaitMs?: number;
   /**
-   * For a handler that mostly hands on bytes: a message whose headers say what its topic sums up is parsed when its
-   * `value` is read, if ever. Every other message is parsed before the handler sees it. Default false.
+   * For handlers that mostly forward bytes. A message whose headers contain its topic's summary is parsed when `value`
+   * is first read; any other message is parsed before the handler runs. Default false.
    */
   readonly lazy?: boolean;
 }
 
 /**
- * Answers one outcome per message, in order. A throw means "retry all, with back-off". Must be idempotent and
- * commutative: it will see messages again, late, and in any order.
+ * Handles a batch and returns one outcome per message, in order. If it throws, all messages are retried with backoff.
+ * It must be idempotent and independent of order, because messages are delivered at least once and in any order.
  */
 export type BatchHandler<T> = (messages: readonly Received<T>[]) => Promise<readonly HandlingOutcome[]>;
 
 export interface WatchOptions {
   readonly tenantId?: string;
-  /** `new`: from now on. `last`: first the newest of each subject, then on. A number: after that sequence. */
+  /**
+   * `new`: only new messages. `last`: the newest message of each subject, then new ones. A number: messages after that
+   * sequence.
+   */
   readonly from?: 'new' | 'last' | number;
-  /** Called when a kept topic's history up to now has been handed over (at once where there is none). */
+  /** Called when the stored history has been delivered; immediately if there is none. */
   readonly onCaughtUp?: () => void;
 }
 
 export interface Subscription {
-  /** Takes no more messages, waits for running handlers. */
+  /** Stops taking messages and waits for running handlers. */
   close(): Promise<void>;
 }
 
-/** How far a group is behind. */
+/** How far a consumer group is behind. */
 export interface ConsumerLag {
-  /** Messages not handed out yet. */
+  /** Messages not delivered yet. */
   readonly pending: number;
   readonly unacknowledged: number;
-  /** Of those that are not acknowledged, how many were handed out more than once. */
+  /** Unacknowledged messages that were delivered more than once. */
   readonly redelivered: number;
-  /** Age of the oldest message not yet acknowledged, ms; 0 when there is none. */
+  /** Age of the oldest unacknowledged message, ms; 0 if there is none. */
   readonly oldestAgeMs: number;
   /**
-   * How long ago as many messages came as are not acknowledged, ms. It is what a message waits in a group that works its
-   * messages off in order, and unlike `oldestAgeMs` it does not rise because of a few that a dead replica holds while
-   * the others go on.
+   * Age of the nth newest message, ms, where n is the number of unacknowledged messages. This is the time a message
+   * waits in a group that handles messages in order. Unlike `oldestAgeMs` it does not grow because a dead replica holds
+   * a few messages while the others make progress.
    */
   readonly backlogAgeMs: number;
 }
 
 export const NO_LAG: ConsumerLag = { pending: 0, unacknowledged: 0, redelivered: 0, oldestAgeMs: 0, backlogAgeMs: 0 };
 
-/** Which part of the dead letters is read. */
-export interface LettersAsked {
-  /** Only letters of this tenant's messages; without it, all there are. */
+/** Selects a page of dead letters. */
+export interface DeadLetterQuery {
+  /** Only letters of this tenant; all tenants if omitted. */
   readonly tenantId?: string | undefined;
-  /** Letters after this sequence; 0: from the oldest. */
+  /** Return letters after this sequence; 0 starts with the oldest. */
   readonly after: number;
-  readonly most: number;
+  readonly limit: number;
 }
 
-export interface LetterPage {
+export interface DeadLetterPage {
   /** Oldest first. */
   readonly letters: readonly Pick<Received<DeadLetter>, 'value' | 'sequence'>[];
-  /** Where the next page begins. */
+  /** Pass this as `after` for the next page. */
   readonly upTo: number;
-  /** How many of those asked for come after this page. */
+  /** Number of matching letters after this page. */
   readonly remaining: number;
 }
 
-/** The broker could not keep the message (away, full, too slow): nothing was accepted, try again after `afterMs`. */
+/** The broker did not store the message because it is unreachable, full or too slow. Retry after `afterMs`. */
 export class BusUnavailable extends Error {
   override readonly name = 'BusUnavailable';
   constructor(
@@ -144,15 +155,18 @@ export class BusUnavailable extends Error {
   }
 }
 
-/** What a lazy consumer's message holds cannot be read: answer `poison` with this message. It names the place, never the content. */
+/**
+ * A lazily parsed message is not valid. Return `poison` with this error's message, which names the field but never
+ * quotes content.
+ */
 export class UnreadableMessage extends Error {
   override readonly name = 'UnreadableMessage';
 }
 
-/** No owner answered the command within its deadline. */
+/** A command got no valid answer within its deadline. */
 export class CommandUnanswered extends Error {
   override readonly name = 'CommandUnanswered';
-  /** False: the question reached nobody, so that nothing was done about it. */
+  /** False if the command did not reach a handler, so it certainly had no effect. */
   readonly wasAsked: boolean;
 
   constructor(message: string, { wasAsked = true, ...options }: ErrorOptions & { readonly wasAsked?: boolean } = {}) {
@@ -161,46 +175,59 @@ export class CommandUnanswered extends Error {
   }
 }
 
-/** Durable facts, ephemeral watches and commands. Two adapters, one contract suite. */
+/** Message bus: durable topics, ephemeral watches and commands. Both adapters pass the same contract suite. */
 export interface EventBus {
   /**
-   * Resolves when the message is safe: the stream keeps it, or, in the memory bus, every group settled it. A duplicate
-   * of a message still being settled waits for it. Topics that are not kept are sent at best effort and never refused.
+   * Publishes a message. Resolves when it is safe: stored in the stream or, with the memory bus, settled by every
+   * group. A duplicate of a message that is still being settled waits for that message. Publishing to an ephemeral
+   * topic is best effort and never fails.
    * @throws BusUnavailable
    */
   publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck>;
-  /** As `publish`, of a message that its publisher has written down. @throws BusUnavailable */
-  publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck>;
-  /** Joins a durable consumer group; delivery starts where the group left off. */
+  /** Like `publish`, for a message that is already encoded. @throws BusUnavailable */
+  publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck>;
+  /** Joins a durable consumer group. Delivery continues where the group stopped. */
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
-  /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */
+  /** Delivers every message to every instance, at most once and without acknowledgement. For screens and caches. */
   watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Subscription>;
   /**
-   * Reads what a kept topic's stream holds after a sequence without moving the bodies: what it costs does not depend
-   * on their size. At most `most` messages.
+   * Reads up to `limit` headers of stored messages after a sequence. Bodies are not transferred, so the cost does not
+   * depend on their size.
    */
-  envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage>;
+  envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage>;
   /** @throws CommandUnanswered */
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A>;
-  /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
+  /**
+   * Handles a command. Replicas of one service share the requests. If the handler throws, the caller gets an internal
+   * error.
+   */
   serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription>;
   lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
-  /** What groups gave up on, oldest first. */
+  /** Dead letters of one group or of all, oldest first. */
   deadLetters(group?: string): Promise<readonly DeadLetter[]>;
   /**
-   * One page of them: what it costs depends on the page, not on how many there are.
-   * @throws BusUnavailable where the broker falls silent on the way
+   * Reads one page of dead letters. The cost depends on the page, not on the total.
+   * @throws BusUnavailable if the broker stops responding
    */
-  deadLetterPage(asked: LettersAsked): Promise<LetterPage>;
+  deadLetterPage(query: DeadLetterQuery): Promise<DeadLetterPage>;
   /**
-   * Gives a dead letter back to its group, and to no other: it travels on its old subject under a new broker id, with
-   * headers naming the group and the old id; the other groups settle it unseen. The letter is removed.
-   * Answers false where there is no such letter.
+   * Returns a dead letter to its group, and only to that group: it is published on its original subject under a new
+   * broker id, with headers for the group and the original id, and other groups settle it without handling it. The
+   * letter is removed. Returns false if there is no such letter.
    * @throws BusUnavailable
    */
   redrive(group: string, messageId: string): Promise<boolean>;
-  /** Cheap connectivity check for readiness. */
+  /** Cheap connectivity check for the readiness probe. */
   healthy(): boolean;
-  /** Stops taking messages, waits for running handlers and unsettled publishes, disconnects. */
+  /** Stops taking messages, waits for running handlers and pending publishes, then disconnects. */
   close(): Promise<void>;
 }
+
+/** The subset of a pino logger that the bus uses. */
+export interface BusLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export const SILENT: BusLogger = { info: () => undefined, warn: () => undefined, error: () => undefined };

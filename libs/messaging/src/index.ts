@@ -1,21 +1,18 @@
-export { againWhile } from './again-while.ts';
-export { allOf } from './all-of.ts';
-export { BACK_OFF_MS, backOff } from './back-off.ts';
-export { BackgroundWork } from './background-work.ts';
-export { DueTime } from './due-time.ts';
-export { each } from './each.ts';
+export { each } from './consume/each.ts';
+export { readRange, watchWithPast } from './consume/read-range.ts';
 export {
   ACK,
   type BatchHandler,
+  type BusLogger,
   BusUnavailable,
   CommandUnanswered,
   type ConsumeOptions,
   type ConsumerLag,
+  type DeadLetterPage,
+  type DeadLetterQuery,
   type EnvelopePage,
   type EventBus,
   type HandlingOutcome,
-  type LetterPage,
-  type LettersAsked,
   type MessageEnvelope,
   NO_LAG,
   type PublishAck,
@@ -25,14 +22,14 @@ export {
   UnreadableMessage,
   type WatchOptions,
 } from './event-bus.ts';
-export { Fifo } from './fifo.ts';
-export { InFlight, type InFlightSlot } from './in-flight.ts';
-export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
-export type { NatsBusOptions } from './nats/nats-bus-options.ts';
-export { observeQueue } from './observe-queue.ts';
-export { readRange, watchWithPast } from './read-range.ts';
-export { Repeating } from './repeating.ts';
-export { within } from './within.ts';
-export { type WrittenMessage, writtenMessage } from './written-message.ts';
+export type { NatsBusOptions } from './nats/open-nats-bus.ts';
+export { InvalidNatsAddress, natsServers } from './nats/server-addresses.ts';
+export { type EncodedMessage, encodeMessage } from './publish/encoded-message.ts';
+export { Fifo } from './util/fifo.ts';
+export { BackgroundWork, InFlight, type InFlightSlot } from './util/in-flight.ts';
+export { settleAll, within, withTimeout } from './util/promises.ts';
+export { BACK_OFF_MS, backOff, type RetryPolicy, retry } from './util/retry.ts';
+export { MinIntervalGate, Repeating } from './util/schedule.ts';
+export { observeQueue } from './util/telemetry.ts';

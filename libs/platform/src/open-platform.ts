@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { keysChanged } from '@agentlens/contracts';
 import { type Database, grantLogins, migrate, startEmbeddedPostgres } from '@agentlens/database';
-import { againWhile, connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { connectNatsBus, createMemoryBus, type EventBus, retry } from '@agentlens/messaging';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
@@ -65,7 +65,7 @@ async function answeringDatabase(platform: Platform): Promise<Database> {
   const onFirstFailure = (error: unknown) =>
     platform.logger.warn({ err: error }, 'Postgres does not answer yet, trying again');
   // Only the question is repeated: of a key that was made and not answered, nobody would know.
-  await againWhile(isDatabaseAway, { forMs: FIRST_ANSWER_MS, onFirstFailure }, () => database.ping());
+  await retry({ isTransient: isDatabaseAway, forMs: FIRST_ANSWER_MS, onFirstFailure }, () => database.ping());
   return database;
 }
 

@@ -225,7 +225,12 @@ class Instance:
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
+    def drain_at_exit(self) -> None:
+        """For an instance that `init` does not hold."""
+        _drained_at_exit.add(self)
+
     def close(self, timeout_s: float) -> bool:
+        _drained_at_exit.discard(self)
         with self._lock:
             process_run = self._process_run
         self.monitor.stop()
@@ -242,9 +247,12 @@ def _refusal(outcome: Answered, api_key: str) -> str:
     return f"{what}: {outcome.status} {said or ''}".strip() + "; an agent's key has the scopes `ingest` and `decide`"
 
 
+_drained_at_exit: set[Instance] = set()
+
+
 def _drain_at_exit() -> None:
-    instance = _state.get()
-    if instance is not None:
+    of_init = _state.get()
+    for instance in [*_drained_at_exit, *([] if of_init is None else [of_init])]:
         instance.close(instance.settings.drain_ms / 1000)
 
 

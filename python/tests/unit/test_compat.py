@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.server
 import json
 import logging
+import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -66,12 +71,144 @@ def test_a_plugin_without_init_and_client_does_nothing_and_raises_nothing() -> N
     BaseFrameworkPlugin()._send_custom_event("hello", {})
 
 
-def test_a_plugin_with_a_client_of_its_own_sends_by_that() -> None:
-    sent: list[dict[str, object]] = []
-    client = SimpleNamespace(_request=lambda method, path, json: sent.append(json["events"][0]))
+class Platform(http.server.ThreadingHTTPServer):
+    """Answers every call with an allowance; `events` are what arrived."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self._events: list[dict[str, Any]] = []
+        self._changed = threading.Condition()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def took(self, events: list[dict[str, Any]]) -> None:
+        with self._changed:
+            self._events.extend(events)
+            self._changed.notify_all()
+
+    def event(self, event_type: str, custom: str | None = None) -> dict[str, Any]:
+        """The first event of a type, as soon as it arrives."""
+
+        def found() -> list[dict[str, Any]]:
+            return [
+                event
+                for event in self._events
+                if event["eventType"] == event_type and (custom is None or event["payload"].get("type") == custom)
+            ]
+
+        with self._changed:
+            assert self._changed.wait_for(found, 10), f"no {event_type} arrived"
+            return found()[0]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Platform
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.headers["authorization"] != "Bearer key":
+            self.send_response(401)
+            self.end_headers()
+            return
+        if self.path.startswith("/api/events"):
+            self.server.took(body["events"])
+        allow = {"verdict": "ALLOW", "control": "CONTINUE", "cause": {"kind": "ALLOW"}, "message": "", "ingested": 1}
+        text = json.dumps(allow).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    server = Platform()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(params=[agentlensai.AgentLensClient, agentlensai.AsyncAgentLensClient])
+def client(request: pytest.FixtureRequest, platform: Platform) -> Any:
+    return request.param(platform.url, "key")
+
+
+def test_a_plugin_with_a_client_sends_without_init(platform: Platform, client: Any) -> None:
     BaseFrameworkPlugin(client, "a", "s")._send_custom_event("hello", {"n": 1})
+    event = platform.event("custom", "hello")
+    assert (event["agentId"], event["sessionId"]) == ("a", "s")
+    assert str(event["timestamp"]).endswith("Z")
+
+
+def test_a_plugin_prefers_its_client_to_init(server: TestServer, platform: Platform, client: Any) -> None:
+    BaseFrameworkPlugin(client, "a", "s")._send_custom_event("hello", {"n": 1})
+    assert platform.event("custom", "hello")["agentId"] == "a"
+    assert server.events_of("custom", "hello") == []
+
+
+def test_a_plugin_sends_through_a_client_of_another_class() -> None:
+    arrived = threading.Event()
+    sent: list[dict[str, Any]] = []
+
+    def request(method: str, path: str, json: Any) -> Any:
+        sent.extend(json["events"])
+        arrived.set()
+        return {"ingested": 1}
+
+    BaseFrameworkPlugin(SimpleNamespace(_request=request), "a", "s")._send_custom_event("hello", {"n": 1})
+    assert arrived.wait(20)
     assert (sent[0]["agentId"], sent[0]["sessionId"]) == ("a", "s")
-    assert str(sent[0]["timestamp"]).endswith("Z")
+
+
+def test_the_semantic_kernel_filter_records_with_a_client_alone(platform: Platform, client: Any) -> None:
+    pytest.importorskip("semantic_kernel")
+    from semantic_kernel import Kernel
+    from semantic_kernel.functions import kernel_function
+
+    class Shop:
+        @kernel_function
+        def price(self, eur: int) -> str:
+            return f"the price is {eur}"
+
+    async def play() -> str:
+        kernel = Kernel()
+        kernel.add_plugin(Shop(), "shop")
+        kernel.add_filter("function_invocation", AgentLensSKHandler(client=client, agent_id="a").filter)
+        return str(await kernel.invoke(plugin_name="shop", function_name="price", eur=7))
+
+    assert asyncio.run(play()) == "the price is 7"
+    assert platform.event("tool_call")["payload"]["toolName"] == "price"
+    assert platform.event("tool_response")["agentId"] == "a"
+
+
+def test_the_langchain_handler_records_with_a_client_alone(platform: Platform, client: Any) -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.tools import tool
+
+    @tool
+    def price(eur: int) -> str:
+        """Sets a price."""
+        return f"the price is {eur}"
+
+    def work(value: Any, config: Any) -> str:
+        FakeListChatModel(responses=["7"]).invoke("how much?", config)
+        return str(price.invoke({"eur": 7}, config))
+
+    handler = AgentLensCallbackHandler(client=client, agent_id="a")
+    assert RunnableLambda(work).invoke("go", {"callbacks": [handler]}) == "the price is 7"
+    assert platform.event("llm_response")["agentId"] == "a"
+    call, answer = platform.event("tool_call"), platform.event("tool_response")
+    assert call["payload"]["toolName"] == "price"
+    assert call["payload"]["arguments"] == {"eur": 7}
+    assert call["payload"]["callId"] == answer["payload"]["callId"]
+    assert {call["sessionId"]} == {answer["sessionId"], platform.event("llm_call")["sessionId"]}
 
 
 def test_the_crewai_handler_tells_the_story_of_a_crew(server: TestServer) -> None:

@@ -1,5 +1,5 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { createMemoryBus, type EventBus, writtenMessage } from '@agentlens/messaging';
+import { createMemoryBus, type EventBus, encodeMessage } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { aBatch, eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -40,7 +40,7 @@ describe('the consumer of agent events', () => {
 
   it('makes a dead letter of a message whose events cannot be read, and goes on with the others', async () => {
     const [bad, good] = [aBatch(), aBatch()];
-    await bus.publishWritten(agentEvents, { ...writtenMessage(agentEvents, bad), body: Buffer.from('{"events":[') });
+    await bus.publishEncoded(agentEvents, { ...encodeMessage(agentEvents, bad), body: Buffer.from('{"events":[') });
     await bus.publish(agentEvents, good);
     await eventually(async () => {
       expect(await bus.deadLetters(GROUP)).toMatchObject([{ messageId: bad.id, attempts: 1 }]);

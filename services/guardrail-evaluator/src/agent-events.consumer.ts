@@ -1,11 +1,11 @@
 import { agentEvents, type EventBatch, factsOfMessage, GROUPS, tenantOfEvents } from '@agentlens/contracts';
 import {
   ACK,
-  allOf,
   type EventBus,
   type HandlingOutcome,
   type Received,
   type Subscription,
+  settleAll,
 } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BatchEvaluator, EvaluationRound } from './evaluation/batch-evaluator.ts';
@@ -87,6 +87,6 @@ export class AgentEventsConsumer {
   }
 
   async #withWorks(batch: EventBatch, evaluated: Promise<void>): Promise<void> {
-    await allOf([evaluated, ...this.works.map((work) => work(batch))]);
+    await settleAll([evaluated, ...this.works.map((work) => work(batch))]);
   }
 }

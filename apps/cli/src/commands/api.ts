@@ -1,17 +1,18 @@
 import { ProblemError } from '@agentlens/client';
-import { usageError } from '../command-error.ts';
-import type { CommandFile } from '../command-file.ts';
-import { documentOf } from '../parse/document.ts';
+import { runStdio } from '@agentlens/mcp/stdio';
+import type { DefineCommand } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { documentOf } from '../parse.ts';
 import { chooseKey, interruptible } from '../platform-client.ts';
 
-export const define: CommandFile['define'] = (command, context) => {
+export const api: DefineCommand = (command, context) => {
   command
     .argument('<method>', 'get, post, put or delete')
     .argument('<path>', 'like /api/runs?limit=5')
-    .option('--body <file>', 'JSON or YAML to send; "-" reads stdin')
-    .addHelpText('after', '\nPrints the answer as it came. Every route: GET /openapi.json')
+    .option('--body <file>', 'JSON or YAML body; "-" reads stdin')
+    .addHelpText('after', '\nPrints the response unchanged. For all routes, see GET /openapi.json')
     .action(async (method, path, { body: file }) => {
-      if (!path.startsWith('/')) throw usageError(`The path must begin with "/": /${path}`);
+      if (!path.startsWith('/')) throw usageError(`The path must start with "/": /${path}`);
       const body = file === undefined ? undefined : JSON.stringify(await documentOf(file, context.host));
       const options = context.clientOptions(context.connection());
       const key = await chooseKey(options);
@@ -38,3 +39,19 @@ function parsed(text: string): unknown {
     return text;
   }
 }
+
+export const mcp: DefineCommand = (command, context) => {
+  command
+    .addHelpText('after', '\nMCP clients start this command themselves. For client configuration, see docs/mcp.md.')
+    .action(async () => {
+      const { host } = context;
+      const options = context.clientOptions(context.connection());
+      await runStdio({
+        url: options.connection.url,
+        key: await chooseKey(options),
+        signal: host.signal,
+        fetch: interruptible(options),
+        onError: (error) => host.stderr.write(`${error.message}\n`),
+      });
+    });
+};

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { CommandError, usageError } from '../command-error.ts';
-import type { CommandFile } from '../command-file.ts';
-import { EXIT } from '../exit-codes.ts';
-import { toneOf } from '../output/style.ts';
+import type { DefineCommand } from '../context.ts';
+import { CommandError, EXIT, usageError } from '../errors.ts';
+import { toneOf } from '../output/output.ts';
 import { details } from '../output/table.ts';
 
-export const define: CommandFile['define'] = (command, context) => {
+export const check: DefineCommand = (command, context) => {
   command
-    .argument('<tool>', 'the tool that would be called')
-    .requiredOption('--agent <id>', 'the agent that would call it')
+    .argument('<tool>', 'name of the tool')
+    .requiredOption('--agent <id>', 'id of the agent')
     .option('--args <json>', 'its arguments', '{}')
-    .option('--run <id>', 'as a call of this run; without it, of a run of its own')
-    .option('--tool-tags <names>', 'tags of the tool, with commas')
+    .option('--run <id>', 'evaluate as a call of this run; omit it to use a new run')
+    .option('--tool-tags <names>', 'tags of the tool, comma-separated')
     .addHelpText(
       'after',
-      '\nThis is a real question: the decision is kept, and a rule may ask a human. Exit code 3: the call is blocked.',
+      '\nThis is a real decision: it is recorded, and a rule may request approval. Exit code 3: the call is blocked.',
     )
     .action(async (tool, { agent, args, run, toolTags }) => {
       const runId = run ?? `check-${randomUUID()}`;
@@ -34,7 +33,7 @@ export const define: CommandFile['define'] = (command, context) => {
         details(
           [
             ['Verdict', verdict, toneOf(verdict)],
-            ['Run', control === 'TERMINATE' ? 'must end' : 'may go on'],
+            ['Run', control === 'TERMINATE' ? 'must end' : 'may continue'],
             ['Why', message],
             ['Rule', finalRuleId],
             ['Approval', cause.kind === 'HITL_PENDING' ? cause.approvalId : undefined],

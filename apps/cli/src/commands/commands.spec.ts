@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LazyCommand } from '../command-file.ts';
+import type { LazyCommand } from '../context.ts';
 import { runCli } from '../run-cli.testing.ts';
 import { COMMANDS } from './index.ts';
 
@@ -15,7 +15,7 @@ const order = (connected: number | null, acknowledged: number) => ({
 });
 
 describe('every command', () => {
-  it.each(PATHS)('%s prints its help and asks the platform nothing', async (path, command) => {
+  it.each(PATHS)('%s prints its help without sending a request', async (path, command) => {
     const { exitCode, stdout, requests } = await runCli([...path.split(' '), '--help']);
     expect({ exitCode, requests }).toEqual({ exitCode: 0, requests: [] });
     expect(stdout).toContain(`Usage: agentlens ${path}`);
@@ -24,7 +24,7 @@ describe('every command', () => {
 });
 
 describe('kill, pause and resume', () => {
-  it('send the order, wait for the agents, and say how many acknowledged', async () => {
+  it('sends the order, waits for the agents and prints how many acknowledged', async () => {
     const words = ['kill', 'agent', 'bot', '--reason', 'loop', '--yes'];
     const { exitCode, stdout, requests } = await runCli(words, { answer: () => order(2, 2) });
     expect(exitCode).toBe(0);
@@ -35,7 +35,7 @@ describe('kill, pause and resume', () => {
     expect(stdout).toContain('2 of 2 connected instances');
   });
 
-  it('ask first for an agent or the tenant, not for a single run', async () => {
+  it('asks for confirmation for an agent or the tenant, but not for a run', async () => {
     for (const whom of [['agent', 'bot'], ['tenant']]) {
       const { exitCode, requests } = await runCli(['pause', ...whom], { answer: () => order(1, 1) });
       expect({ exitCode, requests }).toEqual({ exitCode: 64, requests: [] });
@@ -44,12 +44,12 @@ describe('kill, pause and resume', () => {
     expect(run.requests[0]?.body).toMatchObject({ scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 });
   });
 
-  it('say where an instance has not acknowledged', async () => {
+  it('warns if an instance has not acknowledged', async () => {
     const { stderr } = await runCli(['resume', 'agent', 'bot', '-y'], { answer: () => order(3, 1) });
-    expect(stderr).toContain('Not every connected instance has acknowledged');
+    expect(stderr).toContain('Some connected instances have not acknowledged');
   });
 
-  it('refuse a scope that is none, and a missing id', async () => {
+  it('rejects an unknown scope and a missing id', async () => {
     expect(await runCli(['kill', 'agnet', 'x'])).toMatchObject({ exitCode: 64, requests: [] });
     expect(await runCli(['kill', 'agent'])).toMatchObject({ exitCode: 64, requests: [] });
     expect(await runCli(['kill', 'tenant', 'acme'])).toMatchObject({ exitCode: 64, requests: [] });
@@ -62,7 +62,7 @@ describe('check', () => {
     cause: word === 'ALLOW' ? { kind: 'ALLOW' } : { kind: 'RULE_VIOLATION', ruleId: 'r-1' },
   });
 
-  it('asks about the call and exits with 0 where it may happen', async () => {
+  it('evaluates the call and exits with 0 if it is allowed', async () => {
     const words = ['check', 'refund', '--agent', 'bot', '--run', 'run-1', '--args', '{"eur": 20}'];
     const { exitCode, requests } = await runCli(words, { answer: () => verdict('ALLOW') });
     expect(exitCode).toBe(0);
@@ -74,13 +74,13 @@ describe('check', () => {
     ]);
   });
 
-  it('exits with 3 where the call is blocked, and still prints why', async () => {
+  it('exits with 3 and prints the reason if the call is blocked', async () => {
     const { exitCode, stdout } = await runCli(['check', 'rm', '--agent', 'bot'], { answer: () => verdict('BLOCK') });
     expect(exitCode).toBe(3);
     expect(stdout).toContain('because');
   });
 
-  it('refuses arguments that are no JSON before it asks anything', async () => {
+  it('rejects invalid JSON arguments before sending a request', async () => {
     const { exitCode, stderr, requests } = await runCli(['check', 'rm', '--agent', 'bot', '--args', '{eur}']);
     expect(exitCode).toBe(64);
     expect(stderr).toContain('--args is not JSON');
@@ -89,7 +89,7 @@ describe('check', () => {
 });
 
 describe('api', () => {
-  it('prints the answer as it came, and exits by its status', async () => {
+  it('prints the response unchanged and derives the exit code from its status', async () => {
     const good = await runCli(['api', 'get', '/api/me'], { answer: () => new Response('{"a": 1}\n') });
     expect(good).toMatchObject({ exitCode: 0, stdout: '{"a": 1}\n' });
     const answer = () => Response.json({ error: 'No such run' }, { status: 404 });
@@ -97,26 +97,26 @@ describe('api', () => {
     expect(bad).toMatchObject({ exitCode: 5, stdout: '{"error":"No such run"}\n' });
   });
 
-  it('sends a body from a file of YAML or JSON', async () => {
+  it('sends a YAML or JSON file as the body', async () => {
     const { requests } = await runCli(['api', 'put', '/api/settings', '--body', '-'], { stdin: 'a: 1' });
     expect(requests).toMatchObject([{ method: 'PUT', path: '/api/settings', body: { a: 1 } }]);
   });
 });
 
 describe('settings set', () => {
-  it('changes the named settings alone', async () => {
+  it('changes only the given settings', async () => {
     const words = ['settings', 'set', 'decisionFailMode=block', 'limit=5'];
     const { requests } = await runCli(words, { answer: () => ({ decisionFailMode: 'block' }) });
     expect(requests).toMatchObject([{ method: 'PATCH', body: { decisionFailMode: 'block', limit: 5 } }]);
   });
 
-  it('refuses what is not like name=value', async () => {
+  it('rejects an argument that is not name=value', async () => {
     expect(await runCli(['settings', 'set', 'block'])).toMatchObject({ exitCode: 64, requests: [] });
   });
 });
 
 describe('audit', () => {
-  it('names who changed which fields, a person before the key', async () => {
+  it('prints who changed which fields, preferring the person over the key', async () => {
     const actor = { person: 'ana', keyId: 'k-1', keyName: 'ops' };
     const entry = {
       id: 'c-1',
@@ -139,7 +139,7 @@ describe('audit', () => {
 });
 
 describe('rules revert', () => {
-  it('goes back from the version that is shown, so that a change meanwhile is not lost', async () => {
+  it('reverts from the version it displayed, so a concurrent change is not lost', async () => {
     const answer = () => ({ id: 'r', name: 'Slow', version: 7, enabled: true, mode: 'enforce' });
     const { requests } = await runCli(['rules', 'revert', 'r', '3', '--yes'], { answer });
     expect(requests[1]).toMatchObject({ path: '/api/guardrails/r/revert', body: { version: 3 } });
@@ -148,7 +148,7 @@ describe('rules revert', () => {
 });
 
 describe('keys', () => {
-  it('prints a new key on stdout, and on stderr that it is shown once', async () => {
+  it('prints a new key on stdout and warns on stderr that it is shown once', async () => {
     const made = { id: 'k-1', key: 'agk_live_new', name: 'ci', scopes: ['read'], expiresAt: null };
     const words = ['keys', 'create', 'ci', '--scopes', 'read', '--expires', '30d'];
     const { stdout, stderr, requests } = await runCli(words, { answer: () => made });
@@ -157,7 +157,7 @@ describe('keys', () => {
     expect(stderr).toContain('not shown again');
   });
 
-  it('finds the key to revoke on whichever page it is', async () => {
+  it('finds the key to revoke on any page', async () => {
     const key = (id: string) => ({ id, name: id, scopes: ['read'], revokedAt: null });
     const answer = ({ method, path }: { method: string; path: string }) => {
       if (method === 'DELETE') return { id: 'k-2', revoked: true };

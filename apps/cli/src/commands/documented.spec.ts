@@ -7,7 +7,7 @@ import { COMMANDS } from './index.ts';
 const root = join(import.meta.dirname, '../../../..');
 const PAGES = ['README.md', 'apps/cli/README.md', ...globSync('docs/**/*.md', { cwd: root })];
 
-/** The command lines that a page shows, without their comments and what a shell does with them. */
+/** The CLI commands that a page shows, without comments and shell syntax. */
 function shown(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   const lines = [...text.matchAll(/^(?:npx @agentlens\/cli|agentlens) (.+)$/gm)].map(([, line = '']) => line);
@@ -16,7 +16,7 @@ function shown(file: string): string[] {
 
 const LINES = PAGES.flatMap((file) => shown(file).map((line): [string, string] => [file, line]));
 
-describe('every command line in the documentation', () => {
+describe('every CLI command in the documentation', () => {
   it('is found', () => {
     expect(LINES.length).toBeGreaterThan(50);
   });
@@ -31,7 +31,7 @@ describe('every command line in the documentation', () => {
   });
 });
 
-/** The words that lead to a command: `rules list`. */
+/** The words that name the command: `rules list`. */
 function commandOf(words: readonly string[]): string[] {
   const [first = '', second = ''] = words;
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;

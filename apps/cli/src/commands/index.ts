@@ -1,179 +1,298 @@
-import type { CommandTree } from '../command-file.ts';
+import type { CommandTree } from '../context.ts';
 
-/** Every command. A file is read when its command is used. */
+/** The command tree. A module is loaded when one of its commands runs. */
 export const COMMANDS: CommandTree = {
   rules: {
     summary: 'guardrail rules',
     alias: 'guardrails',
     commands: {
-      list: { summary: 'rules, newest first', load: () => import('./rules/list.ts') },
-      get: { summary: 'a rule, what it measures now and when it fired', load: () => import('./rules/get.ts') },
-      create: { summary: 'make a rule from a file', load: () => import('./rules/create.ts') },
-      validate: { summary: 'check a rule, or files of rules', load: () => import('./rules/validate.ts') },
-      enable: { summary: 'switch a rule on', load: () => import('./rules/enable.ts') },
-      disable: { summary: 'switch a rule off', load: () => import('./rules/disable.ts') },
-      delete: { summary: 'delete a rule', load: () => import('./rules/delete.ts') },
-      versions: { summary: 'what was changed of a rule, by whom and why', load: () => import('./rules/versions.ts') },
-      revert: { summary: 'let a rule say again what an earlier version said', load: () => import('./rules/revert.ts') },
-      history: { summary: 'when rules fired and what their actions did', load: () => import('./rules/history.ts') },
-      pull: { summary: 'write rules of the platform as a file', load: () => import('./rules/pull.ts') },
-      test: { summary: 'run tests of files of rules, without a platform', load: () => import('./rules/test.ts') },
-      plan: { summary: 'what applying files of rules would change', load: () => import('./rules/plan.ts') },
-      apply: { summary: 'make a ruleset what its files say', load: () => import('./rules/apply.ts') },
+      list: { summary: 'list rules, newest first', load: async () => (await import('./rules.ts')).listRules },
+      get: {
+        summary: 'show a rule, its current measurement and its recent triggers',
+        load: async () => (await import('./rules.ts')).getRule,
+      },
+      create: { summary: 'create a rule from a file', load: async () => (await import('./rules.ts')).createRule },
+      validate: {
+        summary: 'validate a rule, or rule files',
+        load: async () => (await import('./rules-as-code.ts')).validateRules,
+      },
+      enable: { summary: 'enable a rule', load: async () => (await import('./rules.ts')).enableRule },
+      disable: { summary: 'disable a rule', load: async () => (await import('./rules.ts')).disableRule },
+      delete: { summary: 'delete a rule', load: async () => (await import('./rules.ts')).deleteRule },
+      versions: {
+        summary: 'show the versions of a rule: who changed what, and why',
+        load: async () => (await import('./rules.ts')).ruleVersions,
+      },
+      revert: {
+        summary: 'revert a rule to an earlier version',
+        load: async () => (await import('./rules.ts')).revertRule,
+      },
+      history: {
+        summary: 'show triggers and the results of their actions',
+        load: async () => (await import('./rules.ts')).ruleHistory,
+      },
+      pull: {
+        summary: 'write rules of the platform to a file',
+        load: async () => (await import('./rules-as-code.ts')).pullRules,
+      },
+      test: {
+        summary: 'run rule tests locally, without a platform',
+        load: async () => (await import('./rules-as-code.ts')).testRules,
+      },
+      plan: {
+        summary: 'show what applying rule files would change',
+        load: async () => (await import('./rules-as-code.ts')).planRules,
+      },
+      apply: {
+        summary: 'make a ruleset match its files',
+        load: async () => (await import('./rules-as-code.ts')).applyRules,
+      },
     },
   },
   runs: {
-    summary: 'runs of agents',
+    summary: 'inspect and control runs',
     commands: {
-      list: { summary: 'runs, newest first', load: () => import('./runs/list.ts') },
-      show: { summary: 'a run and its story', load: () => import('./runs/show.ts') },
-      tree: { summary: 'a run and the runs it started', load: () => import('./runs/tree.ts') },
-      pause: { summary: 'block every call of a run until it is resumed', load: () => import('./runs/pause.ts') },
-      resume: { summary: 'let a run go on', load: () => import('./runs/resume.ts') },
-      kill: { summary: 'end a run', load: () => import('./runs/kill.ts') },
+      list: { summary: 'list runs, newest first', load: async () => (await import('./runs.ts')).listRuns },
+      show: { summary: 'show a run and its timeline', load: async () => (await import('./runs.ts')).showRun },
+      tree: {
+        summary: 'show a run and its sub-runs',
+        load: async () => (await import('./runs.ts')).showRunTree,
+      },
+      pause: {
+        summary: 'block every call of a run until you resume it',
+        load: async () => (await import('./runs.ts')).pauseRun,
+      },
+      resume: { summary: 'resume a run', load: async () => (await import('./runs.ts')).resumeRun },
+      kill: { summary: 'end a run', load: async () => (await import('./runs.ts')).killRun },
     },
   },
-  tail: { summary: 'follow what happens, live', load: () => import('./tail.ts') },
+  tail: { summary: 'follow events, decisions and alerts live', load: async () => (await import('./tail.ts')).tail },
   events: {
     summary: 'events of agents',
     commands: {
-      list: { summary: 'events, newest first', load: () => import('./events/list.ts') },
-      get: { summary: 'an event with its payload', load: () => import('./events/get.ts') },
+      list: { summary: 'list events, newest first', load: async () => (await import('./events.ts')).listEvents },
+      get: { summary: 'show an event with its payload', load: async () => (await import('./events.ts')).getEvent },
     },
   },
   decisions: {
-    summary: 'what was decided about calls',
-    commands: { list: { summary: 'decisions, newest first', load: () => import('./decisions/list.ts') } },
+    summary: 'decisions about calls',
+    commands: {
+      list: {
+        summary: 'list decisions, newest first',
+        load: async () => (await import('./events.ts')).listDecisions,
+      },
+    },
   },
   approvals: {
-    summary: 'calls that wait for a human',
+    summary: 'calls that need approval',
     commands: {
-      list: { summary: 'what waits now', load: () => import('./approvals/list.ts') },
-      show: { summary: 'one of them', load: () => import('./alerts/show.ts') },
-      approve: { summary: 'let exactly this call go ahead, once', load: () => import('./approvals/approve.ts') },
-      deny: { summary: 'refuse the call', load: () => import('./approvals/deny.ts') },
-      watch: { summary: 'follow approvals as they are asked and decided', load: () => import('./approvals/watch.ts') },
+      list: { summary: 'list open approvals', load: async () => (await import('./alerts.ts')).listApprovals },
+      show: { summary: 'show an approval', load: async () => (await import('./alerts.ts')).showAlert },
+      approve: {
+        summary: 'approve exactly this call, once',
+        load: async () => (await import('./alerts.ts')).approveApproval,
+      },
+      deny: { summary: 'deny the call', load: async () => (await import('./alerts.ts')).denyApproval },
+      watch: {
+        summary: 'follow approval requests and decisions live',
+        load: async () => (await import('./alerts.ts')).watchApprovals,
+      },
     },
   },
   alerts: {
-    summary: 'what people should see',
+    summary: 'alerts for people',
     commands: {
-      list: { summary: 'alerts, newest first', load: () => import('./alerts/list.ts') },
-      show: { summary: 'one alert', load: () => import('./alerts/show.ts') },
-      acknowledge: { summary: 'say that you have seen it', load: () => import('./alerts/acknowledge.ts') },
-      cancel: { summary: 'close it without judging it', load: () => import('./alerts/cancel.ts') },
+      list: { summary: 'list alerts, newest first', load: async () => (await import('./alerts.ts')).listAlerts },
+      show: { summary: 'one alert', load: async () => (await import('./alerts.ts')).showAlert },
+      acknowledge: {
+        summary: 'acknowledge an alert',
+        load: async () => (await import('./alerts.ts')).acknowledgeAlert,
+      },
+      cancel: {
+        summary: 'close an alert without a decision',
+        load: async () => (await import('./alerts.ts')).cancelAlert,
+      },
     },
   },
   agents: {
-    summary: 'the agents of the tenant',
+    summary: 'agents of the tenant',
     commands: {
-      list: { summary: 'agents, the one heard of last first', load: () => import('./agents/list.ts') },
-      show: { summary: 'an agent and what stands against it', load: () => import('./agents/show.ts') },
-      health: { summary: 'health scores, the worst first', load: () => import('./agents/health.ts') },
-      unpause: { summary: 'end a pause that a rule made', load: () => import('./agents/unpause.ts') },
+      list: {
+        summary: 'list agents, most recently active first',
+        load: async () => (await import('./agents.ts')).listAgents,
+      },
+      show: {
+        summary: 'show an agent and any pause, kill or breaker that holds it',
+        load: async () => (await import('./agents.ts')).showAgent,
+      },
+      health: {
+        summary: 'show health scores, lowest first',
+        load: async () => (await import('./agents.ts')).agentHealth,
+      },
+      unpause: {
+        summary: 'end a pause that a rule imposed',
+        load: async () => (await import('./agents.ts')).unpauseAgent,
+      },
     },
   },
-  kill: { summary: 'end a run, an agent, or all of the tenant', load: () => import('./kill.ts') },
-  pause: { summary: 'pause a run, an agent, or all of the tenant', load: () => import('./pause.ts') },
-  resume: { summary: 'resume a run, an agent, or all of the tenant', load: () => import('./resume.ts') },
+  kill: {
+    summary: 'kill a run, an agent or every agent of the tenant',
+    load: async () => (await import('./orders.ts')).kill,
+  },
+  pause: {
+    summary: 'pause a run, an agent or every agent of the tenant',
+    load: async () => (await import('./orders.ts')).pause,
+  },
+  resume: {
+    summary: 'resume a run, an agent or every agent of the tenant',
+    load: async () => (await import('./orders.ts')).resume,
+  },
   budgets: {
-    summary: 'money that may be spent',
+    summary: 'spending limits',
     commands: {
-      list: { summary: 'budgets, newest first', load: () => import('./budgets/list.ts') },
-      show: { summary: 'a budget and what is left of it', load: () => import('./budgets/show.ts') },
-      create: { summary: 'make a budget', load: () => import('./budgets/create.ts') },
-      delete: { summary: 'delete a budget', load: () => import('./budgets/delete.ts') },
+      list: { summary: 'list budgets, newest first', load: async () => (await import('./budgets.ts')).listBudgets },
+      show: {
+        summary: 'show a budget and its remaining amount',
+        load: async () => (await import('./budgets.ts')).showBudget,
+      },
+      create: { summary: 'make a budget', load: async () => (await import('./budgets.ts')).createBudget },
+      delete: { summary: 'delete a budget', load: async () => (await import('./budgets.ts')).deleteBudget },
     },
   },
   breakers: {
     summary: 'circuit breakers',
     commands: {
-      list: { summary: 'breakers that ever opened', load: () => import('./breakers/list.ts') },
-      limits: { summary: 'when they open', load: () => import('./breakers/limits.ts') },
-      reset: { summary: 'close a breaker', load: () => import('./breakers/reset.ts') },
+      list: {
+        summary: 'list breakers that have opened',
+        load: async () => (await import('./breakers.ts')).listBreakers,
+      },
+      limits: {
+        summary: 'show the limits at which breakers open',
+        load: async () => (await import('./breakers.ts')).breakerLimits,
+      },
+      reset: { summary: 'close a breaker', load: async () => (await import('./breakers.ts')).resetBreaker },
     },
   },
-  spend: { summary: 'what agents and models cost', load: () => import('./spend.ts') },
+  spend: { summary: 'show the cost of agents and models', load: async () => (await import('./budgets.ts')).spend },
   deliveries: {
-    summary: 'how the actions of rules were carried out',
+    summary: 'deliveries of rule actions',
     commands: {
-      list: { summary: 'deliveries, newest first', load: () => import('./deliveries/list.ts') },
-      replay: { summary: 'carry an action out once more', load: () => import('./deliveries/replay.ts') },
+      list: {
+        summary: 'list deliveries, newest first',
+        load: async () => (await import('./webhooks.ts')).listDeliveries,
+      },
+      replay: {
+        summary: 'run an action again',
+        load: async () => (await import('./webhooks.ts')).replayDelivery,
+      },
     },
   },
   webhooks: {
-    summary: 'addresses that are told of what happens',
+    summary: 'webhook endpoints',
     commands: {
-      list: { summary: 'the webhooks of the tenant', load: () => import('./webhooks/list.ts') },
-      create: { summary: 'have an address told', load: () => import('./webhooks/create.ts') },
-      enable: { summary: 'send to it again', load: () => import('./webhooks/enable.ts') },
-      disable: { summary: 'send nothing any more', load: () => import('./webhooks/disable.ts') },
-      test: { summary: 'send a message that says it is a test', load: () => import('./webhooks/test.ts') },
-      deliveries: { summary: 'what it was sent and what came of it', load: () => import('./webhooks/deliveries.ts') },
-      'rotate-secret': { summary: 'make a new signing secret', load: () => import('./webhooks/rotate-secret.ts') },
-      delete: { summary: 'delete a webhook', load: () => import('./webhooks/delete.ts') },
+      list: {
+        summary: 'list webhooks',
+        load: async () => (await import('./webhooks.ts')).listWebhooks,
+      },
+      create: {
+        summary: 'create a webhook',
+        load: async () => (await import('./webhooks.ts')).createWebhook,
+      },
+      enable: { summary: 'enable a webhook', load: async () => (await import('./webhooks.ts')).enableWebhook },
+      disable: {
+        summary: 'disable a webhook',
+        load: async () => (await import('./webhooks.ts')).disableWebhook,
+      },
+      test: {
+        summary: 'send a test message',
+        load: async () => (await import('./webhooks.ts')).testWebhook,
+      },
+      deliveries: {
+        summary: 'list the messages sent to a webhook and their results',
+        load: async () => (await import('./webhooks.ts')).webhookDeliveries,
+      },
+      'rotate-secret': {
+        summary: 'replace the signing secret',
+        load: async () => (await import('./webhooks.ts')).rotateWebhookSecret,
+      },
+      delete: { summary: 'delete a webhook', load: async () => (await import('./webhooks.ts')).deleteWebhook },
     },
   },
   tenants: {
-    summary: 'tenants of the platform (needs a platform key)',
+    summary: 'tenants of the platform (requires a platform key)',
     commands: {
-      list: { summary: 'tenants, newest first', load: () => import('./tenants/list.ts') },
-      create: { summary: 'make a tenant and its first admin key', load: () => import('./tenants/create.ts') },
+      list: { summary: 'list tenants, newest first', load: async () => (await import('./tenants.ts')).listTenants },
+      create: {
+        summary: 'create a tenant and its first admin key',
+        load: async () => (await import('./tenants.ts')).createTenant,
+      },
     },
   },
   keys: {
     summary: 'API keys of the tenant',
     commands: {
-      list: { summary: 'every key, without its secret', load: () => import('./keys/list.ts') },
-      create: { summary: 'make a key', load: () => import('./keys/create.ts') },
-      rotate: { summary: 'replace a key by a new one', load: () => import('./keys/rotate.ts') },
-      revoke: { summary: 'end a key', load: () => import('./keys/revoke.ts') },
+      list: { summary: 'list keys, without their secrets', load: async () => (await import('./keys.ts')).listKeys },
+      create: { summary: 'make a key', load: async () => (await import('./keys.ts')).createKey },
+      rotate: { summary: 'replace a key with a new one', load: async () => (await import('./keys.ts')).rotateKey },
+      revoke: { summary: 'end a key', load: async () => (await import('./keys.ts')).revokeKey },
     },
   },
-  audit: { summary: 'who changed what, newest first', load: () => import('./audit.ts') },
+  audit: { summary: 'show who changed what, newest first', load: async () => (await import('./events.ts')).audit },
   settings: {
-    summary: 'what holds for the whole tenant',
+    summary: 'settings of the tenant',
     commands: {
-      show: { summary: 'the settings', load: () => import('./settings/show.ts') },
-      set: { summary: 'change settings', load: () => import('./settings/set.ts') },
+      show: { summary: 'the settings', load: async () => (await import('./tenants.ts')).showSettings },
+      set: { summary: 'change settings', load: async () => (await import('./tenants.ts')).setSettings },
     },
   },
-  check: { summary: 'ask whether a call may happen', load: () => import('./check.ts') },
-  login: { summary: 'keep an address and a key as a profile', load: () => import('./login.ts') },
-  logout: { summary: 'remove a profile', load: () => import('./logout.ts') },
+  check: { summary: 'evaluate a tool call against the rules', load: async () => (await import('./check.ts')).check },
+  login: { summary: 'save an address and a key as a profile', load: async () => (await import('./profiles.ts')).login },
+  logout: { summary: 'remove a profile', load: async () => (await import('./profiles.ts')).logout },
   profiles: {
-    summary: 'kept addresses and keys',
+    summary: 'saved profiles',
     commands: {
-      list: { summary: 'the profiles, without their keys', load: () => import('./profiles/list.ts') },
-      use: { summary: 'choose the profile to use', load: () => import('./profiles/use.ts') },
+      list: {
+        summary: 'list profiles, without their keys',
+        load: async () => (await import('./profiles.ts')).listProfiles,
+      },
+      use: { summary: 'select the current profile', load: async () => (await import('./profiles.ts')).useProfile },
     },
   },
   doctor: {
-    summary: 'find out what is wrong with the connection, the key, the clock or a proxy',
-    load: () => import('./doctor/index.ts'),
+    summary: 'diagnose the connection, the key, the clock and proxies',
+    load: async () => (await import('./doctor.ts')).doctor,
   },
-  demo: { summary: 'watch an agent go wrong and be stopped', load: () => import('./demo/index.ts') },
+  demo: {
+    summary: 'watch an agent misbehave and get stopped',
+    load: async () => (await import('./demo/index.ts')).demo,
+  },
   'dead-letters': {
-    summary: 'messages that no consumer could handle (needs NATS)',
+    summary: 'messages that no consumer could process (requires NATS)',
     usual: 'list',
     commands: {
-      list: { summary: 'what consumer groups gave up on', load: () => import('./dead-letters/list.ts') },
-      redrive: { summary: 'send one again to its group', load: () => import('./dead-letters/redrive.ts') },
+      list: {
+        summary: 'list dead letters',
+        load: async () => (await import('./nats.ts')).listDeadLetters,
+      },
+      redrive: {
+        summary: 'redeliver a dead letter to its group',
+        load: async () => (await import('./nats.ts')).redriveDeadLetter,
+      },
     },
   },
   'nats-sub': {
-    summary: 'print what is published on a subject (needs NATS)',
-    load: () => import('./nats-sub.ts'),
+    summary: 'print messages published on a subject (requires NATS)',
+    load: async () => (await import('./nats.ts')).natsSub,
   },
-  mcp: { summary: 'serve MCP clients on stdin and stdout', load: () => import('./mcp.ts') },
-  api: { summary: 'send any request to the API', load: () => import('./api.ts') },
+  mcp: { summary: 'run an MCP server on stdin and stdout', load: async () => (await import('./api.ts')).mcp },
+  api: { summary: 'send any request to the API', load: async () => (await import('./api.ts')).api },
   completion: {
-    summary: 'print a script that completes commands in a shell',
-    load: () => import('./completion/index.ts'),
+    summary: 'print a shell completion script',
+    load: async () => (await import('./completion.ts')).completion,
   },
   complete: {
-    summary: 'what may stand in the place of the last word',
+    summary: 'print completions for the last word',
     hidden: true,
-    load: () => import('./completion/complete.ts'),
+    load: async () => (await import('./completion.ts')).complete,
   },
 };

@@ -6,7 +6,7 @@ import { runCli } from '../run-cli.testing.ts';
 
 type NatsServer = Awaited<ReturnType<typeof startNats>>;
 
-describe('the commands that read the broker', () => {
+describe('the commands that connect to NATS', () => {
   let server: NatsServer;
   let bus: EventBus;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('the commands that read the broker', () => {
   const cli = (words: readonly string[], more: Parameters<typeof runCli>[1] = {}) =>
     runCli(words, { ...more, env: { NATS_URL: server.url } });
 
-  it('list what a group gave up on and give it back', async () => {
+  it('list the dead letters of a group and redeliver one', async () => {
     const taken: string[] = [];
     let isMended = false;
     const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };
@@ -48,14 +48,14 @@ describe('the commands that read the broker', () => {
     expect((await cli(['dead-letters'])).stderr).toBe('no dead letters\n');
   });
 
-  it('print what is published on a subject until they are interrupted', async () => {
+  it('print published messages until interrupted', async () => {
     const interrupt = new AbortController();
     const printed: string[] = [];
     const running = cli(['nats-sub', 'guardrail.triggered.>', '--json'], {
       signal: interrupt.signal,
       onStdout: (text) => printed.push(text),
     });
-    // A subscription sees only what comes after it: publish until something is seen.
+    // A subscription receives only later messages, so publish until one arrives.
     await eventually(async () => {
       await bus.publish(guardrailTriggered, aTrigger());
       expect(printed.length).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ describe('the commands that read the broker', () => {
     });
   });
 
-  it.each([[['dead-letters']], [['nats-sub']]])('%s: say that no server answers, and exit with 6', async (words) => {
+  it.each([[['dead-letters']], [['nats-sub']]])('%s: exits with 6 if no server answers', async (words) => {
     const { exitCode, stderr } = await runCli(words, { env: { NATS_URL: 'nats://me:secret@127.0.0.1:1' } });
     expect(exitCode).toBe(6);
     expect(stderr).toContain('No NATS server answers at nats://me:***@127.0.0.1:1');

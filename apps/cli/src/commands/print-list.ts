@@ -1,20 +1,20 @@
 import type { CommandContext } from '../context.ts';
-import { withProgress } from '../output/progress.ts';
+import { withProgress } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 
-/** Most that one page of any list may hold. */
+/** Maximum page size of the API. */
 export const PAGE = 200;
 
 export interface ListPrint<Page, Item> {
   readonly pages: AsyncIterable<Page>;
   readonly itemsOf: (page: Page) => readonly Item[];
   readonly columns: readonly Column<Item>[];
-  /** What people read where there is nothing. */
+  /** Text printed for an empty list. */
   readonly none: string;
   readonly limit: number;
 }
 
-/** Prints a paged list up to `limit`, and says where there is more. */
+/** Prints a paged list up to `limit` and notes if there are more items. */
 export async function printList<Page extends { readonly nextCursor?: string }, Item>(
   { output }: CommandContext,
   { pages, itemsOf, columns, none, limit }: ListPrint<Page, Item>,
@@ -31,5 +31,5 @@ export async function printList<Page extends { readonly nextCursor?: string }, I
   };
   await withProgress(output, () => `reading, ${items.length} so far`, read());
   output.printTable(items.slice(0, limit), columns, none);
-  if (more) output.note(`There is more: --limit ${limit * 4} reads further.`);
+  if (more) output.note(`There is more. To read further: --limit ${limit * 4}`);
 }

@@ -4,7 +4,7 @@ import { runCli, type SentRequest } from '../run-cli.testing.ts';
 const frame = (event: string, data: object, id?: string) =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** A stream that says this and then fails for good, which ends the command. */
+/** Streams the text, then fails permanently, which ends the command. */
 function streaming(text: string) {
   let asked = 0;
   return ({ path }: SentRequest) => {
@@ -29,7 +29,7 @@ describe('tail', () => {
     frame('order', { scope: 'agent', scopeId: 'bot', state: 'killed', by: 'ops', reason: '' }),
   ].join('');
 
-  it('prints a line for each thing that happens, and nothing of others that steers the terminal', async () => {
+  it('prints one line per fact and escapes control sequences in it', async () => {
     const { exitCode, stdout, stderr } = await runCli(['tail'], { answer: streaming(text) });
     expect(stdout).toBe(
       '10:00:00Z  decision        bot  BLOCK rm: no\\u001b[2J\n10:00:00Z  order           agent bot is killed, by ops\n',
@@ -38,7 +38,7 @@ describe('tail', () => {
     expect(exitCode).toBe(4);
   });
 
-  it('prints a line of JSON for each with --json', async () => {
+  it('prints one JSON line per fact with --json', async () => {
     const { stdout } = await runCli(['tail', '--json'], { answer: streaming(text) });
     const lines = stdout
       .trimEnd()
@@ -50,7 +50,7 @@ describe('tail', () => {
     ]);
   });
 
-  it('narrows the stream to what was asked for', async () => {
+  it('passes the filters to the stream', async () => {
     const words = ['tail', '--agent', 'bot', '--run', 'run-1', '--kinds', 'event,decision', '--type', 'tool_error'];
     const { requests } = await runCli(words, { answer: streaming('') });
     const query = new URL(requests[1]?.path ?? '', 'http://x').searchParams;
@@ -61,7 +61,7 @@ describe('tail', () => {
 });
 
 describe('approvals watch', () => {
-  it('shows what waited before it came, then every change, each once', async () => {
+  it('shows open approvals first, then each change once', async () => {
     const text = [
       frame('heartbeat', { time: 't' }),
       frame('alert', ALERT, '1'),

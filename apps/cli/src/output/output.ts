@@ -1,22 +1,47 @@
-import { inColour, type Paint, withoutColour } from './style.ts';
+import { styleText } from 'node:util';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
 
-/** The part of a writable stream that is used. */
+/** Colours by meaning. */
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
+
+const FORMATS = { good: 'green', warning: 'yellow', bad: 'red', quiet: 'dim', strong: 'bold' } as const;
+
+/** Applies a tone to `text`, or returns it unchanged if colours are off. */
+export type Paint = (tone: Tone | undefined, text: string) => string;
+
+const inColour: Paint = (tone, text) =>
+  tone === undefined ? text : styleText(FORMATS[tone], text, { validateStream: false });
+export const withoutColour: Paint = (_tone, text) => text;
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ succeeded: 'good', success: 'good', approved: 'good', closed: 'good', allow: 'good', ALLOW: 'good' },
+  ...{ pending: 'warning', paused: 'warning', retrying: 'warning', half_open: 'warning', warn: 'warning' },
+  ...{ failed: 'bad', denied: 'bad', killed: 'bad', open: 'bad', error: 'bad', critical: 'bad', lost: 'bad' },
+  ...{ BLOCK: 'bad', block: 'bad', terminate: 'bad', timed_out: 'bad', revoked: 'bad' },
+  ...{ expired: 'quiet', cancelled: 'quiet', interrupted: 'quiet', off: 'quiet', shadow: 'quiet', no: 'quiet' },
+};
+
+/** Tone of a status word. */
+export function toneOf(word: string): Tone | undefined {
+  return TONES[word];
+}
+
+/** The subset of a writable stream that is used. */
 export interface TextSink {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked at each use: options are known only once the command line is read. */
+  /** A function, because options are parsed after construction. */
   readonly json: () => boolean;
 }
 
-/** What a command prints: its data goes to stdout, everything else to stderr. */
+/** Output of a command: data goes to stdout, everything else to stderr. */
 export class Output {
   readonly #options: OutputOptions;
 
@@ -37,33 +62,35 @@ export class Output {
     return this.layout.paint;
   }
 
-  /** The answer of a command: as JSON, or as `text` for people. */
+  /** Prints a response as JSON, or as `text` for people. */
   print(value: unknown, text: () => string): void {
     this.#write(this.json ? JSON.stringify(value, null, 2) : text());
   }
 
-  /** A list; where it is empty, people get `none` on stderr. */
+  /** Prints a list; for an empty list, people see `none` on stderr. */
   printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string): void {
     if (rows.length === 0 && !this.json) this.note(none);
     else this.print(rows, () => table(rows, columns, this.layout));
   }
 
-  /** One object, by its members. */
+  /** Prints the members of one object. */
   printDetails(value: unknown, members: readonly (readonly [string, Cell])[]): void {
     this.print(value, () => details(members, this.paint));
   }
 
-  /** One item of a stream: a line of JSON, or a line for people. */
+  /** Prints one item of a stream, as a JSON line or a text line. */
   printItem(value: unknown, line: () => string): void {
     this.#write(this.json ? JSON.stringify(value) : line());
   }
 
-  /** Something people should know that is not the data. */
+  /** Prints a message that is not data. */
   note(text: string): void {
     this.#options.stderr.write(`${text}\n`);
   }
 
-  /** A line that replaces itself, on a terminal; `undefined` removes it. @returns whether there is a terminal */
+  /**
+   * Prints a status line that replaces itself on a terminal; `undefined` clears it. @returns false without a terminal
+   */
   status(text: string | undefined): boolean {
     const { stderr } = this.#options;
     if (stderr.isTTY !== true) return false;
@@ -79,5 +106,28 @@ export class Output {
     const { NO_COLOR, TERM } = this.#options.env;
     const isPlain = sink.isTTY !== true || (NO_COLOR !== undefined && NO_COLOR !== '') || TERM === 'dumb';
     return isPlain ? withoutColour : inColour;
+  }
+}
+
+const QUIET_MS = 1_000;
+const TICK_MS = 250;
+
+/** Shows `label` on stderr if the work takes longer than a second. `label` may change while it runs. */
+export async function withProgress<T>(output: Output, label: string | (() => string), work: Promise<T>): Promise<T> {
+  const text = typeof label === 'string' ? () => label : label;
+  const startedMs = performance.now();
+  let shown = false;
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - startedMs;
+    if (elapsedMs < QUIET_MS) return;
+    const isTerminal = output.status(`${text()} (${Math.floor(elapsedMs / 1_000)} s)`);
+    if (!isTerminal && !shown) output.note(`${text()} …`);
+    shown = true;
+  }, TICK_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (shown) output.status(undefined);
   }
 }

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { duration, instant, usd } from './format.ts';
-import { plainText } from './plain-text.ts';
-import { withoutColour } from './style.ts';
-import { details, table } from './table.ts';
+import { withoutColour } from './output.ts';
+import { details, duration, instant, plainText, table, usd } from './table.ts';
 
 const COLUMNS = [
   { title: 'name', value: ({ name }: { name: string }) => name },
@@ -10,7 +8,7 @@ const COLUMNS = [
 ];
 
 describe('table', () => {
-  it('lines its columns up under their titles', () => {
+  it('aligns columns under their titles', () => {
     const rows = [
       { name: 'a', count: 1 },
       { name: 'longer', count: 1000 },
@@ -18,24 +16,31 @@ describe('table', () => {
     expect(table(rows, COLUMNS, { paint: withoutColour })).toBe('NAME    COUNT\na           1\nlonger   1000');
   });
 
-  it('shortens the widest column where the terminal is narrow', () => {
+  it('truncates the widest column to fit the terminal', () => {
     const rows = [{ name: 'x'.repeat(50), count: 7 }];
     const [, row = ''] = table(rows, COLUMNS, { paint: withoutColour, width: 20 }).split('\n');
     expect(row).toBe(`${'x'.repeat(12)}…      7`);
   });
 
-  it('counts characters, not their bytes', () => {
+  it('measures terminal columns, not characters or bytes', () => {
     const rows = [
       { name: '🦊🦊', count: 1 },
-      { name: 'abcd', count: 2 },
+      { name: '東京', count: 2 },
+      { name: 'abcd', count: 3 },
     ];
-    const [, fox = ''] = table(rows, COLUMNS, { paint: withoutColour }).split('\n');
-    expect(fox).toBe('🦊🦊        1');
+    const lines = table(rows, COLUMNS, { paint: withoutColour }).split('\n');
+    expect(lines.slice(1)).toEqual(['🦊🦊      1', '東京      2', 'abcd      3']);
+  });
+
+  it('truncates wide characters without splitting them', () => {
+    const rows = [{ name: '東'.repeat(20), count: 7 }];
+    const [, row = ''] = table(rows, COLUMNS, { paint: withoutColour, width: 20 }).split('\n');
+    expect(row).toBe(`${'東'.repeat(6)}…      7`);
   });
 });
 
 describe('details', () => {
-  it('leaves out what has no value', () => {
+  it('omits members without a value', () => {
     const members = [
       ['ID', 'r-1'],
       ['Reason', undefined],
@@ -45,8 +50,8 @@ describe('details', () => {
   });
 });
 
-describe('what others wrote', () => {
-  it('cannot steer the terminal', () => {
+describe('agent-controlled text', () => {
+  it('cannot control the terminal', () => {
     expect(plainText('a\u001b[2Jb\r\nc\u009bd')).toBe('a\\u001b[2Jb\\r\\nc\\u009bd');
   });
 
@@ -54,13 +59,13 @@ describe('what others wrote', () => {
     expect(plainText('safe\u202etxt.exe')).toBe('safe\\u202etxt.exe');
   });
 
-  it('stays as it is otherwise', () => {
+  it('is otherwise unchanged', () => {
     expect(plainText('Ünïcödé 日本語 🦊')).toBe('Ünïcödé 日本語 🦊');
   });
 });
 
 describe('figures', () => {
-  it('are written as people read them', () => {
+  it('are formatted for people', () => {
     expect([usd(0), usd(0.0042), usd(12.5)]).toEqual(['$0.00', '$0.0042', '$12.50']);
     expect([duration(320), duration(4_210), duration(185_000), duration(7_800_000)]).toEqual([
       '320 ms',

@@ -1,7 +1,7 @@
 import type { FileRuleset } from '@agentlens/replay';
-import type { AnswerOf } from '../api-types.ts';
-import { plainText } from '../output/plain-text.ts';
-import type { Paint, Tone } from '../output/style.ts';
+import type { AnswerOf } from '../context.ts';
+import type { Paint, Tone } from '../output/output.ts';
+import { plainText } from '../output/table.ts';
 
 export type PlanAnswer = AnswerOf<'planRuleset'>;
 type Change = PlanAnswer['changes'][number];
@@ -16,12 +16,12 @@ const SIGNS: Readonly<Record<Change['action'], readonly [string, Tone | undefine
   none: ['=', 'quiet'],
 };
 
-/** True if applying the plan changes anything. */
+/** True if the plan contains changes. */
 export function hasChanges({ changes }: Pick<PlanAnswer, 'changes'>): boolean {
   return changes.some(({ action }) => action !== 'none');
 }
 
-/** A plan without the values that the files take from the environment: some of them are secrets. */
+/** Masks values that rule files take from the environment, because some are secrets. */
 export function withoutEnvironment(plan: PlanAnswer, { rules }: FileRuleset): PlanAnswer {
   const hidden = new Map(rules.map(({ key, fromEnvironment }) => [key, new Set(fromEnvironment)]));
   return {
@@ -43,17 +43,17 @@ export function planText({ ruleset, changes, unlisted }: PlanAnswer, paint: Pain
     ([action, some]) => `${some.length} ${COUNTED[action as Change['action']]}`,
   );
   const left =
-    unlisted.length === 0 ? [] : [`Not in the files, left as they are: ${unlisted.join(', ')} (--prune deletes them)`];
+    unlisted.length === 0 ? [] : [`Not in the files, left unchanged: ${unlisted.join(', ')} (--prune deletes them)`];
   const sum = hasChanges({ changes })
     ? `Ruleset ${ruleset}: ${counted.join(', ')}.`
-    : `No changes. Ruleset ${ruleset} is what the files say.`;
+    : `No changes. Ruleset ${ruleset} matches its files.`;
   return [...lines, ...left, sum].join('\n');
 }
 
 const COUNTED: Readonly<Record<Change['action'], string>> = {
   create: 'to make',
   update: 'to change',
-  adopt: 'to take over',
+  adopt: 'to adopt',
   delete: 'to delete',
   none: 'unchanged',
 };
@@ -70,7 +70,7 @@ function changeLines(paint: Paint) {
   };
 }
 
-/** Who changed what of a rule that its ruleset does not know. */
+/** Describes a change to a rule that was made outside its ruleset. */
 export function driftText({ version, changedAt, changedBy = 'an unknown author', reason, changes }: Drift): string {
   const why = reason === undefined ? '' : ` (${JSON.stringify(reason)})`;
   return plainText(`version ${version} by ${changedBy} at ${changedAt}${why}: ${changes.map(fieldText).join(', ')}`);

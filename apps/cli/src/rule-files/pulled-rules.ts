@@ -1,6 +1,6 @@
-import type { RuleAnswer } from '../api-types.ts';
+import type { RuleAnswer } from '../context.ts';
 
-/** Members of an answer that no file holds. */
+/** Response members that rule files do not contain. */
 const NOT_IN_FILES = [
   'id',
   'tenantId',
@@ -12,14 +12,14 @@ const NOT_IN_FILES = [
   'appliedVersion',
   'policyId',
 ];
-/** What a rule is without being told. */
+/** Defaults, which rule files omit. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   ...{ enabled: true, dryRun: false, direction: 'both', priority: 0, mode: 'enforce', cooldownMinutes: 15 },
   ...{ onMissing: 'allow', onUnavailable: 'allow' },
 };
 const MASK = '***';
 
-/** Rules of the platform as a file of rules says them: with a key each, and without their secrets. */
+/** Converts rules of the platform to a rule file: each with a key and without secrets. */
 export function fileOf(rules: readonly RuleAnswer[], ruleset: string) {
   const taken = new Set(rules.flatMap(({ key }) => key ?? []));
   return { apiVersion: 'agentlens/v1', ruleset, rules: rules.map((rule) => written(rule, taken)) };
@@ -39,14 +39,14 @@ function written(rule: RuleAnswer, taken: Set<string>) {
   };
 }
 
-/** A masked secret becomes the name of a variable that has to hold it. */
+/** Replaces a masked secret with a reference to an environment variable. */
 function withoutMasks(value: unknown, path: readonly string[]): unknown {
   if (typeof value === 'string') return value.startsWith(MASK) ? `$${`{env:${variableOf(path)}}`}` : value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutMasks(inner, [...path, name])]));
 }
 
-/** `LARGE_PAYMENTS_SECRET` of `large-payments`, `actionConfig`, `secret`. */
+/** `LARGE_PAYMENTS_SECRET` for `large-payments`, `actionConfig`, `secret`. */
 function variableOf(path: readonly string[]): string {
   const words = path.filter((part) => part !== 'actionConfig').join('_');
   return words

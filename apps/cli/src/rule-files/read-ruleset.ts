@@ -1,32 +1,73 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import type { FileRuleset, SourceProblem } from '@agentlens/replay';
-import { CommandError, usageError } from '../command-error.ts';
-import type { CommandContext } from '../context.ts';
-import { findRuleFiles } from './find-files.ts';
+import type { CommandContext, Host } from '../context.ts';
+import { CommandError, usageError } from '../errors.ts';
+import { textOf } from '../parse.ts';
 
-/** The one ruleset of these files, with references to the environment replaced. @throws CommandError naming every problem */
+const YAML = /\.ya?ml$/;
+const TESTS = /\.test\.ya?ml$/;
+
+export interface NamedText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Finds rule files among the paths; folders are searched recursively. @throws CommandError if there is none */
+export function findRuleFiles(paths: readonly string[], host: Host): Promise<NamedText[]> {
+  return readAll(paths, host, (file) => YAML.test(file) && !TESTS.test(file), 'no rule file (*.yaml)');
+}
+
+/** Finds test files, `*.test.yaml`, in the same way. */
+export function findTestFiles(paths: readonly string[], host: Host): Promise<NamedText[]> {
+  return readAll(paths, host, (file) => TESTS.test(file), 'no test file (*.test.yaml)');
+}
+
+async function readAll(paths: readonly string[], host: Host, wanted: (file: string) => boolean, none: string) {
+  const files = [...new Set(paths.flatMap((path) => (isFolder(path, host) ? filesIn(path, host, wanted) : [path])))];
+  if (files.length === 0) throw usageError(`There is ${none} in ${paths.join(', ')}`);
+  return Promise.all(files.map(async (file) => ({ file, text: await textOf(file, host) })));
+}
+
+function isFolder(path: string, { folder }: Host): boolean {
+  return statSync(resolve(folder, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function filesIn(path: string, { folder }: Host, wanted: (file: string) => boolean): string[] {
+  const base = resolve(folder, path);
+  return readdirSync(base, { recursive: true, encoding: 'utf8' })
+    .filter(wanted)
+    .map((file) => relative(folder, join(base, file)))
+    .sort();
+}
+
+/**
+ * Reads the one ruleset of these files and resolves references to the environment. @throws CommandError with every
+ * problem
+ */
 export async function readRuleset(paths: readonly string[], { host }: CommandContext): Promise<FileRuleset> {
   const { readRuleFiles } = await import('@agentlens/replay');
   const { rulesets, problems } = readRuleFiles(await findRuleFiles(paths, host), (name) => host.env[name]);
   await refuseProblems(problems);
   const [ruleset, other] = rulesets;
-  if (ruleset === undefined) throw usageError('These files hold no ruleset.');
+  if (ruleset === undefined) throw usageError('These files contain no ruleset.');
   if (other !== undefined) {
     throw usageError(
-      `These files hold more than one ruleset: "${ruleset.name}" and "${other.name}".`,
-      'Name the files of one ruleset: each is planned and applied by itself.',
+      `These files contain more than one ruleset: "${ruleset.name}" and "${other.name}".`,
+      'Pass the files of one ruleset: each ruleset is planned and applied separately.',
     );
   }
   return ruleset;
 }
 
-/** @throws CommandError where there are any */
+/** @throws CommandError if there are problems */
 export async function refuseProblems(problems: readonly SourceProblem[]): Promise<void> {
   if (problems.length === 0) return;
   const { problemText } = await import('@agentlens/replay');
-  throw new CommandError('These files cannot be used', { details: problems.map(problemText) });
+  throw new CommandError('These files are invalid', { details: problems.map(problemText) });
 }
 
-/** Body of a plan. */
+/** Request body of a plan. */
 export function bodyOf({ rules }: FileRuleset, prune: boolean) {
   return { rules: rules.map(({ key, adopt, body }) => ({ key, adopt, ...body })), prune };
 }

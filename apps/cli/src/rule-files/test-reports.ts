@@ -3,7 +3,7 @@ import type { TestResult } from '@agentlens/replay';
 export const REPORTS = ['text', 'tap', 'junit', 'github'] as const;
 export type Report = (typeof REPORTS)[number];
 
-/** The results of tests in the words of a reader: a person, a TAP or JUnit consumer, or a workflow of GitHub. */
+/** Formats test results as text, TAP, JUnit or GitHub annotations. */
 export function reportOf(results: readonly TestResult[], report: Report): string {
   return { text: asText, tap: asTap, junit: asJunit, github: asGithub }[report](results);
 }
@@ -54,7 +54,7 @@ function asGithub(results: readonly TestResult[]): string {
   return [...annotations, asText(results)].join('\n');
 }
 
-/** As the commands of a workflow want their properties. */
+/** Escapes a property of a GitHub workflow command. */
 function property(text: string): string {
   const escapes: Readonly<Record<string, string>> = { '%': '%25', '\r': '%0D', '\n': '%0A', ':': '%3A', ',': '%2C' };
   return text.replace(/[%\r\n:,]/g, (character) => escapes[character] ?? character);

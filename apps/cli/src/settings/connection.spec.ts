@@ -18,55 +18,57 @@ const found = (sources: Partial<ConnectionSources>) => {
 };
 
 describe('findConnection', () => {
-  it('takes this machine and its usual port where nothing is set', () => {
+  it('defaults to the usual port of this machine', () => {
     expect(found({})).toEqual({ url: 'http://127.0.0.1:3400', key: undefined });
     expect(found({ env: { AGENTLENS_HTTP_PORT: '3500' } }).url).toBe('http://127.0.0.1:3500');
   });
 
-  it('takes the key of a platform that was started here, for addresses of this machine only', () => {
+  it('uses the key of a platform started here, for addresses of this machine only', () => {
     const localKeys = () => [{ file: '.agentlens/api-key', key: 'agk_live_local' }];
     expect(found({ localKeys }).key).toBe('agk_live_local');
     expect(found({ localKeys, flags: { url: 'http://localhost:3500' } }).key).toBe('agk_live_local');
     expect(found({ localKeys, flags: { url: 'https://elsewhere.example' } }).key).toBeUndefined();
   });
 
-  it('prefers the profile in use to this machine, and the environment to the profile', () => {
+  it('prefers the current profile to this machine, and the environment to the profile', () => {
     expect(found({ profiles: PROFILES })).toEqual(STAGING);
     const env = { AGENTLENS_URL: 'https://env.example', AGENTLENS_API_KEY: 'agk_live_env' };
     expect(found({ profiles: PROFILES, env })).toEqual({ url: 'https://env.example', key: 'agk_live_env' });
   });
 
-  it('takes the profile of the project before the one in use, and the one of the environment before both', () => {
+  it("prefers the project's profile to the current one, and the environment's to both", () => {
     expect(found({ profiles: PROFILES, projectProfile: 'prod' })).toEqual(PROD);
     expect(found({ profiles: PROFILES, projectProfile: 'prod', env: { AGENTLENS_PROFILE: 'staging' } })).toEqual(
       STAGING,
     );
   });
 
-  it('prefers a profile that is named on the command line to the environment', () => {
+  it('prefers a profile named on the command line to the environment', () => {
     const env = { AGENTLENS_URL: 'https://env.example', AGENTLENS_API_KEY: 'agk_live_env' };
     expect(found({ profiles: PROFILES, env, flags: { profile: 'prod' } })).toEqual(PROD);
   });
 
-  it('sends no stored key to another address than it was stored with', () => {
+  it('sends a stored key only to the address it was stored with', () => {
     expect(found({ profiles: PROFILES, flags: { url: 'https://evil.example' } }).key).toBeUndefined();
     expect(found({ profiles: PROFILES, env: { AGENTLENS_URL: 'https://evil.example' } }).key).toBeUndefined();
     expect(found({ profiles: PROFILES, flags: { url: 'https://staging.example/' } }).key).toBe(STAGING.key);
   });
 
-  it('refuses an unknown profile and names the known ones', () => {
-    expect(() => found({ profiles: PROFILES, flags: { profile: 'porduction' } })).toThrow('no profile "porduction"');
+  it('rejects an unknown profile and lists the known ones', () => {
+    expect(() => found({ profiles: PROFILES, flags: { profile: 'porduction' } })).toThrow(
+      'Unknown profile "porduction"',
+    );
   });
 
   it.each([
     ['localhost:3400', 'is not an address'],
     ['ftp://files.example', 'is not an address'],
     ['https://me:secret@example.com', 'must not carry a password'],
-  ])('refuses the address %s', (url, why) => {
+  ])('rejects the address %s', (url, why) => {
     expect(() => found({ flags: { url } })).toThrow(why);
   });
 
-  it('says how to sign in where there is no key', () => {
+  it('explains how to sign in if there is no key', () => {
     expect(() => needKey(findConnection(NOTHING))).toThrow('No API key for http://127.0.0.1:3400');
   });
 });

@@ -1,11 +1,43 @@
-import { CommandError, usageError } from '../command-error.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Env } from './env.ts';
-import type { LocalKey } from './local-keys.ts';
-import { type Profiles, profileNamed } from './profiles.ts';
+import { dirname, join, resolve } from 'node:path';
+import { CommandError, EXIT, usageError } from '../errors.ts';
+import { type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
 
-/** Where a setting came from, as people know it: `--url`, `AGENTLENS_URL`, `profile "staging"`. */
-export interface KnownKey {
+/** Environment variables. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+const DATA_FOLDER = '.agentlens';
+
+/** Data folders of platforms started in this folder or a parent, nearest first. */
+function dataFolders(folder: string, env: Env): string[] {
+  const configured = env.AGENTLENS_DATA_DIR;
+  if (configured) return [resolve(folder, configured)];
+  const above = dirname(folder);
+  return [join(folder, DATA_FOLDER), ...(above === folder ? [] : dataFolders(above, env))];
+}
+
+/** `npm start` and `npm run start:distributed` each have their own key. */
+const KEY_FILES = ['api-key', 'distributed/api-key'];
+
+interface LocalKey {
+  readonly file: string;
+  readonly key: string;
+}
+
+/** Keys that a platform started in this folder or the nearest parent wrote to its data folder. */
+export function localKeys(folder: string, env: Env): LocalKey[] {
+  const found = dataFolders(folder, env).map(keysIn);
+  return found.find((keys) => keys.length > 0) ?? [];
+}
+
+function keysIn(dataFolder: string): LocalKey[] {
+  return KEY_FILES.map((name) => join(dataFolder, name)).flatMap((file) => {
+    const key = readTextFile(file)?.trim();
+    return key ? [{ file, key }] : [];
+  });
+}
+
+/** Source of a setting, as shown to people: `--url`, `AGENTLENS_URL`, `profile "staging"`. */
+interface KnownKey {
   readonly key: string;
   readonly source: string;
 }
@@ -13,7 +45,7 @@ export interface KnownKey {
 export interface Connection {
   readonly url: string;
   readonly urlSource: string;
-  /** The first that the platform knows is used; more than one only where they are files of this machine. */
+  /** The first key that the platform accepts is used; there are several only for files of this machine. */
   readonly keys: readonly KnownKey[];
 }
 
@@ -28,8 +60,8 @@ export interface ConnectionSources {
 const DEFAULT_PORT = '3400';
 
 /**
- * Which platform is meant, and with which key: flags, then the environment, then the profile, then a platform of this
- * machine. A stored key is sent only to the address that it was stored with.
+ * Chooses address and key: flags, then the environment, then the profile, then a platform of this machine. A stored key
+ * is sent only to the address it was stored with.
  */
 export function findConnection(sources: ConnectionSources): Connection {
   const { flags, env } = sources;
@@ -45,17 +77,17 @@ export function findConnection(sources: ConnectionSources): Connection {
   return { url: address, urlSource, keys: keysFor(address, profile, sources) };
 }
 
-/** @throws CommandError where no key is known for the address */
+/** @throws CommandError if no key is known for the address */
 export function needKey({ url, keys }: Connection): readonly [KnownKey, ...KnownKey[]] {
   const [first, ...others] = keys;
   if (first !== undefined) return [first, ...others];
   throw new CommandError(`No API key for ${url}`, {
     exitCode: EXIT.notAllowed,
-    hint: 'Sign in with "agentlens login", or set AGENTLENS_API_KEY.',
+    hint: 'Sign in with "agentlens login" or set AGENTLENS_API_KEY.',
   });
 }
 
-/** The address without a trailing slash. @throws CommandError where it is no http address or carries a password */
+/** Removes a trailing slash. @throws CommandError if it is not an http address or contains a password */
 function checkedUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
@@ -95,4 +127,50 @@ function isThisMachine(url: string): boolean {
 function firstGiven(...values: readonly (readonly [string | undefined, string])[]): readonly [string, string] {
   const found = values.find(([value]) => value !== undefined && value !== '');
   return [found?.[0] ?? '', found?.[1] ?? ''];
+}
+
+/** Project file, which may be under version control. */
+const PROJECT_FILE = '.agentlens.json';
+
+/**
+ * Reads the nearest project file, here or in a parent. It may only name a profile: a file from a cloned repository must
+ * not choose the address that receives the user's key.
+ */
+export function readProjectFile(folder: string): { readonly profile?: string } {
+  for (let at = folder; ; at = dirname(at)) {
+    const file = join(at, PROJECT_FILE);
+    const content = readJsonFile(file);
+    if (content !== undefined) return checked(file, content);
+    if (dirname(at) === at) return {};
+  }
+}
+
+function checked(file: string, content: unknown): { readonly profile?: string } {
+  const fields = typeof content === 'object' && content !== null ? Object.entries(content) : [];
+  for (const [name, value] of fields) {
+    if (name === 'profile' && typeof value === 'string') continue;
+    throw new CommandError(
+      `${file}: "${name}" is not allowed. The file may only name a profile: {"profile": "staging"}`,
+      {
+        hint: 'Store addresses and keys in a profile: agentlens login',
+      },
+    );
+  }
+  return Object.fromEntries(fields);
+}
+
+/** `NATS_URL`, else the server of a platform started here, else the default port of this machine. */
+export function natsAddress(folder: string, env: Env): string {
+  if (env.NATS_URL) return env.NATS_URL;
+  const noted = dataFolders(folder, env).map((data) => readTextFile(join(data, 'distributed/nats-url'))?.trim());
+  return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
+}
+
+/** Error for a NATS server at `address` that does not answer. */
+export function natsUnreachable(address: string, error: unknown): CommandError {
+  const shown = address.replace(/:[^:@/]+@/g, ':***@');
+  return new CommandError(`No NATS server answers at ${shown}: ${error instanceof Error ? error.message : ''}`, {
+    exitCode: EXIT.unreachable,
+    hint: 'Only the distributed platform has one: "npm run start:distributed". To use another server, set NATS_URL.',
+  });
 }

@@ -20,7 +20,7 @@ describe('profiles', () => {
   const login = (words: readonly string[] = [], stdin = 'agk_live_secret\n') =>
     runCli(['login', ...words], { env: withHome(), stdin, answer: () => ME });
 
-  it('are kept in a file that only the user can read, in a folder of its own', async () => {
+  it('are stored in a file that only the user can read, in its own folder', async () => {
     const { exitCode, stdout, stderr, requests } = await login();
     expect(exitCode).toBe(0);
     expect(stdout).toContain('tenant acme');
@@ -34,14 +34,14 @@ describe('profiles', () => {
     });
   });
 
-  it('keep nothing of a key that the platform refuses', async () => {
+  it('do not store a key that the platform rejects', async () => {
     const answer = () => Response.json({ error: 'Invalid API key', status: 401 }, { status: 401 });
     const { exitCode } = await runCli(['login'], { env: withHome(), stdin: 'agk_live_wrong', answer });
     expect(exitCode).toBe(4);
     expect(store.read()).toEqual({ profiles: {} });
   });
 
-  it('are used by the commands that follow, until they are removed', async () => {
+  it('are used by later commands until removed', async () => {
     await login();
     const env = withHome({ AGENTLENS_URL: '' });
     const listing = await runCli(['runs', 'list'], { env, answer: () => ({ runs: [], hasMore: false }) });
@@ -50,7 +50,7 @@ describe('profiles', () => {
     expect((await runCli(['runs', 'list'], { env })).exitCode).toBe(4);
   });
 
-  it('are listed without their keys, the one in use marked', async () => {
+  it('are listed without keys, with the current one marked', async () => {
     await login(['staging']);
     await login(['prod']);
     const { stdout } = await runCli(['profiles', 'list', '--json'], { env: withHome() });
@@ -62,7 +62,7 @@ describe('profiles', () => {
     expect(store.read().current).toBe('staging');
   });
 
-  it('are refused where other users can read them, with the command that mends it', async () => {
+  it('are rejected if other users can read them, with the command that fixes it', async () => {
     await login();
     chmodSync(store.file, 0o644);
     const { exitCode, stderr } = await runCli(['profiles', 'list'], { env: withHome() });
@@ -70,7 +70,7 @@ describe('profiles', () => {
     expect(stderr).toContain(`chmod 600 ${store.file}`);
   });
 
-  it('name the file that is no JSON', async () => {
+  it('name a file with invalid JSON', async () => {
     await login();
     writeFileSync(store.file, '{', { mode: 0o600 });
     const { exitCode, stderr } = await runCli(['profiles', 'list'], { env: withHome() });
@@ -79,7 +79,7 @@ describe('profiles', () => {
     expect(readFileSync(store.file, 'utf8')).toBe('{');
   });
 
-  it('can be chosen by the file of a project, which may name nothing else', async () => {
+  it('can be selected by a project file, which may contain nothing else', async () => {
     await login(['staging'], 'agk_live_staging');
     await login(['prod'], 'agk_live_prod');
     writeFileSync(join(home, '.agentlens.json'), '{"profile": "staging"}');
@@ -90,6 +90,6 @@ describe('profiles', () => {
     writeFileSync(join(home, '.agentlens.json'), '{"url": "https://evil.example"}');
     const { exitCode, stderr } = await runCli(['runs', 'list'], { env, folder });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('"url" cannot stand here');
+    expect(stderr).toContain('"url" is not allowed');
   });
 });

@@ -1,19 +1,39 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CommandError } from '../command-error.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Env } from './env.ts';
-import { readJsonFile } from './json-file.ts';
+import { CommandError, EXIT } from '../errors.ts';
+import type { Env } from './connection.ts';
 
-/** A platform and a key of it. */
-export interface Profile {
+/** Parses a JSON file; undefined if it does not exist. */
+export function readJsonFile(file: string): unknown {
+  const text = readTextFile(file);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CommandError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Reads a text file; undefined if it does not exist. */
+export function readTextFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CommandError(`${file} cannot be read: ${message}`);
+  }
+}
+
+/** An address with its key. */
+interface Profile {
   readonly url: string;
   readonly key: string;
 }
 
 export interface Profiles {
-  /** The one in use where none is named. */
+  /** The profile used by default. */
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
@@ -21,7 +41,7 @@ export interface Profiles {
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
 const NONE: Profiles = { profiles: {} };
 
-/** The user's profiles, in one file that only the user may read: it holds keys. */
+/** The user's profiles, in one file that only the user may read, because it holds keys. */
 export class ProfileStore {
   readonly file: string;
 
@@ -29,30 +49,30 @@ export class ProfileStore {
     this.file = join(configFolder(env), 'agentlens', 'profiles.json');
   }
 
-  /** @throws CommandError where the file is not ours, or others may read it */
+  /** @throws CommandError if the file is invalid or readable by others */
   read(): Profiles {
     const stored = readJsonFile(this.file);
     if (stored === undefined) return NONE;
     this.#refuseOpenFile();
     if (!isProfiles(stored)) {
-      throw new CommandError(`${this.file} is not a file of profiles`, {
+      throw new CommandError(`${this.file} is not a valid profile file`, {
         hint: 'Remove it and sign in again: agentlens login',
       });
     }
     return stored;
   }
 
-  /** Adds or replaces a profile, and makes it the current one. */
+  /** Adds or replaces a profile and makes it current. */
   save(name: string, profile: Profile): void {
     if (!NAME.test(name)) {
-      throw new CommandError(`"${name}" cannot be the name of a profile: use letters, digits, ".", "_" and "-"`, {
+      throw new CommandError(`"${name}" is not a valid profile name: use letters, digits, ".", "_" and "-"`, {
         exitCode: EXIT.usage,
       });
     }
     this.#write({ current: name, profiles: { ...this.read().profiles, [name]: profile } });
   }
 
-  /** @throws CommandError where there is no such profile */
+  /** @throws CommandError if the profile does not exist */
   use(name: string): Profile {
     const { profiles } = this.read();
     const profile = profileNamed(profiles, name);
@@ -60,7 +80,7 @@ export class ProfileStore {
     return profile;
   }
 
-  /** @throws CommandError where there is no such profile */
+  /** @throws CommandError if the profile does not exist */
   remove(name: string): Profile {
     const { current, profiles } = this.read();
     const removed = profileNamed(profiles, name);
@@ -71,7 +91,7 @@ export class ProfileStore {
 
   #write(content: Profiles): void {
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    // Written beside it and renamed: an interrupted write leaves the old file whole.
+    // Write a draft and rename it, so that an interrupted write leaves the old file intact.
     const draft = `${this.file}.${process.pid}`;
     try {
       writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
@@ -85,18 +105,18 @@ export class ProfileStore {
   #refuseOpenFile(): void {
     if (process.platform === 'win32') return;
     if ((statSync(this.file).mode & 0o077) === 0) return;
-    throw new CommandError(`Other users may read the keys in ${this.file}`, { hint: `Run: chmod 600 ${this.file}` });
+    throw new CommandError(`Other users can read the keys in ${this.file}`, { hint: `Run: chmod 600 ${this.file}` });
   }
 }
 
-/** @throws CommandError where there is no such profile */
+/** @throws CommandError if the profile does not exist */
 export function profileNamed(profiles: Profiles['profiles'], name: string): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined) return profile;
   const known = Object.keys(profiles).sort().join(', ');
-  throw new CommandError(`There is no profile "${name}"`, {
+  throw new CommandError(`Unknown profile "${name}"`, {
     exitCode: EXIT.usage,
-    hint: known === '' ? 'Make one with: agentlens login' : `There are: ${known}`,
+    hint: known === '' ? 'Create one with: agentlens login' : `There are: ${known}`,
   });
 }
 

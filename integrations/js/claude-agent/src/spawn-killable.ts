@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { withoutOwnVariables } from '@agentlens/sdk/adapter';
 import type { Child, Options, SpawnOptions } from './shapes.ts';
 
 /**
@@ -13,7 +14,9 @@ export class KillableProcess {
     this.#options = options;
   }
 
-  readonly spawn = ({ command, args, cwd, env, signal }: SpawnOptions): unknown => {
+  readonly spawn = ({ command, args, cwd, env: given, signal }: SpawnOptions): unknown => {
+    // Its tools run commands of the model's, which must not answer for the agent.
+    const env = withoutOwnVariables(given);
     const { stderr, spawnClaudeCodeProcess: own } = this.#options;
     // Started by the user's own means, such as on another machine: ended by its own `kill`.
     const child =

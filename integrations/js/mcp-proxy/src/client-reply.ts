@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Message } from './json-rpc.ts';
+import { type Message, writeMessage } from './json-rpc.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 
@@ -13,7 +13,7 @@ export class ClientReply {
 
   /** Something before the answer, such as progress: from now on the answer is a stream. */
   event(message: Message): void {
-    this.raw(`data: ${JSON.stringify(message)}\n\n`);
+    this.raw(`data: ${writeMessage(message)}\n\n`);
   }
 
   raw(event: string): void {
@@ -30,7 +30,7 @@ export class ClientReply {
       return;
     }
     this.#response.writeHead(status, { 'content-type': 'application/json' });
-    this.#response.end(JSON.stringify(message));
+    this.#response.end(writeMessage(message));
   }
 
   end(): void {

@@ -31,6 +31,8 @@ void describe('the command line of the proxy', () => {
     ['a known fail mode', [...NAMED, '--fail-mode', 'shut', '--', 'node'], ENV, /open or closed, not shut/],
     ['options that exist', [...NAMED, '--failmode', 'closed', '--', 'node'], ENV, /--failmode/],
     ['a URL behind it', [...NAMED, '--listen', '1', '--upstream', 'nowhere'], ENV, /http\(s\) URL/],
+    ['a variable that is set', [...NAMED, '--env', 'TOKEN', '--', 'node'], ENV, /TOKEN: this variable is not set/],
+    ['no key of its own for the server', [...NAMED, '--env', 'AGENTLENS_API_KEY', '--', 'node'], ENV, /gets no key/],
     ['tags with a tool', [...NAMED, '--tag', 'destructive', '--', 'node'], ENV, /<tool>=<a,b>/],
   ] as const)
     void it(`wants ${what}, and says so`, () => {

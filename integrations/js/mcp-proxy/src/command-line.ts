@@ -9,6 +9,7 @@ export const USAGE = `Guards the tools of an MCP server.
   --server <name>        the server's name in rules: its tools are <name>.<tool>
   --agent <slug>         the agent that these calls are counted to
   --tag <tool>=<a,b>     tags that rules select, besides what the server says of its tools; may be repeated
+  --env <NAME>           a variable that the server gets, besides PATH, HOME and the like; may be repeated
   --no-wait              answer at once that a human has to approve, instead of waiting for him
   --fail-mode <mode>     what an undecided call gets: open (default) or closed
   --listen <host:port>   serve streamable HTTP instead of starting a server
@@ -22,6 +23,7 @@ export const USAGE = `Guards the tools of an MCP server.
 export interface ProxyCommand {
   readonly server: string;
   readonly tags: Readonly<Record<string, readonly string[]>>;
+  readonly environment: readonly string[];
   readonly waits: boolean;
   readonly lens: AgentLensOptions;
   readonly how:
@@ -44,6 +46,7 @@ export function readCommand(args: readonly string[], env: Readonly<Record<string
       server: { type: 'string' },
       agent: { type: 'string' },
       tag: { type: 'string', multiple: true },
+      env: { type: 'string', multiple: true },
       'no-wait': { type: 'boolean' },
       'fail-mode': { type: 'string' },
       listen: { type: 'string' },
@@ -60,6 +63,7 @@ export function readCommand(args: readonly string[], env: Readonly<Record<string
   return {
     server,
     tags: Object.fromEntries((values.tag ?? []).map((given) => tagsOf(server, given))),
+    environment: (values.env ?? []).map((name) => variable(name, env)),
     waits: values['no-wait'] !== true,
     lens: { apiKey, baseUrl: env.AGENTLENS_URL || 'http://127.0.0.1:3400', agent: { slug }, failMode },
     how: howOf(positionals, values.listen, values.upstream, values['allow-origin'] ?? []),
@@ -86,6 +90,13 @@ function tagsOf(server: string, given: string): [string, string[]] {
   const [, tool, tags] = /^([^=]+)=(.+)$/.exec(given) ?? [];
   if (tool === undefined || tags === undefined) throw new Error(`--tag must be <tool>=<a,b>, not ${given}`);
   return [`${server}.${tool}`, tags.split(',')];
+}
+
+function variable(name: string, env: Readonly<Record<string, string | undefined>>): string {
+  if (/^AGENTLENS_/i.test(name)) throw new Error(`--env ${name}: the server that is guarded gets no key of AgentLens`);
+  if (env[name] === undefined)
+    throw new Error(`--env ${name}: this variable is not set; give its name, without a value`);
+  return name;
 }
 
 function needed(value: string | undefined, what: string): string {

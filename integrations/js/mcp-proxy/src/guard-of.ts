@@ -6,6 +6,8 @@ export interface ProxyOptions extends Omit<GuardOptions, 'run'> {
   readonly server: string;
   /** Between two messages to a client that waits for a human, ms. Default 5000. */
   readonly progressEveryMs?: number;
+  /** Names of variables that the server gets, besides PATH, HOME and the like. It never inherits the proxy's others. */
+  readonly environment?: readonly string[];
 }
 
 /** Waits for a human unless the options say otherwise: a client has no other way to ask again. */

@@ -33,6 +33,10 @@ export class HttpSession {
     return this.#replies.size > 0;
   }
 
+  expects(id: Id): boolean {
+    return this.#replies.has(id);
+  }
+
   expect(id: Id, progressToken: unknown, reply: ClientReply): void {
     this.#replies.set(id, reply);
     if (progressToken !== undefined) this.#tokens.set(progressToken, reply);

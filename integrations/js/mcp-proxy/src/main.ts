@@ -13,9 +13,9 @@ async function main(): Promise<number> {
     console.error(USAGE);
     return 0;
   }
-  const { server, tags, waits, lens: options, how } = readCommand(args, process.env);
+  const { server, tags, environment, waits, lens: options, how } = readCommand(args, process.env);
   const lens = await AgentLens.init({ ...options, logger: { warn: say } });
-  const proxy = { server, tags, waitForApproval: waits };
+  const proxy = { server, tags, environment, waitForApproval: waits };
   try {
     if (how.kind === 'stdio') return await proxyStdio(lens, how.command, proxy);
     const served = await serveHttp(lens, how, proxy, say);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { AgentLensClient } from '@agentlens/sdk';
+import { childEnvironment } from '@agentlens/sdk/adapter';
 import type { ProxyOptions } from './guard-of.ts';
 import { proxyStreams } from './proxy-stdio.ts';
 
@@ -17,7 +18,11 @@ export async function proxyStdio(
   options: ProxyOptions,
 ): Promise<number> {
   const [program, ...args] = command;
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], shell: process.platform === 'win32' });
+  const child = spawn(program, args, {
+    env: childEnvironment(process.env, options.environment),
+    stdio: ['pipe', 'pipe', 'inherit'],
+    shell: process.platform === 'win32',
+  });
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', (error) => reject(new Error(`cannot start ${program}: ${error.message}`)));
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));

@@ -1,15 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import type { AgentLensClient } from '@agentlens/sdk';
 import { ClientReply } from './client-reply.ts';
 import { guardOf, type ProxyOptions } from './guard-of.ts';
 import { type HttpSession, HttpSessions } from './http-sessions.ts';
-import { isId, type Message, messagesOf } from './json-rpc.ts';
-import { dataOf, eventsOf, withData } from './server-sent-events.ts';
+import { clientMessagesOf, invalid, isRequest, type Message, serverMessagesOf, writeMessage } from './json-rpc.ts';
+import { MAX_MESSAGE_BYTES, textWithin } from './lines.ts';
+import { eventsOf, writeEvent } from './server-sent-events.ts';
 import { Upstream } from './upstream.ts';
 
-const MOST_BODY_BYTES = 64 * 1024 * 1024;
+const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE', 'OPTIONS']);
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export interface HttpEndpoint {
   readonly host: string;
@@ -33,7 +34,7 @@ export async function serveHttp(
   say: (message: string) => void = () => undefined,
 ): Promise<HttpProxy> {
   const sessions = new HttpSessions({ ...options, guard: guardOf(lens, options) });
-  const handler = new HttpHandler(new Upstream(upstream), sessions);
+  const handler = new HttpHandler(new Upstream(upstream), sessions, say);
   const server = createServer((request, response) => {
     if (!mayCall(request, origins)) {
       response.writeHead(403).end('This origin may not call.');
@@ -61,30 +62,23 @@ export async function serveHttp(
 class HttpHandler {
   readonly #upstream: Upstream;
   readonly #sessions: HttpSessions;
+  readonly #say: (message: string) => void;
 
-  constructor(upstream: Upstream, sessions: HttpSessions) {
+  constructor(upstream: Upstream, sessions: HttpSessions, say: (message: string) => void) {
     this.#upstream = upstream;
     this.#sessions = sessions;
+    this.#say = say;
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const id = headerOf(request, 'mcp-session-id');
-    if (Number(request.headers['content-length'] ?? 0) > MOST_BODY_BYTES) {
-      response.writeHead(413).end();
-      return;
-    }
-    const body = await text(request);
+    const message = await this.#messageOf(request, response);
+    if (message === undefined) return;
     const session = this.#sessions.of(id);
-    session.tellServer = (message) => this.#upstream.tell(request, message);
-    const [message, ...others] = request.method === 'POST' ? (messagesOf(body) ?? []) : [];
-    if (others.length > 0) {
-      const error = { code: -32_600, message: 'Send one message at a time: this proxy takes no batches.' };
-      new ClientReply(response).finish({ jsonrpc: '2.0', id: null, error } as Message, 400);
-      return;
-    }
+    session.tellServer = (told) => this.#upstream.tell(request, told);
     try {
-      if (message === undefined) await this.#forward(request, response, session, body);
-      else await this.#decide({ request, response, session, message, body });
+      if (message === null) await this.#forward({ request, response, session, body: '' });
+      else await this.#decide({ request, response, session, message });
     } finally {
       if (request.method === 'DELETE') await this.#sessions.end(id);
       // The protocol since 2026-07-28 has no sessions: a request is a run.
@@ -92,19 +86,41 @@ class HttpHandler {
     }
   }
 
-  async #decide(given: {
-    readonly request: IncomingMessage;
-    readonly response: ServerResponse;
-    readonly session: HttpSession;
-    readonly message: Message;
-    readonly body: string;
-  }): Promise<void> {
-    const { request, response, session, message, body } = given;
+  /** The message of a request, null for one that has none; undefined once the request was refused. */
+  async #messageOf(request: IncomingMessage, response: ServerResponse): Promise<Message | null | undefined> {
+    const refuse = (status: number, why: string): undefined => {
+      response.setHeader('connection', 'close');
+      new ClientReply(response).finish(invalid(null, why), status);
+      return undefined;
+    };
+    const { method } = request;
+    if (method === undefined || !METHODS.has(method)) return refuse(405, `this proxy takes no ${method}`);
+    if (method !== 'POST') return null;
+    if (!['', 'identity'].includes(headerOf(request, 'content-encoding') ?? ''))
+      return refuse(415, 'send the body without a content-encoding');
+    const body = await textWithin(request, MAX_MESSAGE_BYTES);
+    if (body === undefined) return refuse(413, `the body is larger than ${MAX_MESSAGE_BYTES} bytes`);
+    const [read, ...others] = clientMessagesOf(body);
+    if (read === undefined || others.length > 0)
+      return refuse(400, 'send one message at a time: this proxy takes no batches');
+    if (read.message === undefined) {
+      new ClientReply(response).finish(read.refusal, 400);
+      return undefined;
+    }
+    const named = headerOf(request, 'mcp-method');
+    if (named !== undefined && named !== read.message.method)
+      return refuse(400, 'the header mcp-method names another method than the body');
+    return read.message;
+  }
+
+  async #decide(given: Exchange & { readonly message: Message }): Promise<void> {
+    const { request, response, session, message } = given;
     const reply = new ClientReply(response);
     const { id, params } = message;
     const token = (params?._meta as { progressToken?: unknown } | undefined)?.progressToken;
-    if (isId(id)) {
-      session.expect(id, token, reply);
+    const asks = isRequest(message) && !session.expects(message.id);
+    if (asks) {
+      session.expect(message.id, token, reply);
       // A client cancels by going away.
       response.once('close', () => {
         if (!response.writableFinished) void session.session.fromClient(cancelled(id));
@@ -112,22 +128,17 @@ class HttpHandler {
     }
     const verdict = await session.session.fromClient(message);
     try {
-      if (verdict.pass) await this.#forward(request, response, session, body, reply);
-      else if (verdict.send) await this.#forward(request, response, session, JSON.stringify(verdict.send), reply);
+      if (verdict.pass) await this.#forward({ request, response, session, body: writeMessage(message), reply });
+      else if (verdict.send)
+        await this.#forward({ request, response, session, body: writeMessage(verdict.send), reply });
       else if (verdict.answer) reply.finish(verdict.answer);
       else reply.end();
     } finally {
-      if (isId(id)) session.answered(id, token);
+      if (asks) session.answered(message.id, token);
     }
   }
 
-  async #forward(
-    request: IncomingMessage,
-    response: ServerResponse,
-    session: HttpSession,
-    body: string,
-    reply = new ClientReply(response),
-  ): Promise<void> {
+  async #forward({ request, response, session, body, reply = new ClientReply(response) }: Forwarded): Promise<void> {
     const { answer, stop } = await this.#upstream.send(request, body);
     response.once('close', stop);
     const named = headerOf(answer, 'mcp-session-id');
@@ -135,41 +146,72 @@ class HttpHandler {
     const type = headerOf(answer, 'content-type') ?? '';
     if (!response.headersSent)
       for (const [name, value] of this.#upstream.headersOf(answer)) response.setHeader(name, value);
-    if (type.includes('text/event-stream')) return this.#stream(answer, response, session, reply);
-    const whole = await text(answer);
-    const [message] = type.includes('application/json') ? (messagesOf(whole) ?? []) : [];
-    const verdict = message === undefined ? undefined : await session.session.fromServer(message);
+    if (type.includes('text/event-stream')) return this.#stream(answer, { request, response, session, body, reply });
+    const whole = await textWithin(answer, MAX_ANSWER_BYTES);
+    if (whole === undefined) throw new Error(`the server's answer is larger than ${MAX_ANSWER_BYTES} bytes`);
+    const isJson = type.includes('application/json');
+    const status = answer.statusCode ?? 502;
+    // A body that is no message answers nothing: a success without one would pass undecided.
+    if (!isJson && (whole === '' || status >= 400)) {
+      if (!response.headersSent) response.writeHead(status);
+      if (!response.writableEnded) response.end(whole);
+      return;
+    }
+    const messages = isJson ? serverMessagesOf(whole) : undefined;
+    if (messages === undefined && status < 400) throw new Error('the server answered something that is no JSON-RPC');
+    const texts: string[] = [];
+    for (const { message, text } of messages ?? []) {
+      const told = await this.#downwards(session, message, text);
+      if (told !== undefined) texts.push(told);
+    }
     if (response.writableEnded) return;
-    if (message !== undefined && response.headersSent) {
-      reply.finish(verdict?.pass === false ? (verdict.answer ?? message) : message);
+    if (response.headersSent) {
+      for (const text of texts) reply.raw(`data: ${text}\n\n`);
+      response.end();
       return;
     }
-    if (verdict?.pass === false && verdict.answer !== undefined) {
-      response.removeHeader('content-length');
-      reply.finish(verdict.answer);
-      return;
-    }
-    response.writeHead(answer.statusCode ?? 502);
-    response.end(whole);
+    response.writeHead(status);
+    response.end(texts.length > 1 ? `[${texts.join(',')}]` : (texts[0] ?? ''));
   }
 
-  async #stream(
-    answer: IncomingMessage,
-    response: ServerResponse,
-    session: HttpSession,
-    reply: ClientReply,
-  ): Promise<void> {
+  async #stream(answer: IncomingMessage, { response, session, reply = new ClientReply(response) }: Forwarded) {
     if (!response.headersSent) response.writeHead(answer.statusCode ?? 200);
     response.flushHeaders();
-    for await (const event of eventsOf(answer)) {
-      const [message] = messagesOf(dataOf(event)) ?? [];
-      const verdict = message === undefined ? undefined : await session.session.fromServer(message);
-      if (response.writableEnded) return;
-      const changed = verdict?.pass === false ? verdict.answer : undefined;
-      reply.raw(changed === undefined ? event : withData(event, JSON.stringify(changed)));
+    for await (const event of eventsOf(answer, MAX_ANSWER_BYTES)) {
+      // Without data it keeps the connection, or names where a client may go on.
+      const messages = event.data === '' ? [] : serverMessagesOf(event.data);
+      if (messages === undefined) {
+        this.#say('the server sent an event that is no JSON-RPC message; it was dropped');
+        continue;
+      }
+      if (event.data === '') reply.raw(writeEvent(event, ''));
+      for (const { message, text } of messages) {
+        const told = await this.#downwards(session, message, text);
+        if (response.writableEnded) return;
+        if (told !== undefined) reply.raw(writeEvent(event, told));
+      }
     }
     response.end();
   }
+
+  /** What the client reads instead of a server's message; undefined: nothing. */
+  async #downwards({ session, tellServer }: HttpSession, message: Message, text: string): Promise<string | undefined> {
+    const verdict = await session.fromServer(message);
+    if (verdict.pass) return text;
+    if (verdict.answer !== undefined) tellServer(verdict.answer);
+    return verdict.send === undefined ? undefined : writeMessage(verdict.send);
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly session: HttpSession;
+}
+
+interface Forwarded extends Exchange {
+  readonly body: string;
+  readonly reply?: ClientReply;
 }
 
 function cancelled(requestId: unknown): Message {

@@ -1,28 +1,51 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** The events of a stream, each as the text it came as. */
-export async function* eventsOf(stream: Readable): AsyncGenerator<string> {
+/** An event of a stream: its fields other than data as lines, comments included. */
+export interface ServerSentEvent {
+  readonly fields: readonly string[];
+  readonly data: string;
+}
+
+/** The events of a stream. Lines end with \n, \r or \r\n, as for every reader. Throws for one longer than `max`. */
+export async function* eventsOf(stream: Readable, max: number): AsyncGenerator<ServerSentEvent> {
+  let lines: string[] = [];
+  let length = 0;
+  for await (const line of linesOf(stream, max)) {
+    length += line.length;
+    if (length > max) throw new Error(`the server sent an event longer than ${max} characters`);
+    if (line !== '') {
+      lines.push(line);
+      continue;
+    }
+    if (lines.length > 0) yield eventOf(lines);
+    lines = [];
+    length = 0;
+  }
+  // What the end cut off is no event.
+}
+
+/** The event as text, with its data on one line. */
+export function writeEvent({ fields }: ServerSentEvent, data: string): string {
+  return `${[...fields, `data: ${data}`].join('\n')}\n\n`;
+}
+
+function eventOf(lines: readonly string[]): ServerSentEvent {
+  const isData = (line: string) => line === 'data' || line.startsWith('data:');
+  const data = lines.filter(isData).map((line) => line.slice('data:'.length).replace(/^ /, ''));
+  return { fields: lines.filter((line) => !isData(line)), data: data.join('\n') };
+}
+
+async function* linesOf(stream: Readable, max: number): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   for await (const chunk of stream) {
     rest += decoder.write(chunk as Buffer);
-    for (let end = /\r?\n\r?\n/.exec(rest); end !== null; end = /\r?\n\r?\n/.exec(rest)) {
-      const length = end.index + end[0].length;
-      yield rest.slice(0, length);
-      rest = rest.slice(length);
-    }
+    if (rest.length > 2 * max) throw new Error(`the server sent a line longer than ${max} characters`);
+    // A \r at the end may be half of a \r\n.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    yield* lines;
   }
-  if (rest !== '') yield rest;
-}
-
-export function dataOf(event: string): string {
-  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
-  return lines.map((line) => line.slice('data:'.length).replace(/^ /, '')).join('\n');
-}
-
-/** The event with other data in it; its id and name stay. */
-export function withData(event: string, data: string): string {
-  const fields = event.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('data:'));
-  return `${[...fields, `data: ${data}`].join('\n')}\n\n`;
+  if (rest !== '') yield* rest.split(/\r/);
 }

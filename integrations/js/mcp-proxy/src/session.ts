@@ -1,9 +1,27 @@
 import { type Guard, refusalText, type RunScope } from '@agentlens/sdk/adapter';
-import { type Id, isId, isRecord, isToolCall, type Message, refusalOf, type ToolCallRequest } from './json-rpc.ts';
+import {
+  errorOf,
+  type Id,
+  invalid,
+  isId,
+  isRecord,
+  isRequest,
+  isToolCall,
+  type Message,
+  type Request,
+  refusalOf,
+} from './json-rpc.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
 /** How often a client is told that a human is still being asked, ms. */
 const PROGRESS_EVERY_MS = 5_000;
+/** Requests that only describe or connect. Every other one is decided before it is forwarded, unknown ones too. */
+const NOT_DECIDED: ReadonlySet<string> = new Set([
+  ...['initialize', 'ping', 'server/discover', 'logging/setLevel', 'roots/list'],
+  ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'],
+  ...['resources/unsubscribe', 'subscriptions/listen'],
+  ...['tasks/get', 'tasks/list', 'tasks/cancel', 'tasks/update'],
+]);
 
 export interface SessionSettings {
   readonly guard: Guard;
@@ -16,25 +34,41 @@ export interface SessionSettings {
   readonly progressEveryMs?: number;
 }
 
-/** What becomes of a message: passed on as it is, changed, answered here, or dropped. */
+/** What becomes of a message: forwarded as it is, forwarded changed, answered to its sender, or dropped. */
 export type Verdict =
   | { readonly pass: true }
   | { readonly pass: false; readonly send?: Message; readonly answer?: Message };
 
 const PASS: Verdict = { pass: true };
+const DROP: Verdict = { pass: false };
 
-interface Call {
-  readonly callId: string;
+/** The requests of one side that have no answer yet. Each side numbers its own. */
+class Requests {
+  /** Undefined for a request that is not decided. */
+  readonly open = new Map<Id, { readonly method: string; callId?: string }>();
+  readonly waiting = new Map<Id, AbortController>();
+}
+
+interface Asked {
   readonly name: string;
+  readonly args: unknown;
+  readonly tags?: readonly string[];
+  /** The request with decided arguments. */
+  readonly withArgs: (args: unknown) => Message;
+  readonly refusal: (text: string) => Message;
+}
+
+/** True if a request is decided before it is forwarded. */
+export function isDecided(message: Message): boolean {
+  return isRequest(message) && !NOT_DECIDED.has(message.method);
 }
 
 /** One client's session with one server: a run, the calls in it, and what the server said of its tools. */
 export class Session {
   readonly #settings: SessionSettings;
   readonly #catalog: ToolCatalog;
-  readonly #lists = new Set<Id>();
-  readonly #waiting = new Map<Id, AbortController>();
-  readonly #calls = new Map<Id, Call>();
+  readonly #ofClient = new Requests();
+  readonly #ofServer = new Requests();
   #opened: Promise<RunScope> | undefined;
 
   constructor(settings: SessionSettings) {
@@ -43,30 +77,90 @@ export class Session {
   }
 
   /** A message on its way to the server. Answers when it is decided, which may take as long as a human does. */
-  async fromClient(message: Message): Promise<Verdict> {
-    if (isToolCall(message)) return this.#asked(message);
-    if (message.method === 'tools/list' && isId(message.id)) this.#lists.add(message.id);
-    if (message.method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId);
-    return PASS;
+  fromClient(message: Message): Promise<Verdict> {
+    return this.#take(message, this.#ofClient, this.#ofServer);
   }
 
   /** A message on its way to the client. */
-  async fromServer(message: Message): Promise<Verdict> {
-    const { id, method } = message;
-    if (method !== undefined || !isId(id)) return PASS;
-    if (this.#lists.delete(id)) this.#catalog.learn(message.result);
-    const call = this.#calls.get(id);
-    return call === undefined ? PASS : this.#answered(id, call, message);
+  fromServer(message: Message): Promise<Verdict> {
+    return this.#take(message, this.#ofServer, this.#ofClient);
   }
 
   /** Ends the run; calls that have no result are recorded as given up. */
   async end(status: 'success' | 'error'): Promise<void> {
-    for (const waiting of this.#waiting.values()) waiting.abort();
+    const sides = [this.#ofClient, this.#ofServer];
+    for (const { waiting } of sides) for (const controller of waiting.values()) controller.abort();
     if (this.#opened === undefined) return;
     const scope = await this.#opened;
-    for (const { callId } of this.#calls.values()) await scope.tools.after(callId, { error: new Error('given up') });
-    this.#calls.clear();
+    for (const { open } of sides) {
+      for (const { callId } of open.values())
+        if (callId !== undefined) await scope.tools.after(callId, { error: new Error('given up') });
+      open.clear();
+    }
     await scope.end(status);
+  }
+
+  async #take(message: Message, own: Requests, others: Requests): Promise<Verdict> {
+    if (isRequest(message)) return this.#requested(message, own);
+    if (message.method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId, own);
+    if (message.method !== undefined) return PASS;
+    // Without an id it is a server's error about something it could not read.
+    return isId(message.id) ? this.#answered(message.id, message, others) : PASS;
+  }
+
+  async #requested(request: Request, own: Requests): Promise<Verdict> {
+    const { id, method } = request;
+    if (own.open.has(id))
+      return { pass: false, answer: invalid(null, `the id ${id} is of a request without an answer`) };
+    const entry: { method: string; callId?: string } = { method };
+    own.open.set(id, entry);
+    if (!isDecided(request)) return PASS;
+    const { name, args, tags, withArgs, refusal } = this.#asked(request);
+    const cancel = new AbortController();
+    own.waiting.set(id, cancel);
+    const fromClient = own === this.#ofClient;
+    const scope = await this.#scope();
+    const decision = await scope.tools.before(
+      // Ids are unique in a session and for a side only.
+      { id: `${scope.run.id.slice(-12)}:${fromClient ? '' : 'server:'}${id}`, name, args, tags },
+      { signal: cancel.signal, waiting: () => (fromClient ? this.#tellOfWaiting(request) : () => undefined) },
+    );
+    own.waiting.delete(id);
+    if (cancel.signal.aborted) {
+      // The sender wants no answer any more, and the other side has not heard of it.
+      own.open.delete(id);
+      await scope.tools.after(decision.callId, { error: new Error('cancelled by its sender') });
+      return DROP;
+    }
+    if (decision.verdict === 'BLOCK') {
+      own.open.delete(id);
+      return { pass: false, answer: refusal(refusalText(decision)) };
+    }
+    entry.callId = decision.callId;
+    return decision.args === args ? PASS : { pass: false, send: withArgs(decision.args) };
+  }
+
+  #asked(request: Request): Asked {
+    const { id, method, params = {} } = request;
+    if (isToolCall(request)) {
+      return {
+        name: this.#catalog.nameOf(request.params.name),
+        args: request.params.arguments ?? {},
+        tags: this.#catalog.tagsOf(request.params.name),
+        withArgs: (args) => ({ ...request, params: { ...request.params, arguments: args } }),
+        refusal: (text) => refusalOf(id, text),
+      };
+    }
+    const { _meta, ...args } = params;
+    return {
+      name: this.#catalog.nameOf(method.replaceAll('/', '.')),
+      args,
+      withArgs: (decided) => ({
+        ...request,
+        params: { ...(isRecord(decided) ? decided : {}), ...(_meta === undefined ? {} : { _meta }) },
+      }),
+      refusal: (text) => errorOf(id, text),
+    };
   }
 
   /** Begun with the first call: a client that only looks, or probes for the protocol, makes no run. */
@@ -81,34 +175,16 @@ export class Session {
     return scope;
   }
 
-  async #asked(request: ToolCallRequest): Promise<Verdict> {
-    const { id, params } = request;
+  async #answered(id: Id, answer: Message, asking: Requests): Promise<Verdict> {
+    const request = asking.open.get(id);
+    // Nothing waits for it: it was cancelled, or never asked.
+    if (request === undefined) return DROP;
+    asking.open.delete(id);
+    const { result, error } = answer;
+    if (request.method === 'tools/list' && asking === this.#ofClient) this.#catalog.learn(result);
+    const { callId, method } = request;
+    if (callId === undefined) return PASS;
     const scope = await this.#scope();
-    const name = this.#catalog.nameOf(params.name);
-    const args = params.arguments ?? {};
-    // Ids are unique in a session only.
-    const callId = `${scope.run.id.slice(-12)}:${id}`;
-    const cancel = new AbortController();
-    this.#waiting.set(id, cancel);
-    const decision = await scope.tools.before(
-      { id: callId, name, args, tags: this.#catalog.tagsOf(params.name) },
-      { signal: cancel.signal, waiting: () => this.#tellOfWaiting(request) },
-    );
-    this.#waiting.delete(id);
-    if (cancel.signal.aborted) {
-      // The client wants no answer any more, and the server has not heard of it.
-      await scope.tools.after(decision.callId, { error: new Error('cancelled by the client') });
-      return { pass: false };
-    }
-    if (decision.verdict === 'BLOCK') return { pass: false, answer: refusalOf(id, refusalText(decision)) };
-    this.#calls.set(id, { callId: decision.callId, name });
-    if (decision.args === args) return PASS;
-    return { pass: false, send: { ...request, params: { ...params, arguments: decision.args } } };
-  }
-
-  async #answered(id: Id, { callId }: Call, { result, error }: Message): Promise<Verdict> {
-    const scope = await this.#scope();
-    this.#calls.delete(id);
     const { resultType } = result ?? {};
     if (result !== undefined && resultType !== undefined && resultType !== 'complete') {
       // The server asks for something first; the call comes again.
@@ -118,21 +194,22 @@ export class Session {
     const failure = error ?? (result?.isError === true ? result.content : undefined);
     const decision = await scope.tools.after(callId, { result, error: failure });
     if (decision?.verdict !== 'BLOCK') return PASS;
-    return { pass: false, answer: refusalOf(id, refusalText(decision)) };
+    const text = refusalText(decision);
+    return { pass: false, send: method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text) };
   }
 
-  async #cancelled(id: unknown): Promise<Verdict> {
-    if (!isId(id)) return PASS;
-    const waiting = this.#waiting.get(id);
+  async #cancelled(id: unknown, own: Requests): Promise<Verdict> {
+    const request = isId(id) ? own.open.get(id) : undefined;
+    if (!isId(id) || request === undefined) return PASS;
+    const waiting = own.waiting.get(id);
     if (waiting !== undefined) {
-      waiting.abort(new Error('cancelled by the client'));
-      return { pass: false };
+      waiting.abort(new Error('cancelled by its sender'));
+      return DROP;
     }
-    const call = this.#calls.get(id);
-    if (call === undefined) return PASS;
-    this.#calls.delete(id);
+    own.open.delete(id);
+    if (request.callId === undefined) return PASS;
     const scope = await this.#scope();
-    await scope.tools.after(call.callId, { error: new Error('cancelled by the client') });
+    await scope.tools.after(request.callId, { error: new Error('cancelled by its sender') });
     return PASS;
   }
 
@@ -140,18 +217,19 @@ export class Session {
   async #killed(scope: RunScope): Promise<void> {
     const { toClient, toServer } = this.#settings;
     const { stopped } = scope;
-    const calls = [...this.#calls];
-    this.#calls.clear();
-    for (const [id, { callId }] of calls) {
+    for (const [id, { callId, method }] of [...this.#ofClient.open]) {
+      if (callId === undefined) continue;
+      this.#ofClient.open.delete(id);
       const reason = stopped?.message ?? 'the run was stopped';
+      const text = stopped === undefined ? reason : refusalText(stopped);
       toServer({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason } });
-      toClient(refusalOf(id, stopped === undefined ? reason : refusalText(stopped)));
+      toClient(method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text));
       await scope.tools.after(callId, { error: new Error(reason) });
     }
   }
 
   /** Clients give up after a minute, unless they hear that something goes on. */
-  #tellOfWaiting({ params }: ToolCallRequest): () => void {
+  #tellOfWaiting({ params = {} }: Request): () => void {
     const progressToken = isRecord(params._meta) ? params._meta.progressToken : undefined;
     if (!isId(progressToken)) return () => undefined;
     const { toClient, progressEveryMs = PROGRESS_EVERY_MS } = this.#settings;

@@ -1,9 +1,12 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, request as http } from 'node:http';
 import { request as https } from 'node:https';
-import type { Message } from './json-rpc.ts';
+import { type Message, writeMessage } from './json-rpc.ts';
 
 /** Of one connection, not of what it is for. */
-const HOP_BY_HOP = new Set(['connection', 'content-length', 'host', 'keep-alive', 'origin', 'transfer-encoding']);
+const HOP_BY_HOP = new Set([
+  ...['connection', 'content-length', 'expect', 'host', 'keep-alive', 'origin', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'proxy-authorization', 'proxy-connection'],
+]);
 const CONNECT_MS = 10_000;
 
 export interface UpstreamAnswer {
@@ -25,7 +28,13 @@ export class Upstream {
     const headers: OutgoingHttpHeaders = Object.fromEntries(this.headersOf(from));
     // What it answers is read here.
     headers['accept-encoding'] = 'identity';
-    if (body !== '') headers['content-length'] = Buffer.byteLength(body);
+    delete headers['content-encoding'];
+    if (body === '') delete headers['content-type'];
+    else {
+      headers['content-length'] = Buffer.byteLength(body);
+      // The proxy wrote it, as UTF-8, whatever the client's header says.
+      headers['content-type'] = 'application/json';
+    }
     const call = this.#url.protocol === 'https:' ? https : http;
     const request = call(this.#url, { method: from.method, headers });
     const late = () => request.destroy(new Error(`no connection to ${this.#url.origin} within ${CONNECT_MS} ms`));
@@ -44,7 +53,7 @@ export class Upstream {
 
   /** Something the client did not say, in its name. Nobody waits for the answer. */
   tell(from: IncomingMessage, message: Message): void {
-    void this.send(from, JSON.stringify(message)).then(
+    void this.send(from, writeMessage(message)).then(
       ({ answer }) => answer.resume(),
       // The server is gone, and so is what it should stop.
       () => undefined,

@@ -85,6 +85,8 @@ export class McpWorld {
     return this.#connect([PROXY, ...names, ...command], {
       AGENTLENS_API_KEY: key,
       AGENTLENS_URL: url,
+      GITHUB_TOKEN: 'token',
+      NPM_TOKEN: 'token',
     });
   }
 

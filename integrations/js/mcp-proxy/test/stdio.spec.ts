@@ -9,7 +9,7 @@ const GENERATIONS: readonly [Generation, string][] = [
   ['v2', '@modelcontextprotocol/client and server 2.4, protocol 2026-07-28'],
 ];
 
-const TOOLS = ['write', 'slow', 'fail', 'kit_blocked', 'kit_ended', 'kit_asked', 'kit_free'];
+const TOOLS = ['write', 'slow', 'fail', 'keys', 'kit_blocked', 'kit_ended', 'kit_asked', 'kit_free'];
 const textOf = ({ content }: ToolResult) => content.map(({ text }) => text).join('');
 const write = (client: TestClient, path: string) => client.call('write', { path });
 
@@ -180,6 +180,13 @@ const SCENARIOS: readonly Scenario[] = [
       assert.deepEqual(await guarded.call('fail'), await bare.call('fail'));
       await guarded.close();
       assert.equal(world.server.eventsOf('tool.result')[0]?.data.outcome, 'error');
+    },
+  },
+  {
+    name: 'gives the server no key but those that are named',
+    async play(world) {
+      assert.equal(textOf(await (await world.guarded()).call('keys')), '');
+      assert.equal(textOf(await (await world.guarded('--env', 'GITHUB_TOKEN')).call('keys')), 'GITHUB_TOKEN');
     },
   },
   {

@@ -14,7 +14,7 @@ export function commandsContract(start: StartBus): void {
   describe('commands', () => {
     const current = freshBus(start);
 
-    it('asks the owner and gives its answer, refusals included', async () => {
+    it('delivers a request to its handler and returns the answer, including error answers', async () => {
       const { bus, replica } = current();
       const caller = await replica();
       await bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => {
@@ -26,7 +26,7 @@ export function commandsContract(start: StartBus): void {
       expect(refused).toEqual({ ok: false, problem: { error: 'No such delivery', status: 404 } });
     });
 
-    it('asks one owner only, however many there are', async () => {
+    it('delivers a request to exactly one handler', async () => {
       const { bus, replica } = current();
       const other = await replica();
       let asked = 0;
@@ -40,7 +40,7 @@ export function commandsContract(start: StartBus): void {
       expect(asked).toBe(10);
     });
 
-    it('says when nobody answers, or not in time', async () => {
+    it('reports a missing handler and a timeout', async () => {
       const { bus } = current();
       const unheard = bus.request(COMMANDS.redeliver, question);
       await expect(unheard).rejects.toBeInstanceOf(CommandUnanswered);
@@ -56,7 +56,7 @@ export function commandsContract(start: StartBus): void {
       never.open();
     });
 
-    it('answers an internal error for a handler that throws, without its message', async () => {
+    it('returns an internal error without details if the handler throws', async () => {
       const { bus } = current();
       await bus.serve(COMMANDS.redeliver, async () => {
         throw new Error('password is hunter2');
@@ -65,14 +65,14 @@ export function commandsContract(start: StartBus): void {
       expect(refused).toEqual({ ok: false, problem: { error: 'Internal error', status: 500 } });
     });
 
-    it('refuses a question that does not fit, naming the place', async () => {
+    it('rejects an invalid request and names the field', async () => {
       const { bus } = current();
       await bus.serve(COMMANDS.redeliver, async () => answer);
       const refused = await bus.request(COMMANDS.redeliver, { tenantId: 'NOT A TENANT', deliveryId: 'd' });
       expect(refused).toMatchObject({ ok: false, problem: { status: 400, details: [{ path: 'tenantId' }] } });
     });
 
-    it('stops asking an owner that closed', async () => {
+    it('sends nothing to a closed handler', async () => {
       const { bus } = current();
       const serving = await bus.serve(COMMANDS.redeliver, async () => answer);
       await serving.close();

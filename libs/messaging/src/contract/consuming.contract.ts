@@ -10,14 +10,14 @@ import {
 import { aBatch, aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ACK, NO_LAG } from '../event-bus.ts';
-import { writtenMessage } from '../written-message.ts';
+import { encodeMessage } from '../publish/encoded-message.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 export function consumingContract(start: StartBus): void {
   describe('consuming', () => {
     const current = freshBus(start);
 
-    it('gives every group each message once, parsed and with its facts', async () => {
+    it('delivers each message to every group once, parsed and with its metadata', async () => {
       const { bus } = current();
       const first = recorder();
       const second = recorder();
@@ -35,7 +35,7 @@ export function consumingContract(start: StartBus): void {
       expect(acks.every((ack) => !ack.duplicate)).toBe(true);
     });
 
-    it('gives a handler nothing of another topic in the same stream', async () => {
+    it('delivers no message of another topic in the same stream', async () => {
       const { bus } = current();
       const triggers = recorder();
       await bus.consume(guardrailTriggered, { group: 'dispatcher' }, triggers.handler);
@@ -64,7 +64,7 @@ export function consumingContract(start: StartBus): void {
         recorder(async () => {
           handledBy.push(name);
           if (new Set(handledBy).size === 2) bothBusy.open();
-          // Holds its first message until the other has one too: a replica that took all would stand still.
+          // Holds its first message until the other replica has one too; a replica that takes all would block.
           await bothBusy.opened;
           return ACK;
         });
@@ -76,12 +76,12 @@ export function consumingContract(start: StartBus): void {
       const handled = () => new Set([...one.ids(), ...two.ids()]);
       await eventually(() => expect(handled()).toEqual(new Set(triggers.map(({ id }) => id))));
       expect(Math.min(one.seen.length, two.seen.length)).toBeGreaterThan(0);
-      // What a busy machine did not settle in time comes once more; for the first time a message comes to one of them.
+      // A slow machine may cause redeliveries, but the first delivery of a message goes to one replica.
       const firsts = [...one.seen, ...two.seen].filter(({ attempt }) => attempt === 1).map(({ value }) => value.id);
       expect(new Set(firsts).size).toBe(firsts.length);
     });
 
-    it('keeps what was published before a group first joined', async () => {
+    it('delivers messages that were published before the group first joined', async () => {
       const { bus } = current();
       const trigger = aTrigger();
       await bus.publish(guardrailTriggered, trigger);
@@ -90,7 +90,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(() => expect(late.ids()).toEqual([trigger.id]));
     });
 
-    it('goes on where a group left off', async () => {
+    it('continues where a group stopped', async () => {
       const { bus } = current();
       const before = recorder();
       const subscription = await bus.consume(guardrailTriggered, { group: 'away' }, before.handler);
@@ -105,7 +105,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(() => expect(after.ids()).toEqual([second.id]));
     });
 
-    it('stores a message id once and says so', async () => {
+    it('stores a message id once and reports duplicates', async () => {
       const { bus } = current();
       const group = recorder();
       await bus.consume(guardrailTriggered, { group: 'once' }, group.handler);
@@ -116,7 +116,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(() => expect(group.ids()).toEqual([trigger.id, next.id]));
     });
 
-    it('hands over batches up to the size asked for', async () => {
+    it('delivers batches up to the requested size', async () => {
       const { bus } = current();
       const full = gate();
       const group = recorder(async () => {
@@ -127,7 +127,7 @@ export function consumingContract(start: StartBus): void {
       const sent = [bus.publish(guardrailTriggered, aTrigger())];
       await eventually(() => expect(group.batches).toEqual([1]));
       for (let i = 0; i < 20; i += 1) sent.push(bus.publish(guardrailTriggered, aTrigger()));
-      // The consumer has taken its fill behind the running call.
+      // The consumer has filled its buffer behind the running call.
       await eventually(async () => {
         const { pending, unacknowledged } = await bus.lag(guardrailTriggered, 'batches');
         expect(pending + unacknowledged).toBe(21);
@@ -138,14 +138,14 @@ export function consumingContract(start: StartBus): void {
       expect(Math.max(...group.batches)).toBe(5);
     });
 
-    it('runs as many calls at once as asked for, and no more', async () => {
+    it('runs as many concurrent calls as requested and no more', async () => {
       const { bus } = current();
       let running = 0;
-      let most = 0;
+      let maxRunning = 0;
       const two = gate();
       const group = recorder(async () => {
         running += 1;
-        most = Math.max(most, running);
+        maxRunning = Math.max(maxRunning, running);
         if (running === 2) two.open();
         await two.opened;
         running -= 1;
@@ -154,10 +154,10 @@ export function consumingContract(start: StartBus): void {
       await bus.consume(guardrailTriggered, { group: 'parallel', concurrency: 2 }, group.handler);
       await Promise.all(Array.from({ length: 10 }, () => bus.publish(guardrailTriggered, aTrigger())));
       await eventually(() => expect(group.seen.length).toBe(10));
-      expect(most).toBe(2);
+      expect(maxRunning).toBe(2);
     });
 
-    it('carries large batches unchanged', async () => {
+    it('delivers large batches unchanged', async () => {
       const { bus } = current();
       const group = recorder<ReturnType<typeof aBatch>>();
       await bus.consume(agentEvents, { group: 'large' }, group.handler);
@@ -170,7 +170,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(() => expect(group.seen[0]?.value).toEqual(big));
     });
 
-    it('sums a batch up in its headers, so that a lazy consumer need not parse it', async () => {
+    it('summarizes a batch in its headers, so that a lazy consumer need not parse it', async () => {
       const { bus } = current();
       const group = recorder<ReturnType<typeof aBatch>>();
       await bus.consume(agentEvents, { group: 'lazy', lazy: true }, group.handler);
@@ -182,14 +182,14 @@ export function consumingContract(start: StartBus): void {
       expect(message?.value).toEqual(batch);
     });
 
-    it('carries a message that its publisher wrote down as if it had written it', async () => {
+    it('delivers an encoded message like one that it encoded itself', async () => {
       const { bus } = current();
       const group = recorder<ReturnType<typeof aBatch>>();
       await bus.consume(agentEvents, { group: 'written' }, group.handler);
       const [batch, again] = [aBatch(), aBatch()];
-      const written = writtenMessage(agentEvents, batch);
-      await bus.publishWritten(agentEvents, written);
-      expect(await bus.publishWritten(agentEvents, written)).toMatchObject({ duplicate: true });
+      const written = encodeMessage(agentEvents, batch);
+      await bus.publishEncoded(agentEvents, written);
+      expect(await bus.publishEncoded(agentEvents, written)).toMatchObject({ duplicate: true });
       await bus.publish(agentEvents, again);
       await eventually(() => expect(group.seen.length).toBe(2));
       const [first, second] = group.seen;
@@ -197,7 +197,7 @@ export function consumingContract(start: StartBus): void {
       expect(Object.keys(first?.headers ?? {}).sort()).toEqual(Object.keys(second?.headers ?? {}).sort());
     });
 
-    it('sends outward facts as CloudEvents, whatever characters an agent id has', async () => {
+    it('sends public events as CloudEvents, with any characters in the agent id', async () => {
       const { bus } = current();
       const group = recorder<Trigger>();
       await bus.consume(guardrailTriggered, { group: 'outward' }, group.handler);
@@ -215,7 +215,7 @@ export function consumingContract(start: StartBus): void {
       });
     });
 
-    it('tells how far a group is behind', async () => {
+    it('reports how far a group is behind', async () => {
       const { bus } = current();
       expect(await bus.lag(guardrailTriggered, 'unknown')).toEqual(NO_LAG);
       const release = gate();
@@ -236,7 +236,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(async () => expect(await bus.lag(guardrailTriggered, 'behind')).toEqual(NO_LAG));
     });
 
-    it('tells the age of a backlog from how many messages wait, not from one that is held', async () => {
+    it('derives the age of the backlog from the number of waiting messages, not from a single held one', async () => {
       const { bus } = current();
       const release = gate();
       const held = aTrigger();
@@ -253,7 +253,7 @@ export function consumingContract(start: StartBus): void {
       await eventually(async () => {
         const { backlogAgeMs, oldestAgeMs } = await lag();
         expect(group.ids()).toContain(later.id);
-        // By then only one is not settled, so the newest stands for it.
+        // Only one message is unsettled, so the newest one counts.
         expect(backlogAgeMs).toBeLessThan(oldestAgeMs - 25);
       });
       release.open();
@@ -261,13 +261,13 @@ export function consumingContract(start: StartBus): void {
       await eventually(async () => expect(await lag()).toEqual(NO_LAG));
     });
 
-    it('refuses one group name for two topics of a stream, and groups on topics that are not kept', async () => {
+    it('rejects one group name for two topics of a stream, and groups on ephemeral topics', async () => {
       const { bus } = current();
       await bus.consume(guardrailTriggered, { group: 'mine' }, recorder().handler);
       const twice = bus.consume(deliverySettled, { group: 'mine' }, async () => []);
       await expect(twice).rejects.toThrow('use another group name');
-      const unkept = bus.consume(runChanged, { group: 'mine' }, async () => []);
-      await expect(unkept).rejects.toThrow('not kept');
+      const ephemeral = bus.consume(runChanged, { group: 'mine' }, async () => []);
+      await expect(ephemeral).rejects.toThrow('is ephemeral');
     });
   });
 }

@@ -6,7 +6,7 @@ import type { StartBus } from './harness.contract.ts';
 import { stoppingContract } from './stopping.contract.ts';
 import { watchingContract } from './watching.contract.ts';
 
-/** What every event bus does. Adapters run it in their own spec, each test on a bus of its own. */
+/** Contract of every event bus. Adapters run it in their own spec; each test gets a new bus. */
 export function eventBusContract(name: string, start: StartBus): void {
   describe(`event bus contract: ${name}`, () => {
     consumingContract(start);

@@ -1,14 +1,14 @@
 import { guardrailTriggered, JsonObject, type Topic, type Trigger } from '@agentlens/contracts';
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { each } from '../each.ts';
-import { ACK, type HandlingOutcome, type LetterPage, NO_LAG } from '../event-bus.ts';
+import { each } from '../consume/each.ts';
+import { ACK, type DeadLetterPage, type HandlingOutcome, NO_LAG } from '../event-bus.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };
 const again: HandlingOutcome = { kind: 'retry', afterMs: 1, reason: 'not now' };
 
-/** A publisher that does not keep to the topic's schema, as one in another language might. */
+/** Publishes messages that may violate the topic's schema, as a publisher in another language could. */
 const careless: Topic<JsonObject> = {
   ...guardrailTriggered,
   schema: JsonObject,
@@ -21,7 +21,7 @@ export function failingContract(start: StartBus): void {
   describe('failing', () => {
     const current = freshBus(start);
 
-    it('delivers again what a handler asked to retry, as often as it asks', async () => {
+    it('redelivers a message as often as its handler asks for a retry', async () => {
       const { bus } = current();
       const group = recorder((message) => (message.attempt < 6 ? again : ACK));
       await bus.consume(guardrailTriggered, { group: 'patient' }, group.handler);
@@ -32,7 +32,7 @@ export function failingContract(start: StartBus): void {
       expect(await bus.deadLetters()).toEqual([]);
     });
 
-    it('goes on with others while one rests', async () => {
+    it('delivers other messages while one waits for its retry', async () => {
       const { bus } = current();
       const [resting, other] = [aTrigger(), aTrigger()];
       const group = recorder((message): HandlingOutcome => {
@@ -44,14 +44,14 @@ export function failingContract(start: StartBus): void {
       await eventually(() => expect(group.ids()).toEqual([resting.id, other.id, resting.id]));
     });
 
-    it('delivers a whole batch again when its handler throws or answers too little', async () => {
+    it('redelivers the whole batch if its handler throws or returns too few outcomes', async () => {
       const { bus } = current();
       let calls = 0;
       const attempts: number[] = [];
       await bus.consume(guardrailTriggered, { group: 'crashing', maxBatch: 10 }, async (messages) => {
         calls += 1;
         attempts.push(...messages.map((message) => message.attempt));
-        if (calls === 1) throw new Error('the database is away');
+        if (calls === 1) throw new Error('database unavailable');
         return calls === 2 ? [] : messages.map(() => ACK);
       });
       await bus.publish(guardrailTriggered, aTrigger());
@@ -74,7 +74,7 @@ export function failingContract(start: StartBus): void {
       await eventually(async () => expect(await bus.lag(guardrailTriggered, 'mixed')).toEqual(NO_LAG));
     });
 
-    it('keeps poison as a dead letter of that group only', async () => {
+    it('stores poison as a dead letter of that group only', async () => {
       const { bus } = current();
       const refusing = recorder(() => poison);
       const content = recorder();
@@ -98,7 +98,7 @@ export function failingContract(start: StartBus): void {
       expect(refusing.seen.length).toBe(1);
     });
 
-    it('hands dead letters out in pages, of one tenant or of all', async () => {
+    it('returns dead letters in pages, for one tenant or all', async () => {
       const { bus } = current();
       const group = recorder(() => poison);
       await bus.consume(guardrailTriggered, { group: 'refusing' }, group.handler);
@@ -108,18 +108,18 @@ export function failingContract(start: StartBus): void {
         await eventually(async () => expect(await bus.deadLetters()).toHaveLength(i + 1));
       }
       const [first, theirs, second, third] = triggers.map(({ id }) => id);
-      const idsOf = ({ letters }: LetterPage) => letters.map(({ value }) => value.messageId);
-      const page = await bus.deadLetterPage({ tenantId: 'acme', after: 0, most: 2 });
+      const idsOf = ({ letters }: DeadLetterPage) => letters.map(({ value }) => value.messageId);
+      const page = await bus.deadLetterPage({ tenantId: 'acme', after: 0, limit: 2 });
       expect({ ids: idsOf(page), remaining: page.remaining }).toEqual({ ids: [first, second], remaining: 1 });
-      const next = await bus.deadLetterPage({ tenantId: 'acme', after: page.upTo, most: 2 });
+      const next = await bus.deadLetterPage({ tenantId: 'acme', after: page.upTo, limit: 2 });
       expect({ ids: idsOf(next), remaining: next.remaining }).toEqual({ ids: [third], remaining: 0 });
-      expect(idsOf(await bus.deadLetterPage({ tenantId: 'initech', after: 0, most: 2 }))).toEqual([]);
-      expect(idsOf(await bus.deadLetterPage({ after: 0, most: 10 }))).toEqual([first, theirs, second, third]);
-      const end = await bus.deadLetterPage({ after: next.upTo, most: 10 });
+      expect(idsOf(await bus.deadLetterPage({ tenantId: 'initech', after: 0, limit: 2 }))).toEqual([]);
+      expect(idsOf(await bus.deadLetterPage({ after: 0, limit: 10 }))).toEqual([first, theirs, second, third]);
+      const end = await bus.deadLetterPage({ after: next.upTo, limit: 10 });
       expect(end).toEqual({ letters: [], upTo: next.upTo, remaining: 0 });
     });
 
-    it('counts what it handed out more than once and is not settled', async () => {
+    it('counts unsettled messages that were delivered more than once', async () => {
       const { bus } = current();
       const release = gate();
       const group = recorder(async (message) => {
@@ -137,7 +137,7 @@ export function failingContract(start: StartBus): void {
       await eventually(async () => expect(await bus.lag(guardrailTriggered, 'again')).toEqual(NO_LAG));
     });
 
-    it('takes a message that does not fit its topic for poison without asking the handler', async () => {
+    it('treats a message that does not match its topic as poison, without calling the handler', async () => {
       const { bus } = current();
       const group = recorder();
       await bus.consume(guardrailTriggered, { group: 'strict', maxBatch: 10 }, group.handler);
@@ -151,7 +151,7 @@ export function failingContract(start: StartBus): void {
       expect(letter?.reason).toContain('tenantId');
     });
 
-    it('gives a dead letter back to its group and to no other', async () => {
+    it('redrives a dead letter to its group only', async () => {
       const { bus } = current();
       const mended = { yet: false };
       const refusing = recorder(() => (mended.yet ? ACK : poison));
@@ -167,14 +167,14 @@ export function failingContract(start: StartBus): void {
       expect(await bus.redrive('refusing', 'no such message')).toBe(false);
       expect(await bus.redrive('refusing', trigger.id)).toBe(true);
       await bus.publish(guardrailTriggered, next);
-      // The handler knows it by its first id: what it remembers of a message still holds.
+      // The handler sees the original id, so its deduplication still works.
       await eventually(() => expect(refusing.ids()).toEqual([trigger.id, trigger.id, next.id]));
       await eventually(() => expect(other.ids()).toEqual([trigger.id, next.id]));
       await eventually(() => expect(screen).toEqual([trigger.id, next.id]));
       expect(await bus.deadLetters()).toEqual([]);
     });
 
-    it('keeps a letter again when a redriven message fails again', async () => {
+    it('stores a new dead letter if a redriven message fails again', async () => {
       const { bus } = current();
       const group = recorder(() => poison);
       await bus.consume(guardrailTriggered, { group: 'hopeless' }, group.handler);
@@ -188,7 +188,7 @@ export function failingContract(start: StartBus): void {
       );
     });
 
-    it('adapts a handler of one message, so that one throw costs the others nothing', async () => {
+    it('adapts a handler of single messages, so that one error does not affect the others', async () => {
       const { bus } = current();
       const seen: [string, number][] = [];
       const [good, bad] = [aTrigger(), aTrigger()];

@@ -4,14 +4,14 @@ import { ACK, type BatchHandler, type EventBus, type HandlingOutcome, type Recei
 
 export interface BusUnderTest {
   readonly bus: EventBus;
-  /** The bus as another replica of the service has it; the same object where there is only one process. */
+  /** The bus as another replica of the service sees it; the same object if there is only one process. */
   readonly replica: () => Promise<EventBus>;
   readonly stop: () => Promise<void>;
 }
 
 export type StartBus = () => Promise<BusUnderTest>;
 
-/** A fresh bus for every test of the enclosing describe. */
+/** Creates a new bus for each test of the enclosing describe. */
 export function freshBus(start: StartBus): () => BusUnderTest {
   let current: BusUnderTest | undefined;
   beforeEach(async () => {
@@ -27,7 +27,7 @@ export function freshBus(start: StartBus): () => BusUnderTest {
   };
 }
 
-/** A handler that notes what it got and answers what it is told; acknowledges by default. */
+/** A handler that records messages and returns the given outcomes; acknowledges by default. */
 export function recorder<T = Trigger>(
   answer: (message: Received<T>) => HandlingOutcome | Promise<HandlingOutcome> = () => ACK,
 ) {
@@ -41,7 +41,7 @@ export function recorder<T = Trigger>(
   return { handler, seen, batches, ids: () => seen.map((message) => message.messageId) };
 }
 
-/** Something a test opens by hand. */
+/** A promise that a test resolves by hand. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {

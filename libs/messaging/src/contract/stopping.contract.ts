@@ -9,7 +9,7 @@ export function stoppingContract(start: StartBus): void {
     const current = freshBus(start);
 
     for (const what of ['subscription', 'bus'] as const) {
-      it(`waits for running handlers when a ${what} closes, and settles what they handled`, async () => {
+      it(`waits for running handlers when a ${what} closes, and settles their messages`, async () => {
         const { bus, replica } = current();
         const other = await replica();
         const release = gate();
@@ -32,7 +32,7 @@ export function stoppingContract(start: StartBus): void {
       });
     }
 
-    it('leaves what it had not begun to the replicas', async () => {
+    it('leaves messages that it has not started to the other replicas', async () => {
       const { bus, replica } = current();
       const other = await replica();
       const release = gate();
@@ -54,7 +54,7 @@ export function stoppingContract(start: StartBus): void {
       expect([...slow.ids(), ...rest.ids()].sort()).toEqual(triggers.map((trigger) => trigger.id).sort());
     });
 
-    it('refuses to publish once closed', async () => {
+    it('rejects publishes after it was closed', async () => {
       const { bus } = current();
       expect(bus.healthy()).toBe(true);
       await bus.close();

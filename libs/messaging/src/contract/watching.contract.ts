@@ -9,7 +9,7 @@ export function watchingContract(start: StartBus): void {
   describe('watching', () => {
     const current = freshBus(start);
 
-    it('shows every watcher what comes from now on', async () => {
+    it('delivers new messages to every watcher', async () => {
       const { bus, replica } = current();
       const other = await replica();
       const [before, after] = [aTrigger(), aTrigger()];
@@ -25,7 +25,7 @@ export function watchingContract(start: StartBus): void {
       await eventually(() => expect(alsoSeen).toEqual([after.id]));
     });
 
-    it('shows one tenant only its own', async () => {
+    it('delivers to a tenant only its own messages', async () => {
       const { bus } = current();
       const seen: string[] = [];
       await bus.watch(guardrailTriggered, { tenantId: 'acme' }, (message) => seen.push(message.value.id));
@@ -52,7 +52,7 @@ export function watchingContract(start: StartBus): void {
       await eventually(() => expect(seen.at(-1)).toBe(next.id));
     });
 
-    it('begins with the newest of each subject where asked, then goes on', async () => {
+    it('starts with the newest message of each subject on request, then continues', async () => {
       const { bus } = current();
       const change = (tenantId: string, version: string) => bus.publish(rulesChanged, { tenantId, version, at });
       await change('acme', 'v1');
@@ -69,7 +69,7 @@ export function watchingContract(start: StartBus): void {
       await eventually(() => expect(seen.at(-1)).toBe('acme v3'));
     });
 
-    it('says at once that it caught up where there is nothing', async () => {
+    it('reports immediately that it caught up if there is no history', async () => {
       const { bus } = current();
       const caughtUp = gate();
       await bus.watch(rulesChanged, { from: 'last', onCaughtUp: caughtUp.open }, () => undefined);
@@ -79,7 +79,7 @@ export function watchingContract(start: StartBus): void {
       await live.opened;
     });
 
-    it('carries topics that are not kept to everybody who watches', async () => {
+    it('delivers ephemeral topics to every watcher', async () => {
       const { bus, replica } = current();
       const other = await replica();
       const seen: string[][] = [[], []];
@@ -96,7 +96,7 @@ export function watchingContract(start: StartBus): void {
       const seen: string[] = [];
       const watch = await bus.watch(guardrailTriggered, {}, ({ value }) => {
         seen.push(value.id);
-        if (seen.length === 1) throw new Error('the screen went away');
+        if (seen.length === 1) throw new Error('the watcher failed');
       });
       const [first, second, third] = [aTrigger(), aTrigger(), aTrigger()];
       await bus.publish(guardrailTriggered, first);
@@ -110,7 +110,7 @@ export function watchingContract(start: StartBus): void {
       expect(seen).toEqual([first.id, second.id]);
     });
 
-    it('reads envelopes page by page, in order, and says where it is', async () => {
+    it('reads envelopes in pages and in order', async () => {
       const { bus } = current();
       const triggers = [aTrigger(), aTrigger({ tenantId: 'globex' }), aTrigger()];
       const sequences: number[] = [];
@@ -122,11 +122,11 @@ export function watchingContract(start: StartBus): void {
         triggers.slice(0, 2).map((trigger) => guardrailTriggered.subject(trigger)),
       );
       expect(first.envelopes[0]?.headers).toMatchObject({ 'ce-id': triggers[0]?.id });
-      expect(first).toMatchObject({ looked: 2, upTo: sequences[1], newest: sequences[2] });
+      expect(first).toMatchObject({ scanned: 2, upTo: sequences[1], newest: sequences[2] });
       const second = await bus.envelopes(guardrailTriggered, first.upTo, 2);
       expect(second.envelopes.map(({ sequence }) => sequence)).toEqual([sequences[2]]);
       const none = await bus.envelopes(guardrailTriggered, second.upTo, 2);
-      expect(none).toEqual({ envelopes: [], looked: 0, upTo: sequences[2], newest: sequences[2] });
+      expect(none).toEqual({ envelopes: [], scanned: 0, upTo: sequences[2], newest: sequences[2] });
     });
   });
 }

@@ -1,8 +1,8 @@
-import { BatchPump } from '../batch-pump.ts';
-import type { BatchRunner, BrokerDelivery } from '../batch-runner.ts';
+import { BatchPump } from '../consume/batch-pump.ts';
+import type { BatchRunner, BrokerDelivery } from '../consume/batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
-import { Fifo } from '../fifo.ts';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
+import { Fifo } from '../util/fifo.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {
@@ -16,13 +16,15 @@ interface Queued {
   readonly settle: () => void;
 }
 
-/** One durable group: a bounded queue that its replicas share. It outlives them, as a durable consumer does. */
+/**
+ * Durable consumer group: a bounded queue shared by its replicas. It outlives them, like a durable consumer in NATS.
+ */
 export class ConsumerGroup {
   private readonly ready = new Fifo<Queued>();
   private readonly unsettled = new InFlight<StoredMessage>();
-  /** When as many messages came as are not settled, the newest ones, whichever those are that are not. */
+  /** Publish times of the n newest messages, where n is the number of unsettled messages. */
   private readonly backlog = new Fifo<number>();
-  private readonly resting = new Set<NodeJS.Timeout>();
+  private readonly retryTimers = new Set<NodeJS.Timeout>();
   private readonly replicas = new Set<BatchPump<BrokerDelivery>>();
   private bytes = 0;
   private redelivered = 0;
@@ -48,9 +50,9 @@ export class ConsumerGroup {
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
     const { maxBatch = 1, concurrency = 1 } = options;
     const pump = new BatchPump<BrokerDelivery>(
-      (most) => this.ready.take(most).map((queued) => this.deliver(queued)),
+      (max) => this.ready.take(max).map((queued) => this.deliver(queued)),
       (batch) => runner.run(batch),
-      // A publish is answered when its message is settled.
+      // No pace: a publish waits until its message is settled.
       { maxBatch, concurrency, paceMs: 0 },
     );
     this.replicas.add(pump);
@@ -74,10 +76,10 @@ export class ConsumerGroup {
     };
   }
 
-  /** Waits for running handlers; what is still queued stays unsettled. */
+  /** Waits for running handlers. Queued messages stay unsettled. */
   async close(): Promise<void> {
     this.closed = true;
-    for (const timer of this.resting) clearTimeout(timer);
+    for (const timer of this.retryTimers) clearTimeout(timer);
     await Promise.all([...this.replicas].map((pump) => pump.close()));
   }
 
@@ -99,16 +101,16 @@ export class ConsumerGroup {
     };
     const { raw, subject, messageId, sequence, publishedAtMs, headers } = message;
     const facts = { raw, subject, messageId, attempt, sequence, publishedAtMs, headers };
-    return { ...facts, ack: done, discard: done, retry: (afterMs) => this.rest(queued, afterMs) };
+    return { ...facts, ack: done, discard: done, retry: (afterMs) => this.retryLater(queued, afterMs) };
   }
 
-  private rest(queued: Queued, afterMs: number): void {
+  private retryLater(queued: Queued, afterMs: number): void {
     if (this.closed) return;
     const timer = setTimeout(() => {
-      this.resting.delete(timer);
+      this.retryTimers.delete(timer);
       this.enqueue(queued);
     }, afterMs);
-    this.resting.add(timer);
+    this.retryTimers.add(timer);
   }
 
   private enqueue(queued: Queued): void {
@@ -116,7 +118,7 @@ export class ConsumerGroup {
     this.kick();
   }
 
-  /** The replica that was asked first goes to the end, so that an idle pair takes turns. */
+  /** Moves the first replica to the end, so that idle replicas take turns. */
   private kick(): void {
     const [first] = this.replicas;
     if (first && this.replicas.size > 1) {

@@ -12,7 +12,7 @@ eventBusContract('memory', async () => {
 });
 
 describe('memory bus', () => {
-  it('answers a publish only when every group settled the message', async () => {
+  it('resolves a publish only when every group has settled the message', async () => {
     const bus = createMemoryBus();
     const release = gate();
     const settled: string[] = [];
@@ -31,7 +31,7 @@ describe('memory bus', () => {
     await bus.close();
   });
 
-  it('refuses at the deadline, keeps the message, and answers its retry as the same one', async () => {
+  it('rejects a publish at its deadline, keeps the message, and treats the retry as a duplicate', async () => {
     const bus = createMemoryBus();
     const release = gate();
     const group = recorder(async () => {
@@ -48,7 +48,7 @@ describe('memory bus', () => {
     await bus.close();
   });
 
-  it('refuses what its queue has no room for, at once', async () => {
+  it('rejects a publish immediately when the queue is full', async () => {
     const bus = createMemoryBus({ queue: { messages: 2, bytes: 1_000_000 } });
     const release = gate();
     const group = recorder(async () => {
@@ -82,7 +82,7 @@ describe('memory bus', () => {
     await bus.close();
   });
 
-  it('keeps a bounded past', async () => {
+  it('bounds the stored history', async () => {
     const bus = createMemoryBus({ history: { messages: 3, bytes: 1_000_000 } });
     const triggers = Array.from({ length: 5 }, () => aTrigger());
     for (const trigger of triggers) await bus.publish(guardrailTriggered, trigger);
@@ -92,7 +92,7 @@ describe('memory bus', () => {
     await bus.close();
   });
 
-  it('knows of more messages than it has bodies of', async () => {
+  it('keeps envelopes of more messages than bodies', async () => {
     const bus = createMemoryBus({ history: { messages: 3, bytes: 1 } });
     const sequences: number[] = [];
     for (let i = 0; i < 4; i++) sequences.push((await bus.publish(guardrailTriggered, aTrigger())).sequence);
@@ -104,7 +104,7 @@ describe('memory bus', () => {
     await bus.close();
   });
 
-  it('goes on counting sequences over a restart, so that a screen can resume', async () => {
+  it('continues sequences after a restart, so that a screen can resume', async () => {
     const clock = fixedClock();
     const before = await createMemoryBus({ clock }).publish(guardrailTriggered, aTrigger());
     clock.advance(1_000);
@@ -113,7 +113,7 @@ describe('memory bus', () => {
     expect(Number.isSafeInteger(after.sequence)).toBe(true);
   });
 
-  it('frees the publishers of what no handler took when it closes', async () => {
+  it('rejects pending publishes when it closes', async () => {
     const bus = createMemoryBus({ drainMs: 10 });
     const subscription = await bus.consume(guardrailTriggered, { group: 'gone' }, recorder().handler);
     await subscription.close();

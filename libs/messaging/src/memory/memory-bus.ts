@@ -1,44 +1,43 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
-import { BatchRunner } from '../batch-runner.ts';
-import { BusMetrics } from '../bus-metrics.ts';
-import { lettersIn, listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
+import { BatchRunner } from '../consume/batch-runner.ts';
+import { listDeadLetters, parseLetter, redriveDeadLetter } from '../consume/dead-letters.ts';
+import { parseMessage } from '../consume/parse-message.ts';
 import {
   type BatchHandler,
+  type BusLogger,
   type ConsumeOptions,
   type ConsumerLag,
+  type DeadLetterPage,
+  type DeadLetterQuery,
   type EnvelopePage,
   type EventBus,
-  type LetterPage,
-  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
   type Received,
+  SILENT,
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
-import { type BusLogger, SILENT } from '../logger.ts';
-import { JSON_CONTENT } from '../message-headers.ts';
-import { parseMessage } from '../parse-message.ts';
-import { streamOf, subjectMatches } from '../subject-matches.ts';
-import { injectTrace } from '../trace-context.ts';
-import { type WrittenMessage, writtenMessage } from '../written-message.ts';
+import { type EncodedMessage, encodeMessage, JSON_CONTENT } from '../publish/encoded-message.ts';
+import { BusMetrics, injectTrace } from '../util/telemetry.ts';
 import type { QueueLimits } from './consumer-group.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryStreams } from './memory-streams.ts';
 import type { LogLimits, StoredMessage } from './message-log.ts';
+import { streamOf, subjectMatches } from './subject-matches.ts';
 
 export interface MemoryBusOptions {
   readonly clock?: { now(): number };
   readonly logger?: BusLogger;
   /** How long a publish waits for every group to settle its message, ms. */
   readonly publishDeadlineMs?: number;
-  /** Most unsettled messages and bytes of one group; beyond, publishing is refused. */
+  /** Maximum unsettled messages and bytes of one group; beyond that, publishing is rejected. */
   readonly queue?: QueueLimits;
-  /** How much of each stream's past is kept: bodies for watchers and late groups, what came at all for the audit. */
+  /** History to keep per stream: bodies for watchers and late groups, envelopes for the audit. */
   readonly history?: LogLimits;
   readonly backOffMs?: readonly number[];
-  /** How long `close` lets unsettled messages finish, ms. */
+  /** How long `close` waits for unsettled messages, ms. */
   readonly drainMs?: number;
 }
 
@@ -46,11 +45,13 @@ const MEBIBYTE = 1024 ** 2;
 const DEFAULT_DEADLINE_MS = 5_000;
 const DEFAULT_QUEUE: QueueLimits = { messages: 10_000, bytes: 64 * MEBIBYTE };
 const DEFAULT_HISTORY: LogLimits = { messages: 4_096, bytes: 16 * MEBIBYTE };
-/** Nearly all that a process carries. Under load these are seconds however much is kept; a screen resumes from less. */
+/**
+ * Agent events are nearly all of the traffic. Under load any limit covers only seconds, and screens resume from less.
+ */
 const EVENT_HISTORY: LogLimits = { messages: 4_096, bytes: 6 * MEBIBYTE };
 const DRAIN_MS = 3_000;
 
-/** The bus of the embedded mode. */
+/** Creates the bus for standalone mode, which runs in one process. */
 export function createMemoryBus(options: MemoryBusOptions = {}): EventBus {
   return new MemoryEventBus(options);
 }
@@ -59,9 +60,9 @@ type Headers = Readonly<Record<string, string>>;
 type Watcher = (message: StoredMessage) => void;
 
 /**
- * Behaves as the broker does as far as one process can: messages are bytes, groups are apart, ids are deduped, failures
- * rest on the same schedule. Its one promise that differs: a publish is answered when every group settled the message,
- * because there is no disk to keep it on.
+ * Behaves like the broker as far as one process can: messages are bytes, groups are independent, ids are deduplicated,
+ * and failures are retried on the same schedule. One promise differs: a publish resolves when every group has settled
+ * the message, because nothing is stored on disk.
  */
 class MemoryEventBus implements EventBus {
   private readonly watchers = new Map<StreamName | null, Set<Watcher>>();
@@ -83,20 +84,20 @@ class MemoryEventBus implements EventBus {
         options.history ?? (stream === 'AGENT_EVENTS' ? EVENT_HISTORY : DEFAULT_HISTORY),
       drainMs: options.drainMs ?? DRAIN_MS,
     };
-    this.streams = new MemoryStreams(limits, this.now, (stream, message) => this.showAll(stream, message));
+    this.streams = new MemoryStreams(limits, this.now, (stream, message) => this.notifyWatchers(stream, message));
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    return this.publishWritten(topic, writtenMessage(topic, message), options);
+    return this.publishEncoded(topic, encodeMessage(topic, message), options);
   }
 
-  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+  async publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck> {
     const { subject, messageId: id, body: raw } = message;
     const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...message.headers };
     injectTrace(headers, (carrier, key, value) => {
       carrier[key] = value;
     });
-    if (topic.stream === null) return this.scatter(subject, raw, headers);
+    if (topic.stream === null) return this.broadcast(subject, raw, headers);
     try {
       const outgoing = { subject, raw, headers, messageId: id ?? '', brokerId: id };
       const ack = await this.streams.keep(topic.stream, outgoing, options?.deadlineMs);
@@ -109,17 +110,18 @@ class MemoryEventBus implements EventBus {
   }
 
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
+    if (topic.stream === null)
+      throw new Error(`topic ${topic.name} is ephemeral and has no redelivery: use watch() instead of consume()`);
     const group = this.streams.group(topic.stream, options.group, topic.pattern());
     const { metrics, logger, now } = this;
-    const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
+    const storeDeadLetter = (letter: DeadLetter, sequence: number) => this.storeDeadLetter(letter, sequence);
     const backOffMs = this.options.backOffMs;
     const parts = {
       system: 'memory',
       topic,
       group: options.group,
       handler,
-      bury,
+      storeDeadLetter,
       metrics,
       logger,
       now,
@@ -143,14 +145,14 @@ class MemoryEventBus implements EventBus {
   ): Promise<Subscription> {
     const pattern = topic.pattern(options.tenantId);
     let open = true;
-    // Handed over in a later turn, in order: a slow screen is never part of a publish.
+    // Delivered asynchronously and in order, so that a slow watcher never delays a publish.
     const show: Watcher = (message) => {
       if (!subjectMatches(pattern, message.subject) || message.onlyGroup !== undefined) return;
       queueMicrotask(() => {
-        if (open) this.hand(topic, message, handler);
+        if (open) this.deliver(topic, message, handler);
       });
     };
-    for (const message of this.past(topic.stream, options.from ?? 'new')) show(message);
+    for (const message of this.history(topic.stream, options.from ?? 'new')) show(message);
     const onCaughtUp = options.onCaughtUp;
     if (onCaughtUp) queueMicrotask(onCaughtUp);
     const watchers = this.watchers.get(topic.stream) ?? new Set<Watcher>();
@@ -163,18 +165,18 @@ class MemoryEventBus implements EventBus {
     };
   }
 
-  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
+  async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is ephemeral and has no stored messages`);
     const log = this.streams.log(topic.stream);
     const read = log
       .pastAfter(after)
       .filter(({ subject }) => subjectMatches(topic.pattern(), subject))
-      .slice(0, most);
+      .slice(0, limit);
     const newest = log.newestSequence;
     return {
       envelopes: read.filter(({ onlyGroup }) => onlyGroup === undefined),
-      looked: read.length,
-      upTo: read.length === most ? (read.at(-1)?.sequence ?? after) : newest,
+      scanned: read.length,
+      upTo: read.length === limit ? (read.at(-1)?.sequence ?? after) : newest,
       newest,
     };
   }
@@ -196,13 +198,13 @@ class MemoryEventBus implements EventBus {
     return listDeadLetters(this.letterAccess(), group);
   }
 
-  async deadLetterPage({ tenantId, after, most }: LettersAsked): Promise<LetterPage> {
+  async deadLetterPage({ tenantId, after, limit }: DeadLetterQuery): Promise<DeadLetterPage> {
     const kept = this.streams
       .log('DEAD_LETTERS')
       .after(after)
       .filter(({ subject }) => subjectMatches(deadLetters.pattern(tenantId), subject));
-    const page = kept.slice(0, most);
-    const letters = page.flatMap((message) => lettersIn({ ...message, attempt: 1 }, this.logger));
+    const page = kept.slice(0, limit);
+    const letters = page.flatMap((message) => parseLetter({ ...message, attempt: 1 }, this.logger));
     return { letters, upTo: page.at(-1)?.sequence ?? after, remaining: kept.length - page.length };
   }
 
@@ -221,28 +223,28 @@ class MemoryEventBus implements EventBus {
     this.watchers.clear();
   }
 
-  private scatter(subject: string, raw: Uint8Array, headers: Headers): PublishAck {
+  private broadcast(subject: string, raw: Uint8Array, headers: Headers): PublishAck {
     const message = { subject, raw, headers, messageId: '', sequence: 0, publishedAtMs: this.now() };
-    this.showAll(null, message);
+    this.notifyWatchers(null, message);
     return { sequence: 0, duplicate: false };
   }
 
-  private showAll(stream: StreamName | null, message: StoredMessage): void {
+  private notifyWatchers(stream: StreamName | null, message: StoredMessage): void {
     for (const show of this.watchers.get(stream) ?? []) show(message);
   }
 
-  private past(stream: StreamName | null, from: 'new' | 'last' | number): StoredMessage[] {
+  private history(stream: StreamName | null, from: 'new' | 'last' | number): StoredMessage[] {
     if (stream === null || from === 'new') return [];
     const log = this.streams.log(stream);
     return from === 'last' ? log.newestPerSubject() : log.after(from);
   }
 
-  private hand<T>(topic: Topic<T>, message: StoredMessage, handler: (message: Received<T>) => void): void {
+  private deliver<T>(topic: Topic<T>, message: StoredMessage, handler: (message: Received<T>) => void): void {
     const parsed = parseMessage(topic, { ...message, attempt: 1 });
     if (!parsed.ok) {
       this.logger.error(
         { topic: topic.name, messageId: message.messageId, reason: parsed.reason },
-        'watched message skipped',
+        'skipped invalid message in watch',
       );
       return;
     }
@@ -253,8 +255,8 @@ class MemoryEventBus implements EventBus {
     }
   }
 
-  private async bury(letter: DeadLetter, sequence: number): Promise<void> {
-    // The sequence makes a message that failed again after a redrive a letter of its own.
+  private async storeDeadLetter(letter: DeadLetter, sequence: number): Promise<void> {
+    // With the sequence, a message that fails again after a redrive becomes a new letter.
     const brokerId = `${deadLetters.messageId(letter)}:${sequence}`;
     const raw = Buffer.from(JSON.stringify(letter));
     const headers = { 'content-type': JSON_CONTENT };
@@ -277,7 +279,7 @@ class MemoryEventBus implements EventBus {
 
   private async resend(letter: DeadLetter): Promise<void> {
     const stream = streamOf(letter.subject);
-    if (!stream) throw new Error(`dead letter ${letter.messageId}: no stream keeps ${letter.subject}`);
+    if (!stream) throw new Error(`dead letter ${letter.messageId}: no stream stores ${letter.subject}`);
     const { subject, messageId, group: onlyGroup } = letter;
     const raw = Buffer.from(letter.body, 'base64');
     this.streams.store(stream, {

@@ -1,12 +1,12 @@
 import type { Command } from '@agentlens/contracts';
-import { BackgroundWork } from '../background-work.ts';
-import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
-import { CommandUnanswered, type Subscription } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../commands/command-wire.ts';
+import { type BusLogger, CommandUnanswered, type Subscription } from '../event-bus.ts';
+import { BackgroundWork } from '../util/in-flight.ts';
+import { withTimeout } from '../util/promises.ts';
 
 type Owner = (question: Uint8Array) => Promise<Uint8Array>;
 
-/** Commands inside one process, over the same bytes as over the wire; owners of one subject take turns. */
+/** Commands within one process, encoded as on the wire. Handlers of one subject take turns. */
 export class MemoryCommands {
   private readonly owners = new Map<string, Owner[]>();
   private readonly running = new BackgroundWork();
@@ -33,20 +33,12 @@ export class MemoryCommands {
   async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
     const owners = this.owners.get(command.subject) ?? [];
     const owner = owners.shift();
-    if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`, { wasAsked: false });
+    if (!owner) throw new CommandUnanswered(`no handler for ${command.subject}`, { wasAsked: false });
     owners.push(owner);
     const bytes = encodeQuestion(question);
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<never>((_, reject) => {
-      const tooLate = () =>
-        reject(new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`));
-      timer = setTimeout(tooLate, command.deadlineMs);
-    });
-    try {
-      return readAnswer(command, await Promise.race([owner(bytes), deadline]));
-    } finally {
-      clearTimeout(timer);
-    }
+    const onTimeout = () =>
+      new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`);
+    return readAnswer(command, await withTimeout(command.deadlineMs, owner(bytes), onTimeout));
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,25 @@
 import { STREAMS, type StreamName } from '@agentlens/contracts';
 import { BusUnavailable, type PublishAck } from '../event-bus.ts';
-import { InFlight } from '../in-flight.ts';
-import { subjectMatches } from '../subject-matches.ts';
-import { within } from '../within.ts';
+import { InFlight } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
 import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
-import { settlementOf } from './settlement.ts';
+import { subjectMatches } from './subject-matches.ts';
+
+/** `complete` resolves when `settle` has been called once per group; it is absent if there are no groups. */
+function settlementOf(groups: number): { readonly complete?: Promise<void>; readonly settle: () => void } {
+  if (groups === 0) return { settle: () => undefined };
+  let open = groups;
+  let finish: () => void = () => undefined;
+  const complete = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const settle = () => {
+    open -= 1;
+    if (open === 0) finish();
+  };
+  return { complete, settle };
+}
 
 interface StreamsLimits {
   readonly publishDeadlineMs: number;
@@ -14,24 +28,24 @@ interface StreamsLimits {
   readonly drainMs: number;
 }
 
-/** A message before it has its place in a stream; `brokerId` is what it is deduped by. */
+/** A message before it gets its position in a stream. `brokerId` is the deduplication id. */
 export type Outgoing = Omit<StoredMessage, 'sequence' | 'publishedAtMs' | 'settled'> & {
   readonly brokerId: string | undefined;
 };
 
-/** A publisher whose message is not settled. */
-interface Waiting {
-  readonly over: Promise<void>;
-  readonly refuse: (why: string) => void;
+/** A pending publish. */
+interface PendingPublish {
+  readonly done: Promise<void>;
+  readonly reject: (why: string) => void;
 }
 
-const REFUSED_FOR_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
-/** The broker's part in memory: logs, the durable groups on them, and who waits for what to be settled. */
+/** The broker in memory: streams, their durable groups, and the publishes that wait for settlement. */
 export class MemoryStreams {
   private readonly logs = new Map<StreamName, MessageLog>();
   private readonly groups = new Map<StreamName, Map<string, ConsumerGroup>>();
-  private readonly waiting = new InFlight<Waiting>();
+  private readonly pending = new InFlight<PendingPublish>();
   private isClosed = false;
 
   constructor(
@@ -45,7 +59,7 @@ export class MemoryStreams {
   }
 
   /**
-   * Stores and waits until every group settled the message; a duplicate waits for the first of its kind.
+   * Stores a message and waits until every group has settled it. A duplicate waits for the original.
    * @throws BusUnavailable
    */
   async keep(stream: StreamName, outgoing: Outgoing, deadlineMs?: number): Promise<PublishAck> {
@@ -56,14 +70,14 @@ export class MemoryStreams {
 
   /** @throws BusUnavailable */
   store(stream: StreamName, outgoing: Outgoing): { message: KnownMessage; duplicate: boolean } {
-    if (this.closed) throw new BusUnavailable('the bus is closed', REFUSED_FOR_MS);
+    if (this.closed) throw new BusUnavailable('the bus is closed', RETRY_AFTER_MS);
     const { brokerId, ...facts } = outgoing;
     const log = this.log(stream);
     const known = brokerId === undefined ? undefined : log.known(brokerId, this.now());
     if (known) return { message: known, duplicate: true };
     const groups = this.groupsFor(stream, facts);
     const full = groups.find((group) => !group.hasRoomFor(facts.raw.byteLength));
-    if (full) throw new BusUnavailable(`the queue of ${full.name} is full`, REFUSED_FOR_MS);
+    if (full) throw new BusUnavailable(`the queue of ${full.name} is full`, RETRY_AFTER_MS);
     const sequence = log.nextSequence();
     const messageId = facts.messageId || `${stream}:${sequence}`;
     const { complete: settled, settle } = settlementOf(groups.length);
@@ -74,7 +88,7 @@ export class MemoryStreams {
     return { message, duplicate: false };
   }
 
-  /** The durable group of this name, made with what the log still has when it is new. */
+  /** Returns the durable group with this name. A new group starts with the stored history. */
   group(stream: StreamName, name: string, pattern: string): ConsumerGroup {
     const ofStream = this.groups.get(stream) ?? new Map<string, ConsumerGroup>();
     this.groups.set(stream, ofStream);
@@ -103,11 +117,11 @@ export class MemoryStreams {
     return log;
   }
 
-  /** Lets what is under way finish; what is still unsettled then is refused to its publisher, who sends it again. */
+  /** Lets running work finish, then rejects the remaining publishes; their publishers retry. */
   async close(): Promise<void> {
-    await within(this.limits.drainMs, this.quiet());
+    await within(this.limits.drainMs, this.idle());
     this.isClosed = true;
-    for (const { refuse } of this.waiting) refuse('was not settled before the bus closed');
+    for (const { reject } of this.pending) reject('was not settled before the bus closed');
     const groups = [...this.groups.values()].flatMap((ofStream) => [...ofStream.values()]);
     await Promise.all(groups.map((group) => group.close()));
   }
@@ -116,25 +130,26 @@ export class MemoryStreams {
     return [...(this.groups.get(stream)?.values() ?? [])].filter((group) => isFor(group, message));
   }
 
-  /** At the deadline, or when the bus closes, the publisher is refused; the message stays queued and may still be handled. */
+  /** Rejects at the deadline or when the bus closes. The message stays queued and may still be handled. */
   private async untilSettled(message: KnownMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
-    const patienceMs = deadlineMs ?? this.limits.publishDeadlineMs;
-    const { promise: over, resolve, reject } = Promise.withResolvers<void>();
-    const refuse = (why: string) => reject(new BusUnavailable(`message ${message.messageId} ${why}`, REFUSED_FOR_MS));
-    const timer = setTimeout(() => refuse(`was not settled by every group within ${patienceMs} ms`), patienceMs);
-    void settled.then(resolve);
-    const place = this.waiting.add({ over, refuse });
+    const timeoutMs = deadlineMs ?? this.limits.publishDeadlineMs;
+    const publish = Promise.withResolvers<void>();
+    const reject = (why: string) =>
+      publish.reject(new BusUnavailable(`message ${message.messageId} ${why}`, RETRY_AFTER_MS));
+    const timer = setTimeout(() => reject(`was not settled by every group within ${timeoutMs} ms`), timeoutMs);
+    void settled.then(publish.resolve);
+    const place = this.pending.add({ done: publish.promise, reject });
     try {
-      await over;
+      await publish.promise;
     } finally {
       clearTimeout(timer);
-      this.waiting.delete(place);
+      this.pending.delete(place);
     }
   }
 
-  /** A settled message may have caused others: looked at again until none waits. */
-  private async quiet(): Promise<void> {
-    while (this.waiting.size > 0) await Promise.allSettled(Array.from(this.waiting, ({ over }) => over));
+  /** Waits until no publish is pending. Loops, because handling a message may publish others. */
+  private async idle(): Promise<void> {
+    while (this.pending.size > 0) await Promise.allSettled(Array.from(this.pending, ({ done }) => done));
   }
 }
 

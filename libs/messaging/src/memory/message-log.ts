@@ -1,6 +1,6 @@
 import type { StreamSpec } from '@agentlens/contracts';
 
-/** A message as the memory bus keeps it. */
+/** A message stored in the memory bus. */
 export interface StoredMessage {
   readonly subject: string;
   readonly messageId: string;
@@ -8,28 +8,28 @@ export interface StoredMessage {
   readonly sequence: number;
   readonly publishedAtMs: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Set on a redriven message: the one group it is for. */
+  /** The only group that receives the message; set on redriven messages. */
   readonly onlyGroup?: string;
-  /** Resolves when every group settled it; absent where no group was there to. */
+  /** Resolves when every group has settled the message; absent if there were no groups. */
   readonly settled?: Promise<void>;
 }
 
-/** What is remembered of an id for the duplicate window: without the body, which may be large and is not needed. */
+/** What the duplicate window keeps of a message: everything except the body, which may be large. */
 export type KnownMessage = Pick<StoredMessage, 'messageId' | 'sequence' | 'publishedAtMs' | 'settled'>;
 
-/** What is remembered of a message when its body is gone. */
+/** What is kept of a message after its body was evicted. */
 type PastMessage = Pick<StoredMessage, 'subject' | 'sequence' | 'headers' | 'onlyGroup'>;
 
 export interface LogLimits {
-  /** Most messages that are known without their bodies. */
+  /** Maximum number of messages, with or without body. */
   readonly messages: number;
-  /** Most bytes of bodies. */
+  /** Maximum total size of bodies. */
   readonly bytes: number;
 }
 
 /**
- * One stream's recent past, bounded: what watchers resume from, what a group that joins late still gets, and the ids
- * of the duplicate window. Sequences start at the clock, so they keep growing over restarts of the process.
+ * Bounded history of one stream, for watchers that resume, groups that join late, and deduplication. Sequences start at
+ * the current time, so they keep increasing across restarts.
  */
 export class MessageLog {
   private readonly recent: StoredMessage[] = [];
@@ -56,7 +56,7 @@ export class MessageLog {
     return this.last;
   }
 
-  /** The message with this id, if it came within the duplicate window. */
+  /** The message with this id if it was published within the duplicate window. */
   known(brokerId: string, nowMs: number): KnownMessage | undefined {
     for (const [id, message] of this.ids) {
       if (nowMs - message.publishedAtMs < this.spec.duplicateWindowMs) break;
@@ -85,13 +85,13 @@ export class MessageLog {
     }
   }
 
-  /** What is known of messages after a sequence, oldest first, also where their bodies are gone. */
+  /** Messages after a sequence, oldest first, including those whose bodies were evicted. */
   pastAfter(sequence: number): PastMessage[] {
     const known = this.spec.lastPerSubject ? this.newestPerSubject() : this.past;
     return known.filter((message) => message.sequence > sequence);
   }
 
-  /** Kept messages after a sequence, oldest first. */
+  /** Messages after a sequence that still have a body, oldest first. */
   after(sequence: number): StoredMessage[] {
     return this.kept().filter((message) => message.sequence > sequence);
   }

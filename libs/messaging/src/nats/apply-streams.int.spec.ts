@@ -1,18 +1,18 @@
 import { STREAMS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { type BusLogger, SILENT } from '../logger.ts';
+import { type BusLogger, SILENT } from '../event-bus.ts';
 import { applyStreams } from './apply-streams.ts';
-import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
+import { natsPerTest } from './nats-per-test.testing.ts';
 
 describe('streams', () => {
-  const { manager } = natsOfItsOwn();
+  const { manager } = natsPerTest();
 
   function listening(): { logger: BusLogger; warnings: object[] } {
     const warnings: object[] = [];
     return { logger: { ...SILENT, warn: (fields) => warnings.push(fields) }, warnings };
   }
 
-  it('are made as the catalog says, by any number of starters, any number of times', async () => {
+  it('are created from the catalog by concurrent and repeated starts', async () => {
     const api = await manager();
     await Promise.all([applyStreams(api, SILENT), applyStreams(api, SILENT), applyStreams(api, SILENT)]);
     const before = await api.streams.info('AGENT_EVENTS');
@@ -32,14 +32,14 @@ describe('streams', () => {
     expect((await api.streams.info('CONTROL')).config).toMatchObject({ max_msgs_per_subject: 1, max_age: 0 });
   });
 
-  it('follow a change of the catalog', async () => {
+  it('are updated when the catalog changes', async () => {
     const api = await manager();
     await applyStreams(api, SILENT);
     await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxAgeMs: 3_600_000 }] });
     expect((await api.streams.info('GUARDRAILS')).config.max_age).toBe(3_600 * 1e9);
   });
 
-  it('are made smaller, and say so, where the disk has no room', async () => {
+  it('are created smaller, with a warning, if the disk has no room', async () => {
     const api = await manager();
     const { logger, warnings } = listening();
     const spec = { ...STREAMS.GUARDRAILS, maxBytes: 2 ** 50 };

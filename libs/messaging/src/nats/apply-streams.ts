@@ -8,25 +8,25 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger } from '../event-bus.ts';
 
 interface ApplyStreamsOptions {
-  /** Copies of each stream in a NATS cluster. Default 1; an existing stream keeps its own unless this is given. */
+  /** Replicas of each stream in a NATS cluster. Default 1; an existing stream keeps its number unless this is set. */
   readonly replicas?: number;
   readonly streams?: readonly StreamSpec[];
 }
 
 const STREAM_NOT_FOUND = 10_059;
 const NAME_IN_USE = 10_058;
-/** insufficient resources, insufficient storage, maximum bytes of the account */
+/** Insufficient resources, insufficient storage, maximum bytes of the account. */
 const NO_ROOM = new Set([10_023, 10_047, 10_028]);
 const SMALLEST_BYTES = 64 * 1024 ** 2;
 
 type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'max_bytes'>;
 
 /**
- * Makes or updates the streams of the catalog; running it again, or from several starters at once, changes nothing.
- * A server drops fields it does not know in silence, so what it answers is compared with what was asked.
+ * Creates or updates the streams of the catalog. Safe to repeat and to run concurrently. The server silently drops
+ * fields that it does not support, so its answer is compared with the request.
  */
 export async function applyStreams(
   manager: JetStreamManager,
@@ -38,7 +38,7 @@ export async function applyStreams(
     const applied = await applyOne(manager, wanted, logger);
     const differences = differencesOf(wanted, applied);
     if (differences.length > 0)
-      logger.warn({ stream: spec.name, differences }, 'the NATS server applied a stream differently than asked');
+      logger.warn({ stream: spec.name, differences }, 'NATS server changed the requested stream configuration');
   }
 }
 
@@ -77,14 +77,14 @@ async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLo
 async function addOrUpdate(manager: JetStreamManager, wanted: Wanted): Promise<StreamConfig> {
   const existing = await find(manager, wanted.name);
   if (existing && differencesOf({ ...wanted, max_bytes: existing.max_bytes }, existing).length === 0) {
-    // A size that had to be made smaller once stays as it is: growing it again is the operator's decision.
+    // A stream that had to be created smaller keeps its size; growing it is the operator's decision.
     if (existing.max_bytes <= wanted.max_bytes) return existing;
   }
   if (existing) return (await manager.streams.update(wanted.name, wanted)).config;
   try {
     return (await manager.streams.add(wanted)).config;
   } catch (error) {
-    // Another starter made it since.
+    // Another process created it in the meantime.
     if (codeOf(error) !== NAME_IN_USE) throw error;
     return (await manager.streams.update(wanted.name, wanted)).config;
   }
@@ -109,7 +109,7 @@ interface Difference {
   readonly applied: unknown;
 }
 
-/** Fields that came back otherwise; a field left out by the server means its zero value. */
+/** Fields whose value differs. A field that the server leaves out has its zero value. */
 function differencesOf(wanted: object, applied: object): Difference[] {
   const answers = new Map(Object.entries(applied));
   const zero = (value: unknown) => value === undefined || value === 0 || value === -1;

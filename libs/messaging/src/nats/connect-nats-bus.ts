@@ -1,9 +1,10 @@
 import type { EventBus } from '../event-bus.ts';
-import type { NatsBusOptions } from './nats-bus-options.ts';
+import type { NatsBusOptions } from './open-nats-bus.ts';
 
 /**
- * Loads the NATS client when it is asked for: one process with all services has no use for it.
- * @throws BusUnavailable when no server answers within `connectTimeoutMs`
+ * Connects to NATS. Loads the client on demand, because standalone mode does not need it.
+ * @throws InvalidNatsAddress if an address cannot be parsed
+ * @throws BusUnavailable if no server answers within `connectTimeoutMs`
  */
 export async function connectNatsBus(options: NatsBusOptions): Promise<EventBus> {
   const { openNatsBus } = await import('./open-nats-bus.ts');

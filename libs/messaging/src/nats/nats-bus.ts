@@ -1,19 +1,20 @@
 import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentlens/contracts';
 import { JetStreamApiError, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
-import { BatchPump } from '../batch-pump.ts';
-import { BatchRunner, type BrokerDelivery } from '../batch-runner.ts';
-import { BusMetrics } from '../bus-metrics.ts';
-import { listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
+import { BatchPump } from '../consume/batch-pump.ts';
+import { BatchRunner, type BrokerDelivery } from '../consume/batch-runner.ts';
+import { listDeadLetters, redriveDeadLetter } from '../consume/dead-letters.ts';
+import { parseMessage } from '../consume/parse-message.ts';
 import {
   type BatchHandler,
+  type BusLogger,
   BusUnavailable,
   type ConsumeOptions,
   type ConsumerLag,
+  type DeadLetterPage,
+  type DeadLetterQuery,
   type EnvelopePage,
   type EventBus,
-  type LetterPage,
-  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
@@ -21,28 +22,29 @@ import {
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
-import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
-import { observeQueue } from '../observe-queue.ts';
-import { parseMessage } from '../parse-message.ts';
-import { within } from '../within.ts';
-import { type WrittenMessage, writtenMessage } from '../written-message.ts';
-import { consumerLag } from './consumer-lag.ts';
-import { readEnvelopes } from './envelopes.ts';
-import { readLetterPage } from './letter-page.ts';
+import {
+  type EncodedMessage,
+  encodeHeader,
+  encodeMessage,
+  JSON_CONTENT,
+  ONLY_GROUP,
+  ORIGINAL_ID,
+} from '../publish/encoded-message.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { BusMetrics, observeQueue } from '../util/telemetry.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
-import { headersFor } from './outgoing-headers.ts';
+import { AWAY_MS, headersFor, refusalOf, storeMessage } from './publish.ts';
 import { type Held, PullConsumer } from './pull-consumer.ts';
-import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
 import { factsOf, type Stored } from './stream-message.ts';
+import { consumerLag, readDeadLetterPage, readEnvelopes } from './stream-reads.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
 interface NatsBusDependencies {
   readonly link: NatsLink;
-  /** Subjects below are where answers and messages come to. */
+  /** Prefix of the subjects on which this connection receives answers and messages. */
   readonly inbox: string;
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -55,7 +57,7 @@ interface NatsBusDependencies {
 const DEFAULT_ACK_WAIT_MS = 5_000;
 const DRAIN_MS = 2_000;
 
-/** The bus over NATS: facts in JetStream, watches and commands over core where nothing is kept. */
+/** Event bus over NATS: durable topics in JetStream, ephemeral topics and commands over core NATS. */
 export class NatsEventBus implements EventBus {
   private readonly metrics = new BusMetrics();
   private readonly open = new Set<Subscription>();
@@ -69,10 +71,10 @@ export class NatsEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    return this.publishWritten(topic, writtenMessage(topic, message), options);
+    return this.publishEncoded(topic, encodeMessage(topic, message), options);
   }
 
-  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+  async publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck> {
     const headers = headersFor(message);
     const { subject, body, messageId } = message;
     if (topic.stream === null) return this.send(subject, body, headers);
@@ -87,18 +89,19 @@ export class NatsEventBus implements EventBus {
   }
 
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
+    if (topic.stream === null)
+      throw new Error(`topic ${topic.name} is ephemeral and has no redelivery: use watch() instead of consume()`);
     const { link, inbox, manager, logger, backOffMs } = this.parts;
     const { group, maxBatch = 1, concurrency = 1, paceMs = 0, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
     const stream = topic.stream;
-    const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
+    const storeDeadLetter = (letter: DeadLetter, sequence: number) => this.storeDeadLetter(letter, sequence);
     const now = () => Date.now();
     const runner = new BatchRunner({
       system: 'nats',
       topic,
       group,
       handler,
-      bury,
+      storeDeadLetter,
       metrics: this.metrics,
       logger,
       now,
@@ -108,7 +111,7 @@ export class NatsEventBus implements EventBus {
     const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
     const consumer = new PullConsumer(link, manager, { ...spec, inbox }, logger, () => pump.kick());
     const pump = new BatchPump<Held>(
-      (most) => consumer.take(most),
+      (max) => consumer.take(max),
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
       { maxBatch, concurrency, paceMs },
     );
@@ -138,7 +141,7 @@ export class NatsEventBus implements EventBus {
     }
     const subscription = link.connection.subscribe(filter, {
       callback: (error, message) => {
-        if (error) logger.error({ err: error, topic: topic.name }, 'watch was refused');
+        if (error) logger.error({ err: error, topic: topic.name }, 'watch subscription failed');
         else
           show({
             raw: message.data,
@@ -151,16 +154,16 @@ export class NatsEventBus implements EventBus {
           });
       },
     });
-    // The broker knows of the subscription before the caller goes on.
+    // Wait until the broker has the subscription.
     await within(DRAIN_MS, link.connection.flush());
     options.onCaughtUp?.();
     return this.opened(async () => subscription.unsubscribe());
   }
 
-  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
+  async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is ephemeral and has no stored messages`);
     const { client, manager } = this.parts;
-    return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, most);
+    return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, limit);
   }
 
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
@@ -183,9 +186,9 @@ export class NatsEventBus implements EventBus {
     return listDeadLetters(this.letterAccess(), group);
   }
 
-  deadLetterPage(asked: LettersAsked): Promise<LetterPage> {
+  deadLetterPage(query: DeadLetterQuery): Promise<DeadLetterPage> {
     const { client, logger } = this.parts;
-    return readLetterPage(client, asked, logger);
+    return readDeadLetterPage(client, query, logger);
   }
 
   redrive(group: string, messageId: string): Promise<boolean> {
@@ -208,7 +211,7 @@ export class NatsEventBus implements EventBus {
     await connection.close();
   }
 
-  /** Best effort: without a broker there is nobody to see it. */
+  /** Best effort: dropped while disconnected. */
   private send(subject: string, body: Uint8Array, headers: MsgHdrs): PublishAck {
     if (this.parts.link.connected) this.parts.link.connection.publish(subject, body, { headers });
     return { sequence: 0, duplicate: false };
@@ -223,15 +226,15 @@ export class NatsEventBus implements EventBus {
     deadlineMs?: number,
   ): Promise<PublishAck> {
     const { link, client, publishTimeoutMs, maxInFlight } = this.parts;
-    // Asked first: the client would buffer the message and send it after its caller was told that it failed.
+    // Checked first, because the client would buffer the message and send it after this call has failed.
     if (this.closed || !link.connected) throw new BusUnavailable('NATS is away', AWAY_MS);
-    if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes wait for NATS', AWAY_MS);
+    if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes are waiting for NATS', AWAY_MS);
     const timeout = deadlineMs ?? publishTimeoutMs;
     const msgID = id === undefined ? undefined : encodeHeader(id);
     let place: InFlightSlot<Promise<unknown>> | undefined;
     const lost = Promise.withResolvers<never>();
-    // What was sent over a connection that is lost is not answered over the next one.
-    const stop = link.onLost(() => lost.reject(new Error('the connection was lost')));
+    // An acknowledgement never arrives over a new connection.
+    const stop = link.onLost(() => lost.reject(new Error('connection lost')));
     try {
       const publish = storeMessage(client, { subject, body, headers, timeout, msgID });
       place = this.inFlight.add(publish);
@@ -247,10 +250,10 @@ export class NatsEventBus implements EventBus {
     }
   }
 
-  private async bury(letter: DeadLetter, sequence: number): Promise<void> {
+  private async storeDeadLetter(letter: DeadLetter, sequence: number): Promise<void> {
     const headers = newHeaders();
     headers.set('content-type', JSON_CONTENT);
-    // The sequence makes a message that failed again after a redrive a letter of its own.
+    // With the sequence, a message that fails again after a redrive becomes a new letter.
     const id = `${deadLetters.messageId(letter)}:${sequence}`;
     await this.keep(deadLetters.subject(letter), Buffer.from(JSON.stringify(letter)), headers, id);
   }
@@ -275,7 +278,10 @@ export class NatsEventBus implements EventBus {
     const facts = factsOf(message);
     const parsed = parseMessage(topic, message.sequence === 0 ? { ...facts, messageId: '' } : facts);
     if (!parsed.ok) {
-      logger.error({ topic: topic.name, messageId: facts.messageId, reason: parsed.reason }, 'watched message skipped');
+      logger.error(
+        { topic: topic.name, messageId: facts.messageId, reason: parsed.reason },
+        'skipped invalid message in watch',
+      );
       return;
     }
     try {
@@ -300,14 +306,14 @@ export class NatsEventBus implements EventBus {
 
 function deliveryOf(held: Held, consumer: PullConsumer): BrokerDelivery {
   const message = held.item;
-  const told = (tell: () => void) => {
-    tell();
+  const settle = (answer: () => void) => {
+    answer();
     consumer.settled(held);
   };
   return {
     ...factsOf(message),
-    ack: () => told(() => message.ack()),
-    retry: (afterMs) => told(() => message.retry(afterMs)),
-    discard: () => told(() => message.terminate()),
+    ack: () => settle(() => message.ack()),
+    retry: (afterMs) => settle(() => message.retry(afterMs)),
+    discard: () => settle(() => message.terminate()),
   };
 }

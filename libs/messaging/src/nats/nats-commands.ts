@@ -1,21 +1,20 @@
 import type { Command } from '@agentlens/contracts';
 import { type Msg, NoRespondersError, headers as newHeaders } from '@nats-io/nats-core';
 import { context } from '@opentelemetry/api';
-import { BackgroundWork } from '../background-work.ts';
-import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
-import { CommandUnanswered, type Subscription } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
-import { extractTrace, injectTrace } from '../trace-context.ts';
-import { within } from '../within.ts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../commands/command-wire.ts';
+import { type BusLogger, CommandUnanswered, type Subscription } from '../event-bus.ts';
+import { BackgroundWork } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { extractTrace, injectTrace } from '../util/telemetry.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersOf } from './stream-message.ts';
 
 const DRAIN_MS = 1_000;
 
-/** Asks over core request/reply. */
+/** Sends a command over core NATS request/reply. */
 export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, A>, question: Q): Promise<A> {
   if (!link.connected)
-    throw new CommandUnanswered(`${command.subject} was not asked: NATS is away`, { wasAsked: false });
+    throw new CommandUnanswered(`${command.subject} was not sent: NATS is not connected`, { wasAsked: false });
   const headers = newHeaders();
   injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
   const options = { timeout: command.deadlineMs, headers };
@@ -31,12 +30,12 @@ export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, 
   return readAnswer(command, answer.data);
 }
 
-/** The broker says that nobody serves the subject. */
+/** The broker reports that no handler is subscribed. */
 function isUnheard(error: unknown): boolean {
   return error instanceof Error && (error instanceof NoRespondersError || isUnheard(error.cause));
 }
 
-/** Answers as one of the subject's owners; the queue group gives every question to one of them. */
+/** Handles a command. The queue group delivers each request to one of the handlers. */
 export function serveOverNats<Q, A>(
   link: NatsLink,
   command: Command<Q, A>,
@@ -56,7 +55,7 @@ export function serveOverNats<Q, A>(
         return;
       }
       const work = answer(message).catch((failure) =>
-        logger.warn({ err: failure, command: command.subject }, 'answer was not sent'),
+        logger.warn({ err: failure, command: command.subject }, "sending a command's answer failed"),
       );
       running.add(work);
     },

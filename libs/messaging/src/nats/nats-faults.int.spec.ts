@@ -2,19 +2,18 @@ import { guardrailTriggered, rulesChanged, runChanged, STREAMS } from '@agentlen
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK, BusUnavailable, NO_LAG } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
-import { ORIGINAL_ID } from '../message-headers.ts';
+import { ACK, BusUnavailable, NO_LAG, SILENT } from '../event-bus.ts';
+import { ORIGINAL_ID } from '../publish/encoded-message.ts';
 import { applyStreams } from './apply-streams.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
-import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
+import { natsPerTest } from './nats-per-test.testing.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 
 describe('NATS bus under faults', () => {
-  const { server, open, proxied, connection, manager } = natsOfItsOwn();
+  const { server, open, proxied, connection, manager } = natsPerTest();
 
-  it('refuses to publish while the broker is away, and goes on by itself when it is back', async () => {
+  it('rejects publishes while the broker is unreachable and recovers when it is back', async () => {
     const bus = await open();
     const group = recorder();
     const screen: string[] = [];
@@ -45,7 +44,7 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(runs).toEqual(['run-1']));
   });
 
-  it('notices a connection that is open on one side only', async () => {
+  it('detects a half-open connection', async () => {
     const proxy = await proxied();
     const bus = await open(proxy.url);
     const elsewhere = await open();
@@ -62,7 +61,7 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(group.ids()).toContain(next.id));
   });
 
-  it('lets nobody wait for an answer that would have come over a lost connection', async () => {
+  it('rejects pending publishes when the connection is lost', async () => {
     const proxy = await proxied();
     const bus = await open(proxy.url, { publishTimeoutMs: 600_000 });
     proxy.mode('half-open');
@@ -72,7 +71,7 @@ describe('NATS bus under faults', () => {
     await bus.publish(guardrailTriggered, trigger);
   });
 
-  it('gives what a replica died on to another', async () => {
+  it('redelivers the messages of a dead replica to another', async () => {
     const proxy = await proxied();
     const dying = await open(proxy.url);
     const other = await open();
@@ -93,8 +92,8 @@ describe('NATS bus under faults', () => {
     never.open();
   });
 
-  it('keeps a message while its handler runs longer than the ack wait, and those that wait behind it', async () => {
-    // Half of it a machine may stand still: a shorter one would judge the machine.
+  it('keeps messages, running and waiting, while a handler runs longer than the ack wait', async () => {
+    // A slow machine may stall for half of it; a shorter wait would make the test flaky.
     const ackWaitMs = 2_000;
     const bus = await open();
     const other = await open();
@@ -116,7 +115,7 @@ describe('NATS bus under faults', () => {
     expect(idle.seen).toEqual([]);
   });
 
-  it('keeps the message when its dead letter cannot be kept', async () => {
+  it('keeps the message if its dead letter cannot be stored', async () => {
     const bus = await open(server().url, { backOffMs: [5] });
     const api = await manager();
     await api.streams.delete('DEAD_LETTERS');
@@ -132,7 +131,7 @@ describe('NATS bus under faults', () => {
     await eventually(async () => expect(await bus.lag(guardrailTriggered, 'careful')).toEqual(NO_LAG));
   });
 
-  it('refuses to publish into a full stream', async () => {
+  it('rejects publishes to a full stream', async () => {
     const api = await manager();
     await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxBytes: 4_096 }] });
     const bus = await open(server().url, { applyStreams: false });
@@ -142,19 +141,19 @@ describe('NATS bus under faults', () => {
     await expect(fill()).rejects.toMatchObject({ name: 'BusUnavailable', afterMs: 5_000 });
   });
 
-  it('does not call a message too large for the broker a passing trouble', async () => {
+  it('does not report a message that is too large as retryable', async () => {
     const bus = await open();
     const huge = bus.publish(guardrailTriggered, aTrigger({ message: 'x'.repeat(9_000_000) }));
     await expect(huge).rejects.toThrow(/max_payload/);
     await expect(huge).rejects.not.toBeInstanceOf(BusUnavailable);
   });
 
-  it('does not take the duplicate of a message that is not safe for a message that is', async () => {
+  it('does not report a duplicate as stored while the original is not safe', async () => {
     const leader = await connection();
     const bus = await open(server().url, { applyStreams: false });
     const trigger = aTrigger();
     const stored: { readonly body: string; readonly id: string }[] = [];
-    // As a leader of 2.10 does that was given the message before and cannot reach its followers.
+    // Like a 2.10 leader that has received the message before and cannot reach its followers.
     leader.subscribe(guardrailTriggered.pattern(), {
       callback: (_error, message) => {
         const repeated = message.headers?.has('Nats-Msg-Id');
@@ -168,7 +167,7 @@ describe('NATS bus under faults', () => {
     expect(stored).toEqual([{ body: JSON.stringify(trigger), id: guardrailTriggered.messageId(trigger) }]);
   });
 
-  it('finds its durable again after it was deleted', async () => {
+  it('recreates its durable consumer after it was deleted', async () => {
     const bus = await open();
     const group = recorder();
     await bus.consume(guardrailTriggered, { group: 'deleted' }, group.handler);
@@ -178,7 +177,7 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(group.ids()).toEqual([trigger.id]));
   });
 
-  it('loses nothing that was acknowledged when the broker is killed under way', async () => {
+  it('loses no acknowledged message when the broker is killed', async () => {
     const bus = await open();
     const other = await open();
     const group = recorder();
@@ -211,7 +210,7 @@ describe('NATS bus under faults', () => {
     await eventually(async () => expect(await bus.lag(guardrailTriggered, 'auditor')).toEqual(NO_LAG));
   });
 
-  it('closes though the broker is away', async () => {
+  it('closes while the broker is unreachable', async () => {
     const bus = await open();
     await bus.consume(guardrailTriggered, { group: 'closing' }, recorder().handler);
     await bus.watch(guardrailTriggered, {}, () => undefined);
@@ -223,9 +222,9 @@ describe('NATS bus under faults', () => {
     await server().start();
   });
 
-  it('says that no server answers', async () => {
+  it('reports that no server answers', async () => {
     await server().kill();
-    const attempt = connectNatsBus({ servers: server().url, name: 'nobody', connectTimeoutMs: 1 });
+    const attempt = connectNatsBus({ servers: server().url, name: 'spec', connectTimeoutMs: 1 });
     await expect(attempt).rejects.toBeInstanceOf(BusUnavailable);
     await server().start();
   });

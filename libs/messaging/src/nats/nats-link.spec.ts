@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { SILENT } from '../logger.ts';
+import { SILENT } from '../event-bus.ts';
 import { NatsLink } from './nats-link.ts';
 
 const never: AsyncIterable<never> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) };
 
-describe('a link to a cluster whose server keeps nothing any more', () => {
+describe('link to a cluster whose server stores nothing', () => {
   const reconnect = jest.fn(() => Promise.resolve());
   const connection = { status: () => never, getServer: () => 'one', reconnect } as unknown as NatsConnection;
 
@@ -15,7 +15,7 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('moves to another server once streams have been silent for two seconds', () => {
+  it('moves to another server after two seconds without an answer from a stream', () => {
     const link = new NatsLink(connection, SILENT, 3);
     jest.advanceTimersByTime(1_900);
     link.unanswered();
@@ -25,7 +25,7 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
     expect(reconnect).toHaveBeenCalledTimes(1);
   });
 
-  it('stays where others are answered', () => {
+  it('stays while other requests are answered', () => {
     const link = new NatsLink(connection, SILENT, 3);
     jest.advanceTimersByTime(5_000);
     link.answered();
@@ -34,7 +34,7 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
     expect(reconnect).not.toHaveBeenCalled();
   });
 
-  it('moves on soon where the other is silent too, and then less and less often', () => {
+  it('moves again soon if the other server is silent too, then with increasing pauses', () => {
     const link = new NatsLink(connection, SILENT, 3);
     const movedAfter: number[] = [];
     for (let second = 1; second <= 40; second++) {
@@ -45,7 +45,7 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
     expect(movedAfter).toEqual([2, 5, 11, 23, 35]);
   });
 
-  it('begins anew once a stream answered', () => {
+  it('starts over after a stream answered', () => {
     const link = new NatsLink(connection, SILENT, 3);
     for (let second = 1; second <= 12; second++) {
       jest.advanceTimersByTime(1_000);
@@ -58,7 +58,7 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
     expect(reconnect).toHaveBeenCalledTimes(4);
   });
 
-  it('stays where there is no other server', () => {
+  it('stays if there is no other server', () => {
     const link = new NatsLink(connection, SILENT, 1);
     jest.advanceTimersByTime(60_000);
     link.unanswered();

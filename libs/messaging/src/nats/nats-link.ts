@@ -1,28 +1,28 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { backOff } from '../back-off.ts';
-import { InFlight } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger } from '../event-bus.ts';
+import { InFlight } from '../util/in-flight.ts';
+import { backOff } from '../util/retry.ts';
 
-/** So long without an answer from any stream: no hiccup. A leader that is gone is replaced after 4 to 9 s. */
+/** Silence of all streams that justifies a move. A lost leader is replaced within 4 to 9 s. */
 const SILENCE_MS = 2_000;
 /**
- * The pause after the 1st, 2nd, ... move, ms. The first may lead to the very server that is cut off; but in a cluster that is
- * electing every server is silent, and moving about would only add to the wait.
+ * Pause after the 1st, 2nd, … move, ms. The first move may lead to the very server that is cut off. While a cluster
+ * elects a leader every server is silent, and moving around would only prolong the wait.
  */
 const MOVE_AGAIN_MS = [3_000, 6_000, 12_000];
 
-/** The connection with its state: what must not wait for a broker that is away asks `connected` first. */
+/** The NATS connection and its state. Calls that must not wait for an unreachable broker check `connected` first. */
 export class NatsLink {
   connected = true;
   private answeredAt = performance.now();
   private movedAt = Number.NEGATIVE_INFINITY;
-  /** Since a stream answered. */
+  /** Number of moves since a stream last answered. */
   private moves = 0;
-  /** One of each publish that waits. */
+  /** One callback per pending publish. */
   private readonly lost = new InFlight<() => void>();
   private readonly reconnected = new Set<() => void>();
 
-  /** `servers`: how many addresses the connection knows. */
+  /** @param servers number of addresses the connection knows */
   constructor(
     readonly connection: NatsConnection,
     private readonly logger: BusLogger,
@@ -31,15 +31,15 @@ export class NatsLink {
     void this.follow();
   }
 
-  /** To be told when a stream answered. */
+  /** Call when a stream answered. */
   answered(): void {
     this.answeredAt = performance.now();
     this.moves = 0;
   }
 
   /**
-   * To be told when a stream did not answer. A server that is cut off from its cluster talks on to its clients, and can
-   * keep nothing: another one is tried.
+   * Call when a stream did not answer. A server that is cut off from its cluster still talks to its clients but cannot
+   * store anything, so the link moves to another server.
    */
   unanswered(): void {
     const now = performance.now();
@@ -47,17 +47,20 @@ export class NatsLink {
     if (now - this.answeredAt < SILENCE_MS || now - this.movedAt < backOff(this.moves, MOVE_AGAIN_MS)) return;
     this.movedAt = now;
     this.moves += 1;
-    this.logger.warn({ server: this.connection.getServer() }, 'no stream answers through this server, trying another');
+    this.logger.warn(
+      { server: this.connection.getServer() },
+      'no stream answers through this server, moving to another',
+    );
     void this.connection.reconnect();
   }
 
-  /** Calls back whenever the connection is lost, until the returned function is called. */
+  /** Registers a callback for each lost connection; returns a function that removes it. */
   onLost(callback: () => void): () => void {
     const place = this.lost.add(callback);
     return () => this.lost.delete(place);
   }
 
-  /** Calls back after every reconnection until the returned function is called. */
+  /** Registers a callback for each reconnection; returns a function that removes it. */
   onReconnect(callback: () => void): () => void {
     this.reconnected.add(callback);
     return () => this.reconnected.delete(callback);
@@ -73,11 +76,11 @@ export class NatsLink {
           break;
         case 'reconnect':
           this.connected = true;
-          this.logger.info({ server: status.server }, 'connected to NATS again');
+          this.logger.info({ server: status.server }, 'reconnected to NATS');
           for (const callback of this.reconnected) callback();
           break;
         case 'error':
-          this.logger.error({ err: status.error }, 'NATS refused an operation');
+          this.logger.error({ err: status.error }, 'NATS rejected an operation');
           break;
         default:
       }

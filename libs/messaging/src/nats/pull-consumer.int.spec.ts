@@ -2,18 +2,17 @@ import { agentEvents, type EventBatch, guardrailTriggered } from '@agentlens/con
 import { aBatch, anEvent, aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
-import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
+import { ACK, SILENT } from '../event-bus.ts';
+import { natsPerTest } from './nats-per-test.testing.ts';
 
 const GROUP = 'bounded';
 /** Twice what its handlers take at once. */
 const CAPACITY = 8;
-/** What a connection that was lost took with it comes again soon; what is held is kept alive. */
+/** Short, so that messages lost with a connection are redelivered soon; held messages are kept alive. */
 const LARGE = { group: GROUP, concurrency: 64, ackWaitMs: 5_000 };
-/** The server writes 67 MB to a disk that others use. */
+/** The server writes 67 MB to a shared disk. */
 const PATIENT = { deadlineMs: 60_000, timeoutMs: 90_000 };
-/** Of messages of 900 kB within 32 MiB. */
+/** Messages of 900 kB that fit into 32 MiB. */
 const ROOM = 37;
 
 describe('a pull consumer', () => {
@@ -27,10 +26,10 @@ describe('a pull consumer', () => {
     stuck.open();
     meters.stop();
   });
-  // Last: buses are closed after the hook above, as they wait for their handlers.
-  const { open, proxied, manager } = natsOfItsOwn();
+  // Registered last, because buses wait for their handlers and the hook above releases those.
+  const { open, proxied, manager } = natsPerTest();
 
-  it('holds no more than its capacity, also where a request from before a reconnection lives on', async () => {
+  it('holds no more than its capacity while a request from before a reconnect is still open', async () => {
     const proxy = await proxied();
     const bus = await open(proxy.url);
     const elsewhere = await open();
@@ -44,14 +43,14 @@ describe('a pull consumer', () => {
     const options = { group: GROUP, maxBatch: 2, concurrency: 2, ackWaitMs: 60_000 };
     await bus.consume(guardrailTriggered, options, group.handler);
     await eventually(async () => expect((await info()).num_waiting).toBe(1));
-    // The server hears nothing of it, and keeps what was asked over the old connection.
+    // The server does not notice and keeps the request of the old connection open.
     proxy.mode('half-open');
     await eventually(async () => expect((await info()).num_waiting).toBe(2));
 
     const triggers = Array.from({ length: 5 * CAPACITY }, () => aTrigger());
     for (const trigger of triggers) await elsewhere.publish(guardrailTriggered, trigger);
     await eventually(async () => expect((await info()).num_waiting).toBe(0));
-    // The consumer's is the newest of the gauges.
+    // The consumer's gauge is the newest one.
     expect(meters.gauge('agentlens.queue.capacity')).toBe(CAPACITY);
     expect(meters.gauge('agentlens.queue.size')).toBe(CAPACITY);
 
@@ -60,7 +59,7 @@ describe('a pull consumer', () => {
     expect(group.ids()).toHaveLength(triggers.length);
   });
 
-  it('takes a request that is used up for what it is, and asks again', async () => {
+  it('sends a new request when the previous one is used up', async () => {
     const warnings: unknown[] = [];
     const bus = await open(undefined, { logger: { ...SILENT, warn: (...said) => void warnings.push(said) } });
     const group = recorder();
@@ -71,13 +70,13 @@ describe('a pull consumer', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('holds no more bytes than it has room for, and has every message in the end', async () => {
+  it('respects its byte limit and still receives every message', async () => {
     const bus = await open();
     const { info, group, batches, mostHeld } = await large();
     for (const batch of batches) await bus.publish(agentEvents, batch, PATIENT);
 
     await bus.consume(agentEvents, LARGE, group.handler);
-    // No request waits any more although the capacity is not reached.
+    // No request is open although the capacity is not reached.
     await eventually(async () => expect((await info()).num_waiting).toBe(0));
     await eventually(() => expect(mostHeld()).toBeGreaterThan(ROOM / 2), PATIENT);
 
@@ -86,7 +85,7 @@ describe('a pull consumer', () => {
     expect(mostHeld()).toBeLessThanOrEqual(ROOM);
   });
 
-  it('holds no more bytes than that where a request from before a reconnection lives on', async () => {
+  it('respects its byte limit while a request from before a reconnect is still open', async () => {
     const proxy = await proxied();
     const bus = await open(proxy.url);
     const elsewhere = await open();
@@ -105,7 +104,7 @@ describe('a pull consumer', () => {
     expect(mostHeld()).toBeLessThanOrEqual(ROOM);
   });
 
-  /** More batches than there is room for. */
+  /** More batches than fit. */
   async function large() {
     const { consumers } = await manager();
     const payload = { text: 'x'.repeat(900_000) };
@@ -118,4 +117,21 @@ describe('a pull consumer', () => {
     });
     return { info: () => consumers.info('AGENT_EVENTS', GROUP), group, batches, mostHeld: () => most };
   }
+});
+
+/** How long a slow machine may stall between two publishes. */
+const PACE_MS = 3_000;
+
+describe('consumer with a pace', () => {
+  const { open } = natsPerTest();
+
+  it('handles the first message immediately and batches those within the interval', async () => {
+    const bus = await open();
+    const group = recorder();
+    await bus.consume(guardrailTriggered, { group: 'paced', maxBatch: 10, paceMs: PACE_MS }, group.handler);
+    await bus.publish(guardrailTriggered, aTrigger());
+    await eventually(() => expect(group.batches).toEqual([1]));
+    for (let following = 0; following < 3; following++) await bus.publish(guardrailTriggered, aTrigger());
+    await eventually(() => expect(group.batches).toEqual([1, 3]));
+  });
 });

@@ -6,11 +6,11 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
-import { ONLY_GROUP } from '../message-headers.ts';
-import { observeQueue } from '../observe-queue.ts';
-import { within } from '../within.ts';
+import type { BusLogger } from '../event-bus.ts';
+import { ONLY_GROUP } from '../publish/encoded-message.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { observeQueue } from '../util/telemetry.ts';
 import type { NatsLink } from './nats-link.ts';
 import { StreamMessage } from './stream-message.ts';
 
@@ -18,10 +18,10 @@ interface PullSpec {
   readonly stream: string;
   readonly durable: string;
   readonly filter: string;
-  /** Messages come to a subject below it. */
+  /** Prefix of the subject that messages are delivered to. */
   readonly inbox: string;
   readonly ackWaitMs: number;
-  /** Most messages held or asked for at once. */
+  /** Maximum number of messages held or requested. */
   readonly capacity: number;
 }
 
@@ -29,27 +29,26 @@ interface PullSpec {
 export type Held = InFlightSlot<StreamMessage>;
 
 const CONSUMER_NOT_FOUND = 10_014;
-/** Of the bodies held or asked for at once; messages of the greatest size are a million bytes. */
-const MOST_BYTES = 32 * 1024 * 1024;
+/** Limit for bodies held or requested. The largest message is about a million bytes. */
+const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 const PAUSE_MS = 500;
 /**
- * How the server says that a request is over as it should be: the next message is more than what is left of `max_bytes`,
- * or, with some of it left, all messages have come.
+ * Status texts with which the server ends a request normally: the next message exceeds the remaining `max_bytes`, or
+ * all requested messages were delivered.
  */
 const USED_UP = /exceeds maxbytes|batch completed/i;
 const FLUSH_MS = 1_000;
-/** Several replicas hold their fill at once before the broker stops handing out. */
+/** Number of replicas that can hold their full capacity before the broker stops delivering. */
 const MAX_ACK_PENDING = 1_000;
 const FULL_REPLICAS = 4;
 
 /**
- * A durable consumer's messages, asked for by demand: never more than `capacity` are held here, nor more bytes than a
- * process has room for, so replicas share what is left, and every held message is kept alive while it waits or is
- * handled. The client library's `consume()` gives neither: it refills by arrival, not by completion. The protocol is
- * ADR-37 of NATS.
+ * Pulls messages of a durable consumer by demand. It never holds more than `capacity` messages or its byte limit, so
+ * replicas share the rest, and it extends the ack wait of every message it holds. The client's `consume()` does
+ * neither: it refills on arrival, not on completion. The protocol is ADR-37 of NATS.
  */
 export class PullConsumer {
   private readonly inbox: string;
@@ -57,12 +56,12 @@ export class PullConsumer {
   private readonly ready: Held[] = [];
   private readonly stopFollowing: () => void;
   private subscription: Subscription | undefined;
-  private beat: NodeJS.Timeout | undefined;
+  private keepAliveTimer: NodeJS.Timeout | undefined;
   private watchdog: NodeJS.Timeout | undefined;
   private heldBytes = 0;
-  private asked = 0;
-  private askedBytes = 0;
-  private heardAt = 0;
+  private requested = 0;
+  private requestedBytes = 0;
+  private lastHeardAt = 0;
   private recovering = false;
   private closing = false;
   private stopObserving: () => void = () => undefined;
@@ -78,7 +77,7 @@ export class PullConsumer {
     this.stopFollowing = link.onReconnect(() => void this.recover());
   }
 
-  /** @throws when the consumer cannot be made */
+  /** @throws if the consumer cannot be created */
   async start(): Promise<void> {
     await ensureConsumer(this.manager, this.spec);
     const { durable, capacity } = this.spec;
@@ -89,54 +88,54 @@ export class PullConsumer {
         else this.receive(message);
       },
     });
-    this.beat = setInterval(() => this.keepAlive(), this.spec.ackWaitMs / 2);
-    this.watchdog = setInterval(() => this.listen(), HEARTBEAT_MS);
-    this.ask();
+    this.keepAliveTimer = setInterval(() => this.keepAlive(), this.spec.ackWaitMs / 2);
+    this.watchdog = setInterval(() => this.checkHeartbeat(), HEARTBEAT_MS);
+    this.pull();
   }
 
-  /** Up to `most` messages that wait to be handled. */
-  take(most: number): Held[] {
-    return this.ready.splice(0, most);
+  /** Takes up to `max` messages that are ready to be handled. */
+  take(max: number): Held[] {
+    return this.ready.splice(0, max);
   }
 
   settled(message: Held): void {
-    this.letGo(message);
-    this.ask();
+    this.release(message);
+    this.pull();
   }
 
-  /** Asks for nothing more and gives what no handler has begun back to the other replicas. */
+  /** Stops requesting and returns messages that no handler has started to the other replicas. */
   async stop(): Promise<void> {
     this.closing = true;
     this.stopFollowing();
     clearInterval(this.watchdog);
-    // First no interest, then the naks: otherwise the broker could hand them to us again.
+    // Unsubscribe before the naks, or the broker could redeliver them to this replica.
     const drained = this.subscription?.drain() ?? Promise.resolve();
     await within(FLUSH_MS, drained);
-    for (const message of this.ready.splice(0)) this.giveBack(message);
+    for (const message of this.ready.splice(0)) this.returnToBroker(message);
   }
 
-  /** After the last handler: what it said has left this process. */
+  /** Call after the last handler; flushes its acknowledgements. */
   async finish(): Promise<void> {
-    clearInterval(this.beat);
+    clearInterval(this.keepAliveTimer);
     this.stopObserving();
     if (this.link.connected) await within(FLUSH_MS, this.link.connection.flush());
   }
 
   private receive(message: Msg): void {
-    this.heardAt = performance.now();
+    this.lastHeardAt = performance.now();
     if (message.subject === this.inbox) {
       this.onStatus(message);
       return;
     }
-    this.answered(1, message.data.byteLength);
+    this.subtract(1, message.data.byteLength);
     const received = new StreamMessage(message);
     const only = message.headers?.get(ONLY_GROUP);
     if (only && only !== this.spec.durable) {
       received.ack();
-      this.ask();
+      this.pull();
       return;
     }
-    // A request from before a reconnection may still be answered beside the one that took its place.
+    // A request from before a reconnect may be answered in addition to its replacement.
     if (this.closing || !this.hasRoomFor(received)) {
       received.retry(0);
       return;
@@ -148,39 +147,39 @@ export class PullConsumer {
 
   private onStatus(message: Msg): void {
     const code = message.headers?.code ?? 0;
-    // 100 is an idle heartbeat: heard, nothing to do.
+    // 100 is an idle heartbeat.
     if (code === 100 || this.closing) return;
-    this.answered(pendingOf(message, 'Nats-Pending-Messages'), pendingOf(message, 'Nats-Pending-Bytes'));
+    this.subtract(pendingOf(message, 'Nats-Pending-Messages'), pendingOf(message, 'Nats-Pending-Bytes'));
     const reason = message.headers?.description ?? '';
     if (code === 408 || USED_UP.test(reason)) {
-      this.ask();
+      this.pull();
       return;
     }
-    this.logger.warn(
-      { group: this.spec.durable, stream: this.spec.stream, code, reason },
-      'NATS ended a request for messages',
-    );
+    this.logger.warn({ group: this.spec.durable, stream: this.spec.stream, code, reason }, 'NATS ended a pull request');
     setTimeout(() => void this.recover(), PAUSE_MS).unref();
   }
 
-  private ask(): void {
+  private pull(): void {
     if (this.closing || !this.link.connected || this.recovering) return;
     const { capacity, stream, durable } = this.spec;
-    const batch = capacity - this.held.size - this.asked;
-    const bytes = MOST_BYTES - this.heldBytes - this.askedBytes;
-    if (batch < Math.max(1, Math.floor(capacity / 2)) || bytes < MOST_BYTES / 2) return;
-    if (this.asked === 0) this.heardAt = performance.now();
-    this.asked += batch;
-    this.askedBytes += bytes;
+    const batch = capacity - this.held.size - this.requested;
+    const bytes = MAX_HELD_BYTES - this.heldBytes - this.requestedBytes;
+    if (batch < Math.max(1, Math.floor(capacity / 2)) || bytes < MAX_HELD_BYTES / 2) return;
+    if (this.requested === 0) this.lastHeardAt = performance.now();
+    this.requested += batch;
+    this.requestedBytes += bytes;
     const until = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
     const request = JSON.stringify({ batch, max_bytes: bytes, ...until });
     this.link.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply: this.inbox });
   }
 
-  /** Messages asked for and not even a heartbeat: the request or the consumer is gone. */
-  private listen(): void {
-    if (this.asked === 0 || !this.link.connected || performance.now() - this.heardAt < SILENCE_MS) return;
-    this.logger.warn({ group: this.spec.durable, stream: this.spec.stream }, 'no sign of the consumer, asking again');
+  /** Requested messages but received not even a heartbeat: the request or the consumer was lost. */
+  private checkHeartbeat(): void {
+    if (this.requested === 0 || !this.link.connected || performance.now() - this.lastHeardAt < SILENCE_MS) return;
+    this.logger.warn(
+      { group: this.spec.durable, stream: this.spec.stream },
+      'no heartbeat from the consumer, recovering',
+    );
     void this.recover();
   }
 
@@ -194,29 +193,29 @@ export class PullConsumer {
       this.link.unanswered();
       this.logger.warn(
         { err: error, group: this.spec.durable, stream: this.spec.stream },
-        'consumer is not available yet',
+        'consumer is not available yet, will retry',
       );
       setTimeout(() => void this.recover(), PAUSE_MS).unref();
       return;
     } finally {
       this.recovering = false;
-      this.heardAt = performance.now();
+      this.lastHeardAt = performance.now();
     }
-    this.answered(this.asked, this.askedBytes);
-    this.ask();
+    this.subtract(this.requested, this.requestedBytes);
+    this.pull();
   }
 
-  /** So much of what was asked for has come, or will not. The server counts more bytes to a message than its body. */
-  private answered(messages: number, bytes: number): void {
-    this.asked = Math.max(0, this.asked - messages);
-    this.askedBytes = this.asked === 0 ? 0 : Math.max(0, this.askedBytes - bytes);
+  /** Subtracts what was delivered or will not be. The server counts more bytes per message than its body. */
+  private subtract(messages: number, bytes: number): void {
+    this.requested = Math.max(0, this.requested - messages);
+    this.requestedBytes = this.requested === 0 ? 0 : Math.max(0, this.requestedBytes - bytes);
   }
 
   private hasRoomFor({ raw }: StreamMessage): boolean {
-    return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MOST_BYTES;
+    return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MAX_HELD_BYTES;
   }
 
-  private letGo(message: Held): void {
+  private release(message: Held): void {
     if (this.held.delete(message)) this.heldBytes -= message.item.raw.byteLength;
   }
 
@@ -225,19 +224,19 @@ export class PullConsumer {
     for (const message of this.held) message.working();
   }
 
-  private giveBack(message: Held): void {
-    this.letGo(message);
+  private returnToBroker(message: Held): void {
+    this.release(message);
     message.item.retry(0);
   }
 }
 
-/** What a request that is over leaves unanswered; all of it where the server does not say. */
+/** The undelivered part of a finished request; everything if the server does not say. */
 function pendingOf(status: Msg, header: string): number {
   const pending = Number.parseInt(status.headers?.get(header) ?? '', 10);
   return Number.isNaN(pending) ? Number.POSITIVE_INFINITY : pending;
 }
 
-/** Makes the durable, or changes what may change on it. */
+/** Creates the durable consumer or updates its mutable settings. */
 async function ensureConsumer(manager: JetStreamManager, spec: PullSpec): Promise<void> {
   const max_ack_pending = Math.max(MAX_ACK_PENDING, FULL_REPLICAS * spec.capacity);
   const changeable = { ack_wait: nanos(spec.ackWaitMs), max_ack_pending, max_deliver: -1 };
@@ -249,7 +248,7 @@ async function ensureConsumer(manager: JetStreamManager, spec: PullSpec): Promis
   }
   if (existing.filter_subject !== spec.filter) {
     throw new Error(
-      `group ${spec.durable} consumes ${existing.filter_subject} of ${spec.stream} already: use another group name for ${spec.filter}`,
+      `group ${spec.durable} already consumes ${existing.filter_subject} of ${spec.stream}: use another group name for ${spec.filter}`,
     );
   }
   const same = existing.ack_wait === changeable.ack_wait && existing.max_ack_pending === max_ack_pending;

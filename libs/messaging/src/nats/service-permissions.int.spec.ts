@@ -10,7 +10,7 @@ type Service = keyof typeof BUS_ACCESS;
 const SERVICES = Object.keys(BUS_ACCESS) as Service[];
 const PASSWORD = 'secret';
 
-describe("the services' users of deploy/nats/server.conf", () => {
+describe('service users in deploy/nats/server.conf', () => {
   let server: TestServer;
   let buses: Record<Service, EventBus>;
   let ingest: NatsConnection;
@@ -21,7 +21,7 @@ describe("the services' users of deploy/nats/server.conf", () => {
     server = await startNats({ config: accounts.replace(/\$NATS_\w+_PASSWORD/g, PASSWORD) });
     const open = (user: string) =>
       connectNatsBus({ servers: server.url, user, password: PASSWORD, name: `agentlens-${user}` });
-    // The setup makes the streams; the others find them.
+    // The platform user creates the streams.
     await (await open('platform')).close();
     const opened = await Promise.all(SERVICES.map(async (name) => [name, await open(name)] as const));
     buses = Object.fromEntries(opened) as Record<Service, EventBus>;
@@ -34,7 +34,7 @@ describe("the services' users of deploy/nats/server.conf", () => {
     await server?.stop();
   });
 
-  it('hand events from the gateway to those who work on them', async () => {
+  it('deliver events from the gateway to its consumers', async () => {
     const seen: string[] = [];
     for (const group of ['run-tracking', 'guardrail-evaluator'] as const) {
       await buses[group].consume(agentEvents, { group }, async (messages) => {
@@ -55,20 +55,20 @@ describe("the services' users of deploy/nats/server.conf", () => {
     expect(envelopes).toHaveLength(1);
   });
 
-  it('let every service read what it reads', async () => {
+  it('let every service read its topics', async () => {
     for (const service of SERVICES) {
       const { reads }: BusAccess = BUS_ACCESS[service];
       for (const topic of reads) await (await buses[service].watch(topic as never, { from: 'last' }, () => {})).close();
     }
   });
 
-  it('let a consumer bury what it gives up, and query read that and how far all of them are behind', async () => {
+  it('let a consumer store dead letters, and query read them and the lag of every group', async () => {
     const refuse: BatchHandler<unknown> = async (messages) =>
       messages.map(() => ({ kind: 'poison', reason: 'cannot be stored' }));
     await buses['run-tracking'].consume(agentEvents, { group: 'refusing' }, refuse);
     await buses.ingest.publish(agentEvents, aBatch());
     await eventually(async () => {
-      const page = await buses.query.deadLetterPage({ tenantId: 'acme', after: 0, most: 10 });
+      const page = await buses.query.deadLetterPage({ tenantId: 'acme', after: 0, limit: 10 });
       expect(page.letters.map(({ value }) => value.group)).toContain('refusing');
     });
     for (const { topic, group } of CONSUMERS) {
@@ -76,7 +76,7 @@ describe("the services' users of deploy/nats/server.conf", () => {
     }
   });
 
-  it('let those ask and answer who do', async () => {
+  it('let services send and answer their commands', async () => {
     await buses['action-dispatcher'].serve(COMMANDS.redeliver, async ({ deliveryId }) => ({
       ok: true as const,
       value: { deliveryId },
@@ -113,7 +113,7 @@ describe("the services' users of deploy/nats/server.conf", () => {
     'guardrail.decide',
     '$JS.API.>',
     '$JS.ACK.>',
-  ])('do not let the gateway listen to %s', async (subject) => {
+  ])('do not let the gateway subscribe to %s', async (subject) => {
     const refusal = new Promise<string>((resolve, reject) => {
       ingest.subscribe(subject, {
         callback: (error) => (error ? resolve(error.message) : reject(new Error(`${subject} was delivered`))),

@@ -14,12 +14,12 @@ function shipped(service: string) {
   return { publish: list('publish'), subscribe: list('subscribe') };
 }
 
-describe('the users of deploy/nats/server.conf', () => {
-  it.each(Object.entries(BUS_ACCESS))('let %s do what the catalog says, and nothing else', (service, access) => {
+describe('users in deploy/nats/server.conf', () => {
+  it.each(Object.entries(BUS_ACCESS))('give %s exactly the permissions of the catalog', (service, access) => {
     expect(shipped(service)).toEqual(permissionsOf(service, access));
   });
 
-  it('let nobody but the platform user make, change, empty or remove a stream', () => {
+  it('let only the platform user create, change, purge or delete a stream', () => {
     const allowed = Object.entries(BUS_ACCESS).flatMap(([service, access]) => permissionsOf(service, access).publish);
     expect(allowed.filter((subject) => /^(>|\$JS\.(>|API\.(>|STREAM\.(?!INFO|MSG\.GET))))/.test(subject))).toEqual([]);
   });

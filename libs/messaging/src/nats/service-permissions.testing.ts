@@ -1,19 +1,21 @@
 import { type BusAccess, STREAMS, type StreamName } from '@agentlens/contracts';
-import { inboxOf } from './inbox.ts';
+import { inboxOf } from './open-nats-bus.ts';
 
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }
 
-/** What a service's user of NATS may do, as `deploy/nats/server.conf` says. Answers to questions come on top (`allow_responses`). */
+/**
+ * Expected permissions of a service's NATS user in `deploy/nats/server.conf`. Answers are allowed by `allow_responses`.
+ */
 export function permissionsOf(service: string, access: BusAccess): Permissions {
   const streams = new Set(access.reads.map(({ stream }) => stream).filter((stream) => stream !== null));
   return {
     publish: [
       ...access.publishes.map((topic) => topic.pattern()),
       ...access.asks.map(({ subject }) => subject),
-      // At each start, to see whether they are there and as they should be: making them is for the setup.
+      // Services check the streams at each start; only the setup creates them.
       ...Object.values(STREAMS).map(({ name }) => `$JS.API.STREAM.INFO.${name}`),
       ...[...streams].flatMap(readingOf),
     ],

@@ -1,12 +1,14 @@
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
-import { decodeHeader, ORIGINAL_ID } from '../message-headers.ts';
+import { decodeHeader, ORIGINAL_ID } from '../publish/encoded-message.ts';
 
 const ACK = '+ACK';
 const WORKING = '+WPI';
 const TERMINATE = '+TERM';
 const NANOS_PER_MS = 1_000_000;
 
-/** A message as a JetStream consumer gets it: its place is in the reply subject, and replies to it settle it (ADR-15 of NATS). */
+/**
+ * A JetStream message. Its reply subject contains its position, and replies to it settle the message (ADR-15 of NATS).
+ */
 export class StreamMessage {
   readonly stream: string;
   readonly attempt: number;
@@ -16,7 +18,7 @@ export class StreamMessage {
 
   constructor(private readonly message: Msg) {
     const tokens = (message.reply ?? '').split('.');
-    // $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>, newer servers put
+    // $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>; newer servers insert
     // <domain>.<account hash> before the stream.
     const first = tokens.length === 9 ? 2 : 4;
     this.stream = tokens[first] ?? '';
@@ -41,7 +43,7 @@ export class StreamMessage {
     this.settle(ACK);
   }
 
-  /** Comes again after `afterMs`, to whichever replica asks. */
+  /** Redelivers the message after `afterMs`, to any replica. */
   retry(afterMs: number): void {
     this.settle(afterMs > 0 ? `-NAK {"delay":${Math.round(afterMs) * NANOS_PER_MS}}` : '-NAK');
   }
@@ -50,7 +52,7 @@ export class StreamMessage {
     this.settle(TERMINATE);
   }
 
-  /** Starts the broker's wait for an answer afresh. */
+  /** Restarts the broker's ack wait. */
   working(): void {
     if (!this.settled) this.message.respond(WORKING);
   }
@@ -62,7 +64,7 @@ export class StreamMessage {
   }
 }
 
-/** What is read of a stored message, whoever delivered it. */
+/** Common fields of a stored message, independent of how it was delivered. */
 export interface Stored {
   readonly raw: Uint8Array;
   readonly subject: string;
@@ -73,7 +75,7 @@ export interface Stored {
   readonly headers: MsgHdrs | undefined;
 }
 
-/** The facts a consumer sees. A message without an id is known by its place in its stream. */
+/** Fields of a delivered message. A message without an id is identified by its position in the stream. */
 export function factsOf(message: Stored) {
   const { raw, subject, stream, attempt, sequence, publishedAtMs } = message;
   const headers = headersOf(message.headers);

@@ -5,8 +5,7 @@ import {
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
-import type { Subscription, WatchOptions } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger, Subscription, WatchOptions } from '../event-bus.ts';
 import type { Stored } from './stream-message.ts';
 
 interface WatchSpec {
@@ -17,10 +16,10 @@ interface WatchSpec {
 }
 
 const PAUSE_MS = 500;
-/** Short, because the client sees by missed heartbeats that a restarted server forgot its ephemeral consumer. */
+/** Short, because the client detects by missed heartbeats that a restarted server lost its ephemeral consumer. */
 const EXPIRES_MS = 4_000;
 
-/** An ordered consumer that is made again, after the last message seen, whenever it ends. */
+/** Ordered consumer that reopens after the last message seen whenever it ends. */
 export class StreamWatch implements Subscription {
   private messages: ConsumerMessages | undefined;
   private following: Promise<void> | undefined;
@@ -38,7 +37,7 @@ export class StreamWatch implements Subscription {
   async start(): Promise<void> {
     const { from } = this.spec.options;
     if (typeof from === 'number') this.lastSeen = from;
-    // "New" is pinned to a sequence, so that a consumer made again does not skip what came in between.
+    // Pin "new" to a sequence, so that a reopened consumer does not skip messages.
     if (from === undefined || from === 'new') {
       this.lastSeen = (await this.manager.streams.info(this.spec.stream)).state.last_seq;
     }
@@ -79,10 +78,7 @@ export class StreamWatch implements Subscription {
     for (;;) {
       const ended = await current.closed();
       if (this.closed) return;
-      this.logger.warn(
-        { err: ended, stream: this.spec.stream, filter: this.spec.filter },
-        'watch ended, starting it again',
-      );
+      this.logger.warn({ err: ended, stream: this.spec.stream, filter: this.spec.filter }, 'watch ended, reopening');
       const next = await this.reopen();
       if (!next) return;
       current = next;
@@ -97,7 +93,7 @@ export class StreamWatch implements Subscription {
         if (this.closed) await this.messages.close();
         return this.messages;
       } catch (error) {
-        this.logger.warn({ err: error, stream: this.spec.stream }, 'watch could not start');
+        this.logger.warn({ err: error, stream: this.spec.stream }, 'reopening a watch failed, will retry');
       }
     }
     return undefined;

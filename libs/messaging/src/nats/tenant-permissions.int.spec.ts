@@ -12,14 +12,14 @@ const SECRETS: Record<string, string> = {
   NATS_TENANT_ACME_PASSWORD: 'acme-secret',
 };
 
-/** The accounts of the file we ship, its commented tenant example switched on, its variables filled in. */
+/** The accounts of the shipped file with the commented tenant example enabled and variables filled in. */
 async function shippedAccounts(): Promise<string> {
   const file = await readFile(new URL('../../../../deploy/nats/server.conf', import.meta.url), 'utf8');
   const accounts = file.slice(file.indexOf('\naccounts {')).replaceAll('#| ', '');
   return accounts.replace(/\$(NATS_\w+)/g, (_, name: string) => `"${SECRETS[name]}"`);
 }
 
-describe('tenant user of deploy/nats/server.conf', () => {
+describe('tenant user in deploy/nats/server.conf', () => {
   let server: TestServer;
   let bus: EventBus;
   let tenant: NatsConnection;
@@ -46,7 +46,18 @@ describe('tenant user of deploy/nats/server.conf', () => {
     });
   }
 
-  it('reads its own triggers, and nothing of others', async () => {
+  it.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]'])(
+    'leaves the platform user able to sign in at %s',
+    async (host) => {
+      const { port } = new URL(server.url);
+      const servers = `nats://platform:${SECRETS.NATS_PLATFORM_PASSWORD}@${host}:${port}`;
+      const opened = await connectNatsBus({ servers, name: 'platform' });
+      expect(opened.healthy()).toBe(true);
+      await opened.close();
+    },
+  );
+
+  it('reads only its own triggers', async () => {
     const seen: string[] = [];
     tenant.subscribe('guardrail.triggered.acme.>', {
       callback: (_, message) => {
@@ -84,7 +95,7 @@ describe('tenant user of deploy/nats/server.conf', () => {
     });
   }
 
-  it('may not use a queue group to get around it', async () => {
+  it('may not bypass this with a queue group', async () => {
     expect(await refusalOf('guardrail.triggered.>', 'evaluators')).toMatch(/permissions violation/i);
   });
 
@@ -129,7 +140,7 @@ describe('tenant user of deploy/nats/server.conf', () => {
   it('needs its password', async () => {
     const guess = connect({ servers: server.url, user: 'acme', pass: 'guess', maxReconnectAttempts: 0 });
     await expect(guess).rejects.toThrow(/authorization/i);
-    const nobody = connect({ servers: server.url, maxReconnectAttempts: 0 });
-    await expect(nobody).rejects.toThrow(/authorization/i);
+    const anonymous = connect({ servers: server.url, maxReconnectAttempts: 0 });
+    await expect(anonymous).rejects.toThrow(/authorization/i);
   });
 });

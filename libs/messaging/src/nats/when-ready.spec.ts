@@ -1,18 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
-import { BusUnavailable } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
+import { BusUnavailable, SILENT } from '../event-bus.ts';
 import { whenReady } from './when-ready.ts';
 
-const refusal = (err_code: number) => new JetStreamApiError({ code: 503, err_code, description: 'told by the server' });
+const refusal = (err_code: number) => new JetStreamApiError({ code: 503, err_code, description: 'server text' });
 
-describe('work for a JetStream that may not be ready', () => {
+describe('whenReady', () => {
   it.each([
     ['is silent', new TimeoutError()],
     ['has no leader yet', refusal(10_008)],
-    ['does not know its servers yet', refusal(10_005)],
-  ])('is done again where it %s', async (_, error) => {
+    ['does not know its peers yet', refusal(10_005)],
+  ])('retries while JetStream %s', async (_, error) => {
     let tries = 0;
     await whenReady(
       async () => {
@@ -25,14 +24,14 @@ describe('work for a JetStream that may not be ready', () => {
     expect(tries).toBe(3);
   });
 
-  it('is given up when its time is over, with what to look at', async () => {
+  it('gives up after the timeout and says what to check', async () => {
     const attempt = whenReady(() => Promise.reject(refusal(10_008)), 0, SILENT);
     await expect(attempt).rejects.toBeInstanceOf(BusUnavailable);
-    await expect(attempt).rejects.toThrow('told by the server');
-    await expect(attempt).rejects.toThrow('see that most of its servers run');
+    await expect(attempt).rejects.toThrow('server text');
+    await expect(attempt).rejects.toThrow('check that a majority of servers is running');
   });
 
-  it.each([refusal(10_058), new Error('anything else')])('is not done again for %s', async (error) => {
+  it.each([refusal(10_058), new Error('anything else')])('does not retry %s', async (error) => {
     let tries = 0;
     const attempt = whenReady(
       () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig, VARIABLES } from './config.ts';
+import { ConfigError } from './config-error.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const SERVERS = {
@@ -32,6 +33,13 @@ describe('configuration', () => {
       secretKeys: [SECRET_KEY],
       migrate: false,
     });
+  });
+
+  it('of a service rejects an address that it cannot use, without quoting its password', () => {
+    const loading = () => loadConfig('ingest', { ...SERVERS, NATS_URL: 'nats://platform:sec/ret@nats:4222' });
+    expect(loading).toThrow(ConfigError);
+    expect(loading).toThrow(/^NATS_URL: address 1 of 1 /);
+    expect(loading).not.toThrow(/sec|ret@/);
   });
 
   it.each(Object.keys(SERVERS))('of a service without %s says what to set', (name) => {

@@ -1,4 +1,5 @@
 import type { ServicePasswords } from '@agentlens/database';
+import { InvalidNatsAddress, natsServers } from '@agentlens/messaging';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import type { ProcessName } from './process-names.ts';
@@ -169,7 +170,13 @@ function busOf(service: ProcessName, env: Environment): PlatformConfig['bus'] {
     refuseMemory(service, 'AGENTLENS_BUS', 'nats');
     return { kind };
   }
-  return { kind, servers: required(service, 'NATS_URL', env.NATS_URL, 'nats://127.0.0.1:4222') };
+  const servers = required(service, 'NATS_URL', env.NATS_URL, 'nats://127.0.0.1:4222');
+  try {
+    natsServers(servers);
+  } catch (error) {
+    throw error instanceof InvalidNatsAddress ? new ConfigError(error.message) : error;
+  }
+  return { kind, servers };
 }
 
 function stateOf(service: ProcessName, env: Environment): PlatformConfig['state'] {

@@ -1,3 +1,4 @@
+export { childEnvironment, withoutOwnVariables } from './child-environment.ts';
 export { Guard, type ParentCall, parentHere } from './guard.ts';
 export type { AdapterToolCall, GuardOptions } from './guard-options.ts';
 export { generateGuarded, type LanguageModel, type LanguageModelParams, streamGuarded } from './language-model.ts';

@@ -19,6 +19,8 @@ class AsyncAgentLensClient:
     """`AgentLensClient` with coroutines."""
 
     def __init__(self, url: str, api_key: str | None = None) -> None:
+        self.url = url
+        self.api_key = api_key
         headers = {} if api_key is None else {"authorization": f"Bearer {api_key}"}
         self._client = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=30)
 

@@ -21,6 +21,8 @@ class AgentLensClient:
     """For reading, rules and single calls; `init` has its own connection. `url` is the platform's address."""
 
     def __init__(self, url: str, api_key: str | None = None) -> None:
+        self.url = url
+        self.api_key = api_key
         headers = {} if api_key is None else {"authorization": f"Bearer {api_key}"}
         self._client = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=30)
 

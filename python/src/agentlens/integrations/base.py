@@ -13,6 +13,7 @@ from agentlens.clock import SystemClock, instant
 from agentlens.context import current
 from agentlens.decision import Decision
 from agentlens.events import Event, Severity, Source
+from agentlens.forks import ForkLock
 from agentlens.instance import Instance
 from agentlens.integrations.registry import version_of
 from agentlens.run import Run
@@ -24,8 +25,8 @@ T = TypeVar("T")
 
 class BaseFrameworkPlugin:
     """
-    `client` is an AgentLensClient of the original package's names, for handlers that stand alone; without one the
-    state of `init` is used. Nothing here raises because of the platform.
+    `client` is an AgentLensClient or AsyncAgentLensClient: the handler then works without `init`, over a connection of
+    its own. Without a client it uses the state of `init`. Nothing here raises because of the platform.
     """
 
     framework_name: ClassVar[str] = "unknown"
@@ -38,13 +39,22 @@ class BaseFrameworkPlugin:
         self._agent_id = agent_id
         self._session_id = session_id
         self._redact = redact
+        self._own_lock = ForkLock()
+        self._own: Instance | None = None
         self._version = None if self.distribution is None else version_of(self.distribution)
 
     # -- for adapters ----------------------------------------------------------------------------------------------
 
     @property
     def instance(self) -> Instance | None:
-        return _state.get()
+        if self._client is None:
+            return _state.get()
+        with self._own_lock:
+            if self._own is None:
+                from agentlens.integrations.own_client import instance_of
+
+                self._own = instance_of(self, self._client, self._agent_id, self._session_id, self._redact)
+            return self._own
 
     def source(self, component: str | None = None, agent: str | None = None) -> Source:
         return Source(self.framework_name, self._version, component, agent)
@@ -142,20 +152,16 @@ class BaseFrameworkPlugin:
     def _get_client_and_config(self) -> tuple[Any, str, str, bool] | None:
         """(client, agent id, session id, redact) of this handler, else of `init`; None where there is neither."""
         instance = self.instance
-        if self._client is not None:
-            session_id = self._session_id or (instance.session_id if instance else "default")
-            return self._client, self._agent_id or "default", session_id, self._redact
         if instance is None:
             return None
         run = instance.active_run()
-        settings = instance.settings
-        agent_id = self._agent_id or run.agent_id
-        return None, agent_id, self._session_id or run.id, self._redact or settings.redact
+        redact = self._redact or instance.settings.redact
+        return self._client, self._agent_id or run.agent_id, self._session_id or run.id, redact
 
     def _send_event(self, client: Any, event: Mapping[str, Any]) -> None:
-        """An event in wire form, by the sink, or by the handler's own client. Never raises."""
+        """Puts an event in wire form into the sink, or sends it with a client of another handler. Never raises."""
         with ours("sending an event"):
-            if client is not None:
+            if client is not None and client is not self._client:
                 client._request("POST", "/api/events", json={"events": [dict(event)]})
                 return
             instance = self.instance

@@ -60,6 +60,10 @@ def status() -> dict[str, str]:
     return dict(_status)
 
 
+def is_instrumented(module: str) -> bool:
+    return module in _active
+
+
 def instrument(names: Sequence[str] | None) -> None:
     """None: every framework that is installed. One that is not imported yet is instrumented at its first import."""
     for name in names if names is not None else INTEGRATIONS:

@@ -93,7 +93,8 @@ class EventSink:
                 self._dropped += 1
             self._queue.append(event)
             self._start_thread()
-            if len(self._queue) >= self._options.batch_size:
+            # The first event starts the flush interval; a full batch ends it.
+            if len(self._queue) == 1 or len(self._queue) >= self._options.batch_size:
                 self._changed.notify_all()
         if self._sync_mode:
             self._send_waiting()

@@ -9,7 +9,7 @@ import {
   type StoredBreaker,
   tripBreaker,
 } from '@agentlens/guardrails';
-import { allOf } from '@agentlens/messaging';
+import { settleAll } from '@agentlens/messaging';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
@@ -55,7 +55,7 @@ export class BreakerFeeder {
     });
     if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
-    await allOf([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
+    await settleAll([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
   }
 
   async #counts(tenantId: string): Promise<boolean> {

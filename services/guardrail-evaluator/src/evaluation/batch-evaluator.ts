@@ -11,7 +11,7 @@ import {
   type StopCounts,
   type WindowStore,
 } from '@agentlens/guardrails';
-import { allOf } from '@agentlens/messaging';
+import { settleAll } from '@agentlens/messaging';
 import type { Clock } from '@agentlens/platform';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
@@ -104,7 +104,7 @@ export class BatchEvaluator {
   async #done({ receivedAt }: EventBatch, parts: readonly Promise<number>[]): Promise<void> {
     if (parts.length === 0) return;
     // Counted only now: of a batch that is evaluated again the same values are late again.
-    for (const late of await allOf(parts)) this.#parts.drops.dropped('late_value', late);
+    for (const late of await settleAll(parts)) this.#parts.drops.dropped('late_value', late);
     this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
   }
 

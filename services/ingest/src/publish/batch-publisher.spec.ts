@@ -1,5 +1,5 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { BusUnavailable, createMemoryBus, type EventBus, each, writtenMessage } from '@agentlens/messaging';
+import { BusUnavailable, createMemoryBus, type EventBus, each, encodeMessage } from '@agentlens/messaging';
 import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { IngestMetrics } from '../ingest-metrics.ts';
@@ -9,7 +9,7 @@ import type { OutgoingBatch } from './outgoing-batch.ts';
 const outgoing = (batch = aBatch()): OutgoingBatch => ({
   tenantId: batch.tenantId,
   events: batch.events.length,
-  message: writtenMessage(agentEvents, batch),
+  message: encodeMessage(agentEvents, batch),
 });
 
 describe('the publisher', () => {
@@ -44,7 +44,7 @@ describe('the publisher', () => {
     let asked = 0;
     const full: EventBus = {
       ...bus,
-      publishWritten: async () => {
+      publishEncoded: async () => {
         asked += 1;
         throw new BusUnavailable('the stream is full', 5_000);
       },

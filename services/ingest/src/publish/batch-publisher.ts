@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { agentEvents } from '@agentlens/contracts';
-import { BusUnavailable, type EventBus, InFlight, observeQueue, type WrittenMessage } from '@agentlens/messaging';
+import { BusUnavailable, type EncodedMessage, type EventBus, InFlight, observeQueue } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IngestMetrics } from '../ingest-metrics.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
@@ -70,7 +70,7 @@ export class BatchPublisher {
     await Promise.allSettled(Array.from(this.#running, ({ safe }) => safe));
   }
 
-  async #traced(message: WrittenMessage, span: Span): Promise<void> {
+  async #traced(message: EncodedMessage, span: Span): Promise<void> {
     try {
       await this.#attempt(message);
     } catch (error) {
@@ -81,10 +81,10 @@ export class BatchPublisher {
     }
   }
 
-  async #attempt(message: WrittenMessage): Promise<void> {
+  async #attempt(message: EncodedMessage): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.bus.publishWritten(agentEvents, message);
+        await this.bus.publishEncoded(agentEvents, message);
         return;
       } catch (error) {
         if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;

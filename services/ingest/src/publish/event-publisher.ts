@@ -1,5 +1,5 @@
 import { factsOfBatch, timeOrderedId } from '@agentlens/contracts';
-import { allOf } from '@agentlens/messaging';
+import { settleAll } from '@agentlens/messaging';
 import type { Arrival, IdentifiedEvent } from '../intake/identity.ts';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { FULL_MESSAGE, type MessageCoalescer } from './message-coalescer.ts';
@@ -30,7 +30,7 @@ export class EventPublisher {
     const parts = messageParts(arrival.tenantId, events);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return this.#publish(arrival, only);
-    await allOf(parts.map((part) => this.#publish(arrival, part)));
+    await settleAll(parts.map((part) => this.#publish(arrival, part)));
   }
 
   #publish(arrival: Arrival, part: MessagePart): Promise<void> {

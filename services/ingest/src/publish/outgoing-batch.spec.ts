@@ -1,5 +1,5 @@
 import { agentEvents, factsOfBatch } from '@agentlens/contracts';
-import { writtenMessage } from '@agentlens/messaging';
+import { encodeMessage } from '@agentlens/messaging';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { outgoing } from './outgoing-batch.ts';
@@ -13,7 +13,7 @@ describe('an outgoing batch', () => {
     const label = { ...batch, ...factsOfBatch(batch) };
     const { tenantId, events, message } = outgoing(label, texts, Buffer.byteLength(`${texts.join()},`));
 
-    const { body, ...whole } = writtenMessage(agentEvents, batch);
+    const { body, ...whole } = encodeMessage(agentEvents, batch);
     expect({ tenantId, events }).toEqual({ tenantId: batch.tenantId, events: 2 });
     expect(message).toMatchObject(whole);
     expect(JSON.parse(Buffer.from(message.body).toString('utf8'))).toEqual(

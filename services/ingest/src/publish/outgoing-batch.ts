@@ -5,14 +5,14 @@ import {
   eventBatchHeaders,
   subjectOfEvents,
 } from '@agentlens/contracts';
-import type { WrittenMessage } from '@agentlens/messaging';
+import type { EncodedMessage } from '@agentlens/messaging';
 
 /** A batch on its way, written down: its events need not be kept until it is safe. */
 export interface OutgoingBatch {
   readonly tenantId: string;
   /** How many it holds. */
   readonly events: number;
-  readonly message: WrittenMessage;
+  readonly message: EncodedMessage;
 }
 
 /** What is said of a batch beside its events. */

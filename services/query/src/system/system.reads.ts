@@ -49,7 +49,7 @@ export class SystemReads {
    */
   async deadLetters({ limit: most, cursor, content = false }: DeadLetterFilter, tenantId?: string) {
     const after = cursor === undefined ? 0 : Number(cursor.id);
-    const page = await this.#answered(this.bus.deadLetterPage({ tenantId, after, most }));
+    const page = await this.#answered(this.bus.deadLetterPage({ tenantId, after, limit: most }));
     const { letters, remaining, upTo } = page;
     return {
       deadLetters: letters.map(({ value }) => letterView(value, content)),

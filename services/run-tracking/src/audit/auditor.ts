@@ -91,7 +91,7 @@ export class Auditor {
         after = 0;
         continue;
       }
-      this.#noteLost(page.upTo - after - page.looked);
+      this.#noteLost(page.upTo - after - page.scanned);
       await turn.take(minuteTallies(page.envelopes));
       after = page.upTo;
       await turn.readUpTo(after);

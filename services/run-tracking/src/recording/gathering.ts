@@ -1,4 +1,4 @@
-import { DueTime, type HandlingOutcome, type Received } from '@agentlens/messaging';
+import { type HandlingOutcome, MinIntervalGate, type Received } from '@agentlens/messaging';
 
 /** So many events make a statement worth its beginning, which costs as much as some thirty of them. */
 const ENOUGH_EVENTS = 500;
@@ -35,11 +35,11 @@ export class Gathering<T> {
   #events = 0;
   #running = 0;
   /** Before it the next statement needs enough events to begin. */
-  readonly #next: DueTime;
+  readonly #next: MinIntervalGate;
 
   constructor(parts: GatheringDependencies<T>) {
     this.#parts = parts;
-    this.#next = new DueTime(() => this.#go(), parts.now);
+    this.#next = new MinIntervalGate(() => this.#go(), parts.now);
   }
 
   /** One outcome per message, in order. Rejects as `record` does, together with the calls it was gathered with. */
@@ -55,10 +55,10 @@ export class Gathering<T> {
     if (this.#waiting.length === 0) return;
     const enough = this.#events >= ENOUGH_EVENTS || this.#waiting.length >= ENOUGH_CALLS;
     if (this.#running >= (enough ? STATEMENTS_AT_ONCE : 1)) return;
-    if (!enough && this.#next.isAhead()) return;
+    if (!enough && this.#next.isClosed()) return;
     const calls = this.#waiting;
     const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
-    this.#next.setIn(this.#parts.paceMs * busy);
+    this.#next.closeFor(this.#parts.paceMs * busy);
     this.#waiting = [];
     this.#events = 0;
     void this.#store(calls);

@@ -1,28 +1,59 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CommandError } from '../../command-error.ts';
-import type { CommandFile } from '../../command-file.ts';
-import type { CommandContext } from '../../context.ts';
-import { usd } from '../../output/format.ts';
-import { seconds } from '../../parse/numbers.ts';
-import { CleanupList } from './cleanup-list.ts';
-import { DemoScreen } from './demo-screen.ts';
+import type { Client } from '@agentlens/client';
+import type { CommandContext, DefineCommand, RuleAnswer } from '../../context.ts';
+import { CommandError } from '../../errors.ts';
+import { usd } from '../../output/table.ts';
+import { seconds } from '../../parse.ts';
+import { eventText } from '../events.ts';
 import { buyWithApproval } from './purchase.ts';
 import { ResearchAgent } from './research-agent.ts';
 import { type DemoSetting, makeBuyingRule, makeSearchRules } from './rules.ts';
-import { watchAgent } from './watch.ts';
+import { CleanupList, DemoScreen } from './screen.ts';
+
+interface Watch {
+  /** Ids of the rules that have fired. */
+  readonly fired: ReadonlySet<string>;
+  /** Resolves when the stream is closed. */
+  stop(): Promise<void>;
+}
+
+/** Prints an agent's events and rule triggers as they are streamed. Resolves once the stream is open. */
+async function watchAgent(
+  client: Client,
+  agentId: string,
+  rules: readonly RuleAnswer[],
+  screen: DemoScreen,
+): Promise<Watch> {
+  const fired = new Set<string>();
+  const leaving = new AbortController();
+  const frames = client.openStream({ query: { agentId }, signal: leaving.signal });
+  // The platform sends a heartbeat as soon as the stream is open.
+  await frames.next();
+  const ended = (async () => {
+    for await (const frame of frames) {
+      if (frame.event === 'event') screen.event(eventText(frame.data), frame.data.isError);
+      if (frame.event !== 'alert' || !rules.some(({ id }) => id === frame.data.ruleId)) continue;
+      fired.add(frame.data.ruleId);
+      screen.guardrail(`"${frame.data.name}" fires: ${frame.data.message}`);
+    }
+  })();
+  return {
+    fired,
+    stop: async () => {
+      leaving.abort();
+      await ended;
+    },
+  };
+}
 
 const SETTLE_MS = 10_000;
 const HUMAN_SECONDS = 60;
 
-export const define: CommandFile['define'] = (command, context) => {
+export const demo: DefineCommand = (command, context) => {
   command
-    .option(
-      '--wait <seconds>',
-      `how long a human may take to decide (default: ${HUMAN_SECONDS} at a terminal)`,
-      seconds,
-    )
-    .addHelpText('after', '\nTo follow it in two other terminals: agentlens tail, agentlens approvals watch')
+    .option('--wait <seconds>', `how long to wait for a decision (default: ${HUMAN_SECONDS} at a terminal)`, seconds)
+    .addHelpText('after', '\nTo follow the demo in two other terminals: agentlens tail, agentlens approvals watch')
     .action(async ({ wait }) => {
       const { output } = context;
       const waitSeconds = wait ?? (context.prompt === null ? 0 : HUMAN_SECONDS);
@@ -41,7 +72,7 @@ export const define: CommandFile['define'] = (command, context) => {
     });
 };
 
-/** Two agents go wrong against a running platform: what happens is shown as the platform reports it. */
+/** Runs two misbehaving agents against a running platform and prints what the platform reports. */
 async function play(context: CommandContext, setting: DemoSetting, waitMs: number): Promise<void> {
   const { client, cleaner, cleanups, screen } = setting;
   const name = randomUUID().slice(0, 6);
@@ -51,35 +82,35 @@ async function play(context: CommandContext, setting: DemoSetting, waitMs: numbe
   const rules = await makeSearchRules(setting, searcher);
   await makeBuyingRule(setting, buyer);
 
-  screen.chapter('2. The agent runs; everything below is the live stream of the platform');
+  screen.chapter('2. The agent runs; everything below comes from the live stream');
   const watch = await watchAgent(client, searcher, rules, screen);
   cleanups.add(() => watch.stop());
   cleanups.add(() => cleaner.unpauseAgent({ params: { id: searcher }, body: { clearModelOverride: true } }));
   const agent = new ResearchAgent(client, searcher, screen, context.host.signal);
   const run = await agent.run();
-  if (!run.paused) throw new CommandError('The agent was never paused: look at the log of the platform.');
+  if (!run.paused) throw new CommandError('The agent was not paused. Check the log of the platform.');
 
-  screen.chapter('3. Another agent wants to buy something, and a human is asked');
+  screen.chapter('3. Another agent wants to buy a report, which needs approval');
   await buyWithApproval({ context, client, screen, agentId: buyer, waitMs });
 
-  screen.chapter('4. What the platform keeps of it');
+  screen.chapter('4. What the platform recorded');
   const history = await settledHistory(setting, searcher, Math.max(watch.fired.size, rules.length));
   for (const { ruleName, actionType, actionResult } of history)
     screen.action(`${ruleName}: ${actionType} ${actionResult}`);
   const session = await client.getSession({ params: { id: agent.sessionId } });
   const cost = usd(session.totalCostUsd);
   screen.note(
-    `The run: ${session.eventCount} events, ${session.errorCount} errors, ${cost}. Stopped after ${run.tries} tries of 12.`,
+    `The run: ${session.eventCount} events, ${session.errorCount} errors, ${cost}. Stopped after ${run.tries} of 12 attempts.`,
   );
 
-  screen.chapter('Look for yourself');
+  screen.chapter('See for yourself');
   screen.note(`agentlens runs show ${agent.sessionId}`);
   screen.note(`agentlens rules history --agent ${searcher}`);
   screen.note(`agentlens decisions list --agent ${buyer}`);
-  screen.note('The demo removes its rules and resumes its agent; events and history stay.');
+  screen.note('The demo removes its rules and resumes its agent; events and history remain.');
 }
 
-/** The agent's history once every trigger's action is done, or time is over. */
+/** Polls the agent's history until every action has finished, or until the timeout. */
 async function settledHistory({ client }: DemoSetting, agentId: string, expected: number) {
   const deadlineMs = performance.now() + SETTLE_MS;
   for (;;) {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ProblemError } from '@agentlens/client';
-import type { AnswerOf } from '../../api-types.ts';
-import type { CommandContext } from '../../context.ts';
-import type { DemoScreen } from './demo-screen.ts';
+import type { AnswerOf, CommandContext } from '../../context.ts';
+import type { DemoScreen } from './screen.ts';
 
 const POLL_MS = 500;
 const PURCHASE = { vendor: 'reports.example', title: 'Tidal power 2026', amount: 49, currency: 'EUR' };
@@ -15,11 +14,11 @@ export interface Purchase {
   readonly client: Client;
   readonly screen: DemoScreen;
   readonly agentId: string;
-  /** How long a human may take, ms. */
+  /** Time to wait for a decision, in ms. */
   readonly waitMs: number;
 }
 
-/** An agent wants to buy something. It asks first, and waits until a human has decided about exactly this call. */
+/** An agent asks before it buys something and waits for a person to decide about exactly this call. */
 export async function buyWithApproval({ context, client, screen, agentId, waitMs }: Purchase): Promise<void> {
   const runId = `run-${randomUUID().slice(0, 8)}`;
   const callId = randomUUID();
@@ -28,17 +27,17 @@ export async function buyWithApproval({ context, client, screen, agentId, waitMs
       params: { runId },
       body: { phase: 'tool.before', agentId, tool: { name: 'buy_report' }, args: PURCHASE, callId },
     });
-  screen.agent('wants to buy "Tidal power 2026" for 49 EUR, and asks first');
+  screen.agent('wants to buy "Tidal power 2026" for 49 EUR and asks first');
   let decision = await ask();
   const { approvalId } = pending(decision) ?? {};
-  if (approvalId === undefined) throw new Error(`Nobody was asked: the decision was "${decision.message}".`);
-  screen.guardrail(`asks a human: approval ${approvalId}`);
+  if (approvalId === undefined) throw new Error(`No approval was requested: the decision was "${decision.message}".`);
+  screen.guardrail(`requests approval ${approvalId}`);
   screen.note(`Decide in another terminal: agentlens approvals approve ${approvalId}`);
   const answered = new AbortController();
   try {
     decision = await Promise.race([
       untilDecided(ask, context.host.signal, () => giveUp(client, screen, approvalId), waitMs),
-      // An answer given here is seen like any other: only a failure of it ends the wait.
+      // The poll below sees a decision made here; only a failure to submit it ends the wait.
       failureOf(askHere(context, client, approvalId, answered.signal)),
     ]);
   } finally {
@@ -49,7 +48,7 @@ export async function buyWithApproval({ context, client, screen, agentId, waitMs
   screen.agent(decision.verdict === 'ALLOW' ? 'buys the report' : `does not buy it: ${decision.message}`);
 }
 
-/** Asks the same question again until somebody has decided about it; after `waitMs` it is given up. */
+/** Polls until the approval is decided or `waitMs` has passed. */
 async function untilDecided(
   ask: () => Promise<CallDecision>,
   signal: AbortSignal,
@@ -68,7 +67,7 @@ async function untilDecided(
   }
 }
 
-/** Never resolves: rejects where the work fails. */
+/** Rejects if the work fails; never resolves. */
 function failureOf(work: Promise<void>): Promise<never> {
   return new Promise((_resolve, reject) => {
     work.catch(reject);
@@ -80,15 +79,15 @@ function pending(decision: CallDecision): { readonly approvalId: string } | unde
 }
 
 async function giveUp(client: Client, screen: DemoScreen, id: string): Promise<void> {
-  screen.note('Nobody decided: the demo denies it.');
-  await unlessDecided(client.denyAlert({ params: { id }, body: { reason: 'nobody decided in time' } }));
+  screen.note('No decision in time: the demo denies the call.');
+  await unlessDecided(client.denyAlert({ params: { id }, body: { reason: 'no decision in time' } }));
 }
 
-/** Whoever watches the demo may decide here, as long as nobody else has. */
+/** Lets the person at this terminal decide, until the approval is decided elsewhere. */
 async function askHere({ prompt }: CommandContext, client: Client, id: string, answered: AbortSignal): Promise<void> {
   if (prompt === null) return;
   try {
-    const isYes = /^y(es)?$/i.test(await prompt.ask('  Or decide here: approve it? [y/N] ', answered));
+    const isYes = /^y(es)?$/i.test(await prompt.ask('Approve it here? [y/N]', answered));
     const decide = isYes ? client.approveAlert : client.denyAlert;
     await unlessDecided(decide({ params: { id }, body: { reason: 'decided in the demo' } }));
   } catch (error) {
@@ -96,7 +95,7 @@ async function askHere({ prompt }: CommandContext, client: Client, id: string, a
   }
 }
 
-/** Somebody else may be quicker: their decision stands. */
+/** Another person may have decided first; that decision stands. */
 async function unlessDecided(deciding: Promise<unknown>): Promise<void> {
   try {
     await deciding;

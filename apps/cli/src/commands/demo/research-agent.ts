@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ProblemError } from '@agentlens/client';
-import type { DemoScreen } from './demo-screen.ts';
+import type { DemoScreen } from './screen.ts';
 
 const STEP_MS = 450;
-const MOST_TRIES = 12;
+const MAX_ATTEMPTS = 12;
 const COST_USD: Readonly<Record<string, number>> = { 'gpt-4o': 0.06, 'gpt-4o-mini': 0.004 };
 
 /**
- * A small agent with a flaw that real ones have: its search tool is down, and instead of giving up it asks its model what
- * to do and tries again, paying each time. It obeys the platform: before each step it looks what it was told.
+ * A small agent with a realistic flaw: its search tool is down, and instead of giving up it asks its model and retries,
+ * paying each time. It checks the platform's orders before each step.
  */
 export class ResearchAgent {
   readonly sessionId = `run-${randomUUID().slice(0, 8)}`;
@@ -26,16 +26,16 @@ export class ResearchAgent {
     this.#signal = signal;
   }
 
-  /** @returns how many tries it made, and whether it was paused */
+  /** @returns the number of attempts, and whether the agent was paused */
   async run(): Promise<{ readonly tries: number; readonly paused: boolean }> {
     this.#screen.agent('starts: "find three sources on tidal power"');
     await this.#report('session_started', { agentName: 'research-agent' });
     await this.#search(true);
-    this.#screen.agent('one source found. Its search tool goes down now, and it will not give up ...');
-    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    this.#screen.agent('found one source. Now its search tool goes down, and it keeps retrying ...');
+    for (let tries = 1; tries <= MAX_ATTEMPTS; tries++) {
       const pause = await this.#obey();
       if (pause !== null) {
-        this.#screen.agent(`is paused: "${pause}". It stops.`);
+        this.#screen.agent(`was paused: "${pause}". It stops.`);
         await this.#report('session_ended', { reason: 'manual', summary: 'paused by a guardrail' });
         return { tries: tries - 1, paused: true };
       }
@@ -44,21 +44,21 @@ export class ResearchAgent {
       await delay(STEP_MS, undefined, { signal: this.#signal });
     }
     await this.#report('session_ended', { reason: 'error' });
-    return { tries: MOST_TRIES, paused: false };
+    return { tries: MAX_ATTEMPTS, paused: false };
   }
 
-  /** Takes the model it is given. @returns why it is paused, or null */
+  /** Applies a model override. @returns the pause reason, or null if the agent is not paused */
   async #obey(): Promise<string | null> {
     const agent = await this.#self();
     if (agent === undefined) return null;
     if (agent.modelOverride !== undefined && agent.modelOverride !== this.#model) {
-      this.#screen.agent(`is told to use ${agent.modelOverride} from now on`);
+      this.#screen.agent(`switches to ${agent.modelOverride}, as ordered`);
       this.#model = agent.modelOverride;
     }
     return agent.pausedAt === undefined ? null : (agent.pauseReason ?? 'no reason given');
   }
 
-  /** Undefined until its first event is stored. */
+  /** Undefined until the agent's first event is stored. */
   async #self() {
     try {
       return await this.#client.getAgent({ params: { id: this.#agentId } });

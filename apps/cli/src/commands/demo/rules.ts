@@ -1,45 +1,44 @@
 import { type Client, ProblemError } from '@agentlens/client';
-import type { RuleAnswer } from '../../api-types.ts';
-import type { CleanupList } from './cleanup-list.ts';
-import type { DemoScreen } from './demo-screen.ts';
+import type { RuleAnswer } from '../../context.ts';
+import type { CleanupList, DemoScreen } from './screen.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 type RuleBody = Parameters<Client['createRule']>[0]['body'];
 
 export interface DemoSetting {
   readonly client: Client;
-  /** Its calls are made after Ctrl-C, too. */
+  /** Client that keeps working after Ctrl-C. */
   readonly cleaner: Client;
   readonly cleanups: CleanupList;
   readonly screen: DemoScreen;
 }
 
 const PAUSE: RuleBody = {
-  name: 'A third of its calls fails',
+  name: 'A third of its calls fail',
   conditionType: 'error_rate_threshold',
   conditionConfig: { threshold: 33, windowMinutes: 5, of: 'calls', minEvents: 10 },
   actionType: 'pause_agent',
-  actionConfig: { message: 'A third of its calls fails' },
+  actionConfig: { message: 'A third of its calls fail' },
 };
 const SPENDING = {
-  name: 'It spends more than $0.15 in one run',
+  name: 'It spends more than $0.15 per run',
   conditionType: 'cost_limit',
   conditionConfig: { maxCostUsd: 0.15, scope: 'session' },
 };
 const BUYING: RuleBody = {
-  name: 'Buying needs a human',
+  name: 'Buying needs approval',
   conditionType: 'tool_name',
   conditionConfig: { operator: 'glob', value: 'buy_*' },
   actionType: 'require_approval',
   actionConfig: { title: 'May the agent buy this report for 49 EUR?', expiresInSeconds: 300 },
 };
 
-/** The rules that watch the searching agent. */
+/** Creates the rules for the research agent. */
 export async function makeSearchRules(setting: DemoSetting, agentId: string): Promise<RuleAnswer[]> {
   return [await makeRule(setting, { ...PAUSE, agentId }), await makeSpendingRule(setting, agentId)];
 }
 
-/** The rule that asks a human before the buying agent buys. */
+/** Creates the rule that requires approval before the agent buys. */
 export function makeBuyingRule(setting: DemoSetting, agentId: string): Promise<RuleAnswer> {
   return makeRule(setting, { ...BUYING, agentId });
 }
@@ -51,7 +50,10 @@ async function makeRule({ client, cleaner, cleanups, screen }: DemoSetting, body
   return rule;
 }
 
-/** A webhook to this machine, where the platform's operator allows that; else the agent gets a cheaper model. */
+/**
+ * Creates a rule with a webhook to this machine if the platform allows that address; otherwise one that downgrades the
+ * model.
+ */
 async function makeSpendingRule(setting: DemoSetting, agentId: string): Promise<RuleAnswer> {
   const { screen, cleanups } = setting;
   const receiver = await startWebhookReceiver(({ genuine, id, message }) =>
@@ -64,10 +66,10 @@ async function makeSpendingRule(setting: DemoSetting, agentId: string): Promise<
     return await makeRule(setting, { ...SPENDING, ...action, agentId });
   } catch (error) {
     if (!(error instanceof ProblemError) || ![400, 422].includes(error.status)) throw error;
-    const actionConfig = { targetModel: 'gpt-4o-mini', message: 'It spends too much' };
+    const actionConfig = { targetModel: 'gpt-4o-mini', message: 'Spend limit exceeded' };
     const rule = await makeRule(setting, { ...SPENDING, actionType: 'downgrade_model', actionConfig, agentId });
-    screen.note('(Addresses of this machine are refused, as they should be. To see a webhook instead, start the');
-    screen.note(' platform on this machine with AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 in its environment.)');
+    screen.note('(The platform blocks webhooks to this machine by default. To see a webhook instead, start the');
+    screen.note('platform with AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 in its environment.)');
     return rule;
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 export interface Delivered {
-  /** The signature is that of the platform. */
+  /** True if the signature is valid. */
   readonly genuine: boolean;
   readonly id: string;
   readonly message: string;

@@ -28,6 +28,7 @@ class Chains:
         self._lock = ForkLock()
         self._open: dict[UUID, Chain] = {}
         self._models: dict[UUID, tuple[Run, str | None]] = {}
+        self._tools: dict[UUID, tuple[Run, str, float]] = {}
         self._waiting: dict[str, Run] = {}
         self._interrupted: dict[str, bool] = {}
 
@@ -54,6 +55,13 @@ class Chains:
     def model_ended(self, run_id: UUID) -> tuple[Run, str | None] | None:
         with self._lock:
             return self._models.pop(run_id, None)
+
+    def tool_began(self, run_id: UUID, run: Run, name: str, began_s: float) -> None:
+        self._keep(self._tools, run_id, (run, name, began_s))
+
+    def tool_ended(self, run_id: UUID) -> tuple[Run, str, float] | None:
+        with self._lock:
+            return self._tools.pop(run_id, None)
 
     # A graph that pauses for a human ends its chain; the run goes on with the next chain of the same thread.
 

@@ -9,6 +9,8 @@ from uuid import UUID
 from agentlens.calls import CallGuard, ModelCall, ours
 from agentlens.context import current
 from agentlens.errors import RunStopped
+from agentlens.events import error_text
+from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.langchain import reading
 from agentlens.integrations.langchain.chains import Chain, chains
@@ -145,6 +147,50 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         run, call_id = found
         read = None if error is not None else lambda: reading.answer(response)
         CallGuard(instance).end_model(run, call_id, read, error)
+
+    # `init` guards and records tools where they run. A handler with a client of its own has only callbacks.
+
+    def on_tool_start(
+        self,
+        serialized: Any,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        inputs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        with ours("recording a tool call"):
+            instance = self.instance
+            if instance is None or not self.active or self._client is None or registry.is_instrumented("langchain"):
+                return
+            name = str((serialized or {}).get("name") or kwargs.get("name") or "tool")
+            run = chains.run_of(parent_run_id) or instance.active_run()
+            arguments = inputs if isinstance(inputs, dict) else {"input": input_str}
+            payload = {"toolName": name, "callId": str(run_id), "arguments": arguments}
+            run.tell("tool_call", payload, source=self.source("tool"))
+            chains.tool_began(run_id, run, name, instance.clock.elapsed_s())
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tool_ended(run_id, output, None)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tool_ended(run_id, None, error)
+
+    def _tool_ended(self, run_id: UUID, output: Any, error: BaseException | None) -> None:
+        with ours("recording the end of a tool call"):
+            instance, found = self.instance, chains.tool_ended(run_id)
+            if instance is None or found is None:
+                return
+            run, name, began_s = found
+            duration_ms = max(0.0, (instance.clock.elapsed_s() - began_s) * 1000)
+            payload = {"toolName": name, "callId": str(run_id), "durationMs": duration_ms}
+            failure = reading.error_in(output) if error is None else error_text(error)
+            if failure is not None:
+                run.tell("tool_error", {**payload, "error": failure}, severity="error", source=self.source("tool"))
+            else:
+                result = getattr(output, "content", output)
+                run.tell("tool_response", {**payload, "result": result}, source=self.source("tool"))
 
     def on_retriever_start(
         self, serialized: Any, query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any

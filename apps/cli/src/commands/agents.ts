@@ -1,0 +1,115 @@
+import { pages } from '@agentlens/client';
+import type { AnswerOf, DefineCommand } from '../context.ts';
+import { type Paint, type Tone, toneOf } from '../output/output.ts';
+import { type Column, details, instant, usd } from '../output/table.ts';
+import { count } from '../parse.ts';
+import { PAGE, printList } from './print-list.ts';
+
+/** Rows that show a pause, kill or open breaker of an agent or run; empty while it runs freely. */
+export function controlRows({ state, scope, scopeId, by, reason, since }: AnswerOf<'getAgent'>['control']) {
+  if (state === 'running') return [];
+  const rows: [string, string | undefined, Tone?][] = [
+    ['Held', `${state}, the ${scope} ${scopeId}`, toneOf(state)],
+    ['By', by],
+    ['Why', reason],
+    ['Since', since && String(instant(since))],
+  ];
+  return rows.filter(([, text]) => text !== undefined && text !== '');
+}
+
+function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string {
+  return details(
+    [
+      ['Agent', agent.id, 'strong'],
+      ['Name', agent.name],
+      ['Description', agent.description],
+      ...controlRows(agent.control),
+      ['Model', agent.modelOverride && `overridden with ${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`],
+      ['Tags', agent.tags.join(', ')],
+      ['Tools', agent.tools.map(({ name }) => name).join(', ')],
+      ['First seen', instant(agent.firstSeenAt)],
+      ['Last seen', instant(agent.lastSeenAt)],
+      ['Runs', agent.sessionCount],
+      ['Events', `${agent.eventCount}, ${agent.errorCount} errors`],
+      ['Cost', usd(agent.totalCostUsd)],
+    ],
+    paint,
+  );
+}
+
+const AGENT_COLUMNS: readonly Column<AnswerOf<'getAgent'>>[] = [
+  { title: 'id', value: ({ id }) => id },
+  {
+    title: 'state',
+    value: ({ control }) => control.state,
+    tone: (text) => toneOf(text),
+  },
+  { title: 'last seen', value: ({ lastSeenAt }) => instant(lastSeenAt) },
+  { title: 'runs', value: ({ sessionCount }) => sessionCount, align: 'right' },
+  { title: 'events', value: ({ eventCount }) => eventCount, align: 'right' },
+  { title: 'errors', value: ({ errorCount }) => errorCount, align: 'right' },
+  { title: 'cost', value: ({ totalCostUsd }) => usd(totalCostUsd), align: 'right' },
+];
+
+export const listAgents: DefineCommand = (command, context) => {
+  command
+    .option('--paused', 'only paused agents')
+    .option('--limit <n>', 'maximum number of agents', count, PAGE)
+    .action(async ({ paused, limit }) => {
+      const client = await context.connect();
+      await printList(context, {
+        pages: pages(client.listAgents, { query: { paused, limit: Math.min(limit, PAGE) } }),
+        itemsOf: ({ agents }) => agents,
+        columns: AGENT_COLUMNS,
+        none: 'No agents yet. An agent appears with its first event.',
+        limit,
+      });
+    });
+};
+
+export const showAgent: DefineCommand = (command, context) => {
+  command.argument('<id>', 'the agent').action(async (id) => {
+    const client = await context.connect();
+    const agent = await client.getAgent({ params: { id } });
+    context.output.print(agent, () => agentDetails(agent, context.output.paint));
+  });
+};
+
+type HealthRow = AnswerOf<'getAgentHealth'>;
+
+const TRENDS: Readonly<Record<HealthRow['trend'], Tone | undefined>> = {
+  improving: 'good',
+  stable: undefined,
+  degrading: 'bad',
+};
+
+const HEALTH_COLUMNS: readonly Column<HealthRow>[] = [
+  { title: 'agent', value: ({ agentId }) => agentId },
+  { title: 'score', value: ({ overallScore }) => Math.round(overallScore), align: 'right' },
+  { title: 'trend', value: ({ trend }) => trend, tone: (_text, { trend }) => TRENDS[trend] },
+  { title: 'runs', value: ({ sessionCount }) => sessionCount, align: 'right' },
+  {
+    title: 'weakest',
+    value: ({ dimensions }) => dimensions.toSorted((a, b) => a.score - b.score)[0]?.description,
+  },
+];
+
+export const agentHealth: DefineCommand = (command, context) => {
+  command.argument('[id]', 'one agent; omit it to list all agents, lowest score first').action(async (id) => {
+    const client = await context.connect();
+    const agents =
+      id === undefined ? (await client.getHealthOverview()).agents : [await client.getAgentHealth({ params: { id } })];
+    context.output.printTable(agents, HEALTH_COLUMNS, 'No agent ran in the last 7 days.');
+  });
+};
+
+export const unpauseAgent: DefineCommand = (command, context) => {
+  command
+    .argument('<id>', 'the agent')
+    .option('--clear-model', 'also remove the model override')
+    .action(async (id, { clearModel = false }) => {
+      const client = await context.connect();
+      const agent = await client.unpauseAgent({ params: { id }, body: { clearModelOverride: clearModel } });
+      context.output.print(agent, () => agentDetails(agent, context.output.paint));
+    });
+};

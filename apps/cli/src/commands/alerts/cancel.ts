@@ -1,3 +1,0 @@
-import { decideCommand } from './decide-command.ts';
-
-export const define = decideCommand('cancelAlert');

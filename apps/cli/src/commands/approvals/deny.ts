@@ -1,3 +1,0 @@
-import { decideCommand } from '../alerts/decide-command.ts';
-
-export const define = decideCommand('denyAlert');

@@ -1,3 +1,0 @@
-import { orderCommand } from './order-command.ts';
-
-export const define = orderCommand('killed');

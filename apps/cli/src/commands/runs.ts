@@ -1,0 +1,157 @@
+import { pages } from '@agentlens/client';
+import type { AnswerOf, DefineCommand, RunAnswer } from '../context.ts';
+import { type Tone, toneOf } from '../output/output.ts';
+import { type Column, details, duration, instant, type Layout, table, usd } from '../output/table.ts';
+import { amount, count, instantBefore } from '../parse.ts';
+import { controlRows } from './agents.ts';
+import { eventText } from './events.ts';
+import { giveOrder, type OrderState } from './orders.ts';
+import { PAGE, printList } from './print-list.ts';
+
+export const RUN_COLUMNS: readonly Column<RunAnswer>[] = [
+  { title: 'id', value: ({ id }) => id },
+  { title: 'agent', value: ({ agentId }) => agentId },
+  { title: 'status', value: ({ status, idle }) => (idle ? `${status} (idle)` : status), tone: toneOf },
+  { title: 'started', value: ({ startedAt }) => instant(startedAt) },
+  { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
+  { title: 'steps', value: ({ totals }) => totals.steps, align: 'right' },
+  { title: 'errors', value: ({ totals }) => totals.errors, align: 'right' },
+  { title: 'cost', value: ({ totals }) => usd(totals.costUsd), align: 'right' },
+];
+
+export const listRuns: DefineCommand = (command, context) => {
+  const when = instantBefore(context.host.nowMs);
+  command
+    .option('--agent <id>', 'only runs of this agent')
+    .option(
+      '--status <words>',
+      'running, succeeded, failed, timed_out, cancelled, interrupted, lost, killed; comma-separated',
+    )
+    .option('--model <name>', 'only runs that used this model')
+    .option('--tags <names>', 'runs with any of these tags, comma-separated')
+    .option('--rule <id>', 'only runs in which this rule fired or decided')
+    .option('--min-cost <usd>', 'only runs that cost at least this much', amount)
+    .option('--from <time>', 'started after: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'started before: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of runs', count, 50)
+    .action(async ({ agent, status, model, tags, rule, minCost, from, to, limit }) => {
+      const client = await context.connect();
+      const filter = { agentId: agent, status, model, tags, ruleId: rule, minCostUsd: minCost, from, to };
+      await printList(context, {
+        pages: pages(client.listRuns, { query: { ...filter, limit: Math.min(limit, PAGE) } }),
+        itemsOf: ({ runs }) => runs,
+        columns: RUN_COLUMNS,
+        none: 'No runs match.',
+        limit,
+      });
+    });
+};
+
+export type Entry = AnswerOf<'getRunTimeline'>['entries'][number];
+
+const TIMELINE_COLUMNS: readonly Column<Entry>[] = [
+  { title: 'at', value: ({ at }) => instant(at) },
+  { title: 'kind', value: ({ type }) => type, tone: (_text, entry) => toneOfEntry(entry) },
+  { title: 'what happened', value: entryText },
+];
+
+function entryText(entry: Entry): string {
+  switch (entry.type) {
+    case 'event':
+      return eventText(entry.event);
+    case 'decision':
+      return `${entry.decision.verdict} ${entry.decision.toolName ?? entry.decision.phase}: ${entry.decision.message}`;
+    case 'trigger':
+      return `"${entry.trigger.ruleName}" fired: ${entry.trigger.metadata.message}`;
+    case 'alert':
+      return `${entry.moment}: ${entry.alert.title} (${entry.alert.status})`;
+    case 'order':
+      return `${entry.order.state} by ${entry.order.by}${entry.order.reason === '' ? '' : `: ${entry.order.reason}`}`;
+    case 'breaker':
+      return `circuit breaker of the ${entry.breaker.scope} is ${entry.breaker.state.kind}`;
+  }
+}
+
+function toneOfEntry(entry: Entry): Tone | undefined {
+  if (entry.type === 'event') return entry.event.isError ? 'bad' : 'quiet';
+  if (entry.type === 'decision') return entry.decision.verdict === 'BLOCK' ? 'bad' : 'good';
+  return 'warning';
+}
+
+export const showRun: DefineCommand = (command, context) => {
+  command
+    .argument('<id>', 'the run')
+    .option('--limit <n>', 'maximum number of timeline entries', count, 100)
+    .action(async (id, { limit }) => {
+      const client = await context.connect();
+      const run = await client.getRun({ params: { id } });
+      const entries: Entry[] = [];
+      const query = { limit: Math.min(limit, 200) };
+      for await (const page of pages(client.getRunTimeline, { params: { id }, query })) {
+        entries.push(...page.entries);
+        if (entries.length >= limit) break;
+      }
+      const timeline = entries.slice(0, limit);
+      const { output } = context;
+      output.print({ run, timeline }, () => runText(run, timeline, output.layout));
+      if (entries.length > limit) output.note(`The timeline continues. To read further: --limit ${limit * 4}`);
+    });
+};
+
+function runText(run: AnswerOf<'getRun'>, timeline: readonly Entry[], layout: Layout): string {
+  const { totals } = run;
+  const head = details(
+    [
+      ['Run', run.id, 'strong'],
+      ['Agent', run.agentId],
+      ['Status', run.status, toneOf(run.status)],
+      ...controlRows(run.control),
+      ['Started', instant(run.startedAt)],
+      ['Took', duration(run.durationMs)],
+      ['Model', run.model],
+      ['Parent', run.parentRunId],
+      ['Calls', `${totals.toolCalls} tool calls, ${totals.llmCalls} model calls, ${totals.errors} errors`],
+      ['Tokens', `${totals.inputTokens} in, ${totals.outputTokens} out`],
+      ['Cost', usd(totals.costUsd)],
+    ],
+    layout.paint,
+  );
+  return timeline.length === 0 ? head : `${head}\n\n${table(timeline, TIMELINE_COLUMNS, layout)}`;
+}
+
+type TreeRow = AnswerOf<'getRunTree'>['runs'][number];
+
+const TREE_COLUMNS: readonly Column<TreeRow>[] = [
+  { title: 'run', value: ({ id, depth }) => `${'  '.repeat(depth)}${id}` },
+  { title: 'agent', value: ({ agentId }) => agentId },
+  { title: 'status', value: ({ status }) => status, tone: toneOf },
+  { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
+  { title: 'cost', value: ({ totals }) => usd(totals.costUsd), align: 'right' },
+  { title: 'with children', value: ({ rolledUp }) => usd(rolledUp.costUsd), align: 'right' },
+];
+
+export const showRunTree: DefineCommand = (command, context) => {
+  command.argument('<id>', 'the root run').action(async (id) => {
+    const client = await context.connect();
+    const tree = await client.getRunTree({ params: { id } });
+    context.output.print(tree, () => table(tree.runs, TREE_COLUMNS, context.output.layout));
+    if (tree.truncated) context.output.note('The tree is truncated at 1,000 runs and 20 levels.');
+  });
+};
+
+/** Defines a command that orders a state for one run: `agentlens runs pause run-1`. */
+function runOrderCommand(state: OrderState): DefineCommand {
+  return (command, context) => {
+    command
+      .argument('<id>', 'the run')
+      .option('--reason <text>', 'reason, shown with the order')
+      .option('--no-wait', 'do not wait for the acknowledgement')
+      .action((id, { reason, wait }) => giveOrder(context, { scope: 'run', id, state, reason, wait }));
+  };
+}
+
+export const pauseRun = runOrderCommand('paused');
+
+export const resumeRun = runOrderCommand('running');
+
+export const killRun = runOrderCommand('killed');

@@ -1,3 +1,0 @@
-import { runOrderCommand } from './order-command.ts';
-
-export const define = runOrderCommand('running');

@@ -1,3 +1,0 @@
-import { setWebhookEnabled } from './set-enabled.ts';
-
-export const define = setWebhookEnabled(false);

@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { childEnvironment, withoutOwnVariables } from './child-environment.ts';
+
+const ENV = {
+  ...{ PATH: '/bin', LC_CTYPE: 'C', https_proxy: 'http://proxy', Path: 'C:\\' },
+  ...{ AGENTLENS_API_KEY: 'key', GITHUB_TOKEN: 'token', AWS_SECRET_ACCESS_KEY: 'secret', UNSET: undefined },
+};
+
+describe('childEnvironment', () => {
+  it('passes what a program needs to run, and no credentials', () => {
+    expect(childEnvironment(ENV)).toEqual({ PATH: '/bin', LC_CTYPE: 'C', https_proxy: 'http://proxy', Path: 'C:\\' });
+  });
+
+  it('passes the variables that are named', () => {
+    expect(childEnvironment(ENV, ['GITHUB_TOKEN', 'MISSING'])).toMatchObject({ PATH: '/bin', GITHUB_TOKEN: 'token' });
+  });
+});
+
+describe('withoutOwnVariables', () => {
+  it('removes the variables of AgentLens alone', () => {
+    const { AGENTLENS_API_KEY, ...others } = ENV;
+    expect(withoutOwnVariables({ ...others, AGENTLENS_API_KEY, agentlens_url: 'http://platform' })).toEqual(others);
+  });
+});
