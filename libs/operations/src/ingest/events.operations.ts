@@ -18,6 +18,11 @@ const IncomingEvent = z
   .meta({ id: 'IncomingEvent' });
 
 /** Served by the ingest gateway on the same address; described here so that the document is whole. */
+const Warnings = z
+  .array(z.object({ path: z.string(), message: z.string() }))
+  .optional()
+  .meta({ description: 'What was repaired so that the event could be stored.' });
+
 export const ingestEvents = operation({
   id: 'ingestEvents',
   method: 'post',
@@ -44,7 +49,11 @@ export const ingestEvents = operation({
     },
   },
   status: 201,
-  response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),
+  response: z.object({
+    ingested: z.int(),
+    events: z.array(z.object({ id: z.string(), hash: z.string() })),
+    warnings: Warnings,
+  }),
   partial: z.object({
     ingested: z.int(),
     rejected: z.int(),
@@ -55,6 +64,7 @@ export const ingestEvents = operation({
         id: z.string().optional(),
         hash: z.string().optional(),
         error: Problem.optional(),
+        warnings: Warnings,
       }),
     ),
   }),

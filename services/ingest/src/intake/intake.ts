@@ -22,7 +22,7 @@ import {
 import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
 import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import type { RunOwners } from './run-owners.ts';
-import { sanitise } from './sanitise.ts';
+import { type Sanitised, sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
 interface IntakeRequest {
@@ -123,26 +123,28 @@ export class EventIntake {
   }
 
   /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
-  async #firstArrival(
-    delivery: IntakeRequest,
-    safety: readonly (ProblemDetail | undefined)[],
-  ): Promise<number | undefined> {
+  async #firstArrival(delivery: IntakeRequest, safety: readonly Sanitised[]): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
     const texts = await mapInSlices(events, (event, index) =>
-      safety[index] === undefined ? canonicalJson(event) : 'refused',
+      safety[index]?.problem === undefined ? canonicalJson(event) : 'refused',
     );
     const bodyHash = sha256Hex(texts.join('\n'));
     const known = await this.memory.remember(tenantId, `request:${key}`, { bodyHash, receivedAtMs: nowMs });
     return known.bodyHash === bodyHash ? known.receivedAtMs : undefined;
   }
 
-  #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
+  #read(raw: unknown, sanitised: Sanitised | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
     const { tenantId, agents, nowMs, dialect = AGENTLENS } = delivery;
-    if (unsafe !== undefined) return refused(invalid('malformed', [unsafe]));
+    const { problem, repaired = [] } = sanitised ?? {};
+    if (problem !== undefined) return refused(invalid('malformed', [problem]));
     const foreign = foreignTenant(raw, tenantId);
     if (foreign !== undefined) return refused(invalid('invalid', [foreign]));
-    const translation = dialect.translate(raw, this.prices, nowMs);
+    const translated = dialect.translate(raw, this.prices, nowMs);
+    const translation =
+      translated.ok && repaired.length > 0
+        ? { ...translated, notices: [...repaired, ...(translated.notices ?? [])] }
+        : translated;
     if (!translation.ok) return refused(invalid('invalid', translation.details));
     if (agents?.includes(translation.event.facts.agentId) === false) return refused(otherAgent(agents));
     const late = wrongTime(translation.event.timestamp, window);
