@@ -12,6 +12,10 @@ const fields = {
   decisionArguments: z.enum(['none', 'redacted']).meta({
     description: 'Whether decisions keep the arguments of the call, with secrets and personal data taken out.',
   }),
+  deniedCalls: z.enum(['deny', 'ask']).meta({
+    description:
+      'What happens if a run repeats a call (tool and arguments) that a person denied: it is denied with the same reason, or a person is asked again.',
+  }),
   contentRetentionDays: z
     .int()
     .min(1)

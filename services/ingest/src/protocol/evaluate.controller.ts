@@ -66,6 +66,7 @@ export class EvaluateController {
       requestId,
       receivedAt,
       keepsArguments: caller.keepsArguments,
+      asksAgain: caller.asksAgain,
     };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
