@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { client } from './api/client.ts';
+import { client, signIn } from './api/client.ts';
 import { isRefused, problemOf } from './api/problem.ts';
 import { makeRouter } from './router.tsx';
 import { MeProvider } from './shell/me.tsx';
@@ -67,7 +67,7 @@ function useSignInLink(): { pending: boolean; problem: string | undefined } {
   useEffect(() => {
     if (code === undefined) return;
     history.replaceState(null, '', new URL('.', document.baseURI));
-    client.createSession({ body: { code } }).then(
+    signIn({ code }).then(
       () => setState({ pending: false, problem: undefined }),
       (error: unknown) => {
         const { message, hint } = problemOf(error);

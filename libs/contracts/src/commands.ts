@@ -192,6 +192,8 @@ export const COMMANDS = {
       /** Absent where an evaluator of an earlier version asks. */
       call: ApprovalCall.optional(),
       expiresInSeconds: z.int().min(1),
+      /** False, or absent: an equal call that a person denied in this run is denied again. */
+      asksAgain: z.boolean().optional(),
     }),
     Alert,
     1_000,

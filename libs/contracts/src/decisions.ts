@@ -75,6 +75,8 @@ export const DecisionRequest = z.object({
   writtenArgs: z.string().nullable().optional(),
   /** The tenant wants its decisions to keep the arguments, redacted. */
   keepsArguments: z.boolean().optional(),
+  /** A call that a person denied is put before a person again if its run repeats it. */
+  asksAgain: z.boolean().optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
   subjects: z.array(Subject),

@@ -37,6 +37,7 @@ import * as exchangesAndIdPrefixes from './migrations/0033-exchanges-and-id-pref
 import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-and-keys.ts';
 import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-listen.ts';
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
+import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -77,6 +78,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0034-versions-of-limits-and-keys': versionsOfLimitsAndKeys,
   '0035-since-when-webhooks-listen': sinceWhenWebhooksListen,
   '0036-deleted-limits': deletedLimits,
+  '0037-denied-calls': deniedCalls,
 };
 
 /**

@@ -105,7 +105,14 @@ export type {
   WindowStore,
 } from './ports/window-store.ts';
 export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';
-export { type ActiveRule, activate, type EventRule, isInForce, type TickRule } from './rules/active-rule.ts';
+export {
+  type ActiveRule,
+  activate,
+  type EventRule,
+  isInForce,
+  passesUnread,
+  type TickRule,
+} from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
 export { RuleBook } from './rules/rule-book.ts';
 export { ruleChanges } from './rules/rule-changes.ts';

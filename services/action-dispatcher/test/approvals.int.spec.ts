@@ -68,6 +68,24 @@ describe('approvals', () => {
     }
   });
 
+  it('that a person denied hold for an equal call of the run under any id, unless the tenant wants to be asked', async () => {
+    const denied = await opened(aCall({ callId: 'a' }));
+    granted(await review.decide(denied.id, 'deny', { reason: 'not today' }));
+    const again = aCall({ callId: 'b' });
+    expect(granted(await review.resolve(again))).toMatchObject({
+      id: denied.id,
+      status: 'denied',
+      reason: 'not today',
+    });
+    const others = [
+      aCall({ callId: 'c', argsHash: 'b'.repeat(64) }),
+      aCall({ callId: 'd', toolName: 'other' }),
+      aCall({ callId: 'e', runId: 'another-run' }),
+    ];
+    for (const other of others) expect(granted(await review.resolve(other))).toMatchObject({ status: 'pending' });
+    expect(granted(await review.resolve(again, { asksAgain: true }))).toMatchObject({ status: 'pending' });
+  });
+
   it('stay one, however often and wherever they are asked for at once', async () => {
     await world.start();
     await world.start();

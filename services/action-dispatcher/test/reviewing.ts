@@ -35,6 +35,7 @@ export function reviewing(world: Dispatching) {
         tenantId?: string;
         agentId?: string;
         requestId?: string;
+        asksAgain?: boolean;
         expiresInSeconds?: number;
         call?: ApprovalCall;
       } = {},

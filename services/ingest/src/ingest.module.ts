@@ -33,6 +33,7 @@ import { UnreadRefusals } from './http/unread-refusals.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
 import { PriceTable } from './intake/price-table.ts';
+import { RunOwners } from './intake/run-owners.ts';
 import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
@@ -84,7 +85,8 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
           useFactory: otlpIngestor,
           inject: [EventIngestor, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
         },
-        { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
+        { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER, RunOwners] },
+        { provide: RunOwners, useFactory: runOwners, inject: [IDEMPOTENCY_STORE, CLOCK, LOGGER] },
         { provide: EventPublisher, useFactory: eventPublisher, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {
           provide: EventIngestor,
@@ -117,9 +119,18 @@ function eventIntake(
   memory: IdempotencyStore,
   { retentionDays }: PlatformConfig,
   logger: Platform['logger'],
+  owners: RunOwners,
 ): EventIntake {
-  return new EventIntake(memory, new PriceTable(), retentionDays, (error) =>
-    logger.warn({ err: error }, 'event ids were not compared with earlier ones: the state store is away'),
+  const onMemoryLost = (error: unknown) =>
+    logger.warn({ err: error }, 'event ids were not compared with earlier ones: the state store is away');
+  return new EventIntake(memory, new PriceTable(), retentionDays, onMemoryLost, owners);
+}
+
+function runOwners(memory: IdempotencyStore, clock: Clock, logger: Platform['logger']): RunOwners {
+  return new RunOwners(
+    memory,
+    () => clock.now(),
+    (error) => logger.warn({ err: error }, 'state store unavailable; runs are not assigned to agents'),
   );
 }
 

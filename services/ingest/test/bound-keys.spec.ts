@@ -30,7 +30,7 @@ describe('a key that is bound to agents', () => {
         call('POST', `/v1/runs/${runId}/evaluate`, question(agentId)),
         call('POST', `/v1/runs/${runId}/heartbeat`, { agentId }),
         call('POST', '/v1/runs/events', { agentId, events: [auditEvent({})] }),
-        call('GET', `/v1/control/poll?agentId=${agentId}`),
+        call('GET', `/v1/control/poll?agentId=${agentId}&instanceId=one`),
         call('POST', '/v1/control/order-1/ack', { agentId, instanceId: 'one' }),
         call('POST', `/v1/runs/${runId}/end`, { agentId, status: 'success' }),
       ];
@@ -78,6 +78,53 @@ describe('a key that is bound to agents', () => {
     expect(protocol.gateway.events().map(({ kind }) => kind)).toEqual(['run.started']);
   });
 
+  const RUN_OF_OTHER: Readonly<Record<string, () => Promise<Answer>>> = {
+    'a call': () => protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' }),
+    'a session event': () =>
+      protocol.gateway.post({
+        events: [anEventBody({ agentId: 'other', sessionId: RUN, eventType: 'session_started' })],
+      }),
+    'any event': () => protocol.gateway.post({ events: [anEventBody({ agentId: 'other', sessionId: RUN })] }),
+    'an audit event': () =>
+      protocol.call('POST', '/v1/runs/events', {
+        agentId: 'other',
+        events: [auditEvent({ kind: 'run.ended', data: { status: 'success' } })],
+      }),
+    spans: () => protocol.call('POST', '/v1/traces', { resourceSpans: [spansOf('other', 0, RUN)] }),
+  };
+  const TOUCHED_BY: Readonly<Record<string, () => Promise<Answer>>> = {
+    'a session event': () =>
+      protocol.gateway.post(
+        { events: [anEventBody({ agentId: 'bot', sessionId: RUN, eventType: 'session_ended', payload: {} })] },
+        { key: bound(), query: '?partial=true' },
+      ),
+    'an audit event': () =>
+      call('POST', '/v1/runs/events', {
+        agentId: 'bot',
+        events: [auditEvent({ kind: 'run.ended', data: { status: 'success' } })],
+      }),
+    spans: () => call('POST', '/v1/traces', { resourceSpans: [spansOf('bot', 1, RUN)] }),
+    'a question': () => call('POST', `/v1/runs/${RUN}/evaluate`, question('bot')),
+    'an end': () => call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' }),
+  };
+
+  describe.each(Object.entries(RUN_OF_OTHER))('in a run that another agent began by %s', (_how, begin) => {
+    it.each(Object.entries(TOUCHED_BY))('changes nothing by %s', async (_by, touch) => {
+      expect((await begin()).status).toBeLessThan(300);
+      const before = protocol.gateway.events().length;
+      const answer = await touch();
+      expect(JSON.stringify(answer.body)).toMatch(/bound to/);
+      expect(protocol.gateway.events()).toHaveLength(before);
+      expect(protocol.asked).toEqual([]);
+    });
+  });
+
+  it('reports on a run that another agent of the key began', async () => {
+    await call('POST', `/v1/runs/${RUN}/start`, { agentId: 'shop' });
+    const events = [anEventBody({ agentId: 'bot', sessionId: RUN })];
+    expect((await protocol.gateway.post({ events }, { key: bound() })).status).toBe(201);
+  });
+
   it('has only the events of other agents refused in a batch that is taken in part', async () => {
     const events = [anEventBody({ agentId: 'other' }), anEventBody({ agentId: 'bot' })];
     const answer = await protocol.gateway.post({ events }, { key: bound(), query: '?partial=true' });
@@ -106,7 +153,9 @@ describe('a key that is bound to agents', () => {
   });
 
   it('has the spans of other agents refused, and its own taken', async () => {
-    const answer = await call('POST', '/v1/traces', { resourceSpans: ['bot', 'other'].map(spansOf) });
+    const answer = await call('POST', '/v1/traces', {
+      resourceSpans: ['bot', 'other'].map((agent, index) => spansOf(agent, index)),
+    });
     expect(answer).toMatchObject({ status: 200, body: { partialSuccess: { rejectedSpans: expect.anything() } } });
     expect(answer.body.partialSuccess.errorMessage).toContain('"bot", "shop"');
     expect(new Set(protocol.gateway.events().map(({ agentId }) => agentId))).toEqual(new Set(['bot']));
@@ -114,12 +163,15 @@ describe('a key that is bound to agents', () => {
 });
 
 /** A run of the agent, as spans of its own service. */
-function spansOf(agent: string, index: number): object {
+function spansOf(agent: string, index: number, runId?: string): object {
   const textAttribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   const span = {
     ...{ traceId: `0af7651916cd43dd8448eb211c80319${index}`, spanId: `000000000000000${index + 1}`, name: 'agent' },
     ...{ startTimeUnixNano: '1772366399000000000', endTimeUnixNano: '1772366400000000000' },
-    attributes: [textAttribute('gen_ai.operation.name', 'invoke_agent')],
+    attributes: [
+      textAttribute('gen_ai.operation.name', 'invoke_agent'),
+      ...(runId === undefined ? [] : [textAttribute('agentlens.run.id', runId)]),
+    ],
   };
   return { resource: { attributes: [textAttribute('service.name', agent)] }, scopeSpans: [{ spans: [span] }] };
 }

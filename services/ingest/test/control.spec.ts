@@ -275,3 +275,80 @@ describe('when one key takes all it can to listen', () => {
     expect((await connect()).status).toBe(200);
   });
 });
+
+describe('an acknowledgement', () => {
+  const acknowledge = (id: string, agentId: string, instanceId: string) =>
+    protocol.call('POST', `/v1/control/${id}/ack`, { agentId, instanceId });
+
+  it('counts from an instance that listens for the agent of the order', async () => {
+    const { id } = anOrder({ id: 'kill-bot', scope: 'agent', scopeId: 'bot' });
+    const listener = await connect();
+    await order({ id, scope: 'agent', scopeId: 'bot' });
+    await listener.until('order');
+    expect((await acknowledge(id, 'bot', 'i1')).status).toBe(200);
+  });
+
+  it('is rejected from an instance that does not listen, or no longer does', async () => {
+    expect(await acknowledge('o1', 'bot', 'i1')).toMatchObject({ status: 409, body: { code: 'not_listening' } });
+    const listener = await connect();
+    await listener.until('ready');
+    expect((await acknowledge('o1', 'bot', 'i1')).status).toBe(200);
+    await listener.close();
+    await eventually(async () => expect((await acknowledge('o1', 'bot', 'i1')).status).toBe(409));
+  });
+
+  it.each([
+    ['an agent', { scope: 'agent', scopeId: 'bot' }],
+    ['a run', { scope: 'run', scopeId: 'run-1', agentId: 'bot' }],
+  ] as const)('is rejected from another agent than that of an order for %s', async (_, fields) => {
+    const listener = await connect('agentId=other&instanceId=i2');
+    await listener.until('ready');
+    await order({ id: 'of-bot', ...fields });
+    expect((await acknowledge('of-bot', 'other', 'i2')).status).toBe(404);
+  });
+
+  it('is rejected from another agent than that of a directive', async () => {
+    await connect('agentId=other&instanceId=i2').then((listener) => listener.until('ready'));
+    await direct({ id: 'd-of-bot', agentId: 'bot' });
+    expect((await acknowledge('d-of-bot', 'other', 'i2')).status).toBe(404);
+  });
+});
+
+describe('under a key that is bound to agents', () => {
+  const asBound = () => connect('agentId=bot&instanceId=i1', undefined, protocol.gateway.keys.bound);
+  const heard = async (listener: ControlListener) => {
+    await order({ id: 'last', scope: 'agent', scopeId: 'bot' });
+    await eventually(() => expect(idsOf(listener)).toContain('last'));
+    return [...idsOf(listener)];
+  };
+
+  it('a stream has the orders of its own agents and of the tenant', async () => {
+    await order({ id: 'standing-other', scopeId: 'run-8', agentId: 'other' });
+    await order({ id: 'standing-own', scopeId: 'run-9', agentId: 'shop' });
+    const listener = await asBound();
+    await listener.until('ready');
+    await order({ id: 'run-of-other', scopeId: 'run-1', agentId: 'other' });
+    await order({ id: 'unknown-run', scopeId: 'run-2' });
+    await order({ id: 'run-of-own', scopeId: 'run-3', agentId: 'bot' });
+    await order({ id: 'of-tenant', scope: 'tenant', scopeId: 'acme' });
+    expect(await heard(listener)).toEqual(['standing-own', 'run-of-own', 'of-tenant', 'last']);
+  });
+
+  it('a stream has orders for a run that one of its runs came from', async () => {
+    await protocol.call('POST', '/v1/runs/parent/start', { agentId: 'other' });
+    const start = { agentId: 'bot', parentRunId: 'parent' };
+    await protocol.call('POST', '/v1/runs/child/start', start, { key: protocol.gateway.keys.bound });
+    const listener = await asBound();
+    await listener.until('ready');
+    await order({ id: 'of-parent', scopeId: 'parent', agentId: 'other' });
+    expect(await heard(listener)).toEqual(['of-parent', 'last']);
+  });
+
+  it('a poll has no orders for runs of other agents', async () => {
+    await order({ id: 'run-of-other', scopeId: 'run-1', agentId: 'other' });
+    const answer = await protocol.call('GET', '/v1/control/poll?agentId=bot', undefined, {
+      key: protocol.gateway.keys.bound,
+    });
+    expect(answer.body.items).toEqual([]);
+  });
+});

@@ -172,6 +172,14 @@ describe('POST /v1/traces', () => {
     expect(others[1]?.payload).toMatchObject({ countedAs: { traceId: TRACE, scope: 'test' } });
   });
 
+  it('counts calls of different agents and traces whose models answered with equal ids', async () => {
+    const call = (fields: object) => modelCall('1', [['gen_ai.response.id', 'chatcmpl-1']], fields);
+    await send(request(call({})));
+    await send(request(call({ traceId: TRACE.replace('0a', '1b') })), { headers: { 'x-agentlens-agent': 'other' } });
+    await send(request(call({ spanId: '0000000000000002' })), { headers: { 'x-agentlens-agent': 'other' } });
+    expect(gateway.events().filter(({ kind }) => kind === 'llm.completed')).toHaveLength(3);
+  });
+
   it('lets a root that is no agent close a run it knows from an earlier request, and no other trace', async () => {
     await send(request(modelCall('1')));
     await send(request(span('ff', []), span('ee', [], { traceId: TRACE.replace('0a', '1b') })));

@@ -29,7 +29,9 @@ const send = (method: 'GET' | 'POST' | 'DELETE', url: string, headers: Headers =
 const signIn = async (body: object, headers: Headers = { origin: HERE }) => {
   const answer = await send('POST', '/api/session', headers, body);
   const [cookie = ''] = [answer.headers['set-cookie']].flat();
-  return { status: answer.statusCode, cookie: String(cookie), body: answer.json() };
+  const answered = answer.json() as { readonly pageSecret?: string };
+  const { pageSecret = '' } = answered;
+  return { status: answer.statusCode, cookie: String(cookie), pageSecret, body: answered };
 };
 
 const pairOf = (cookie: string) => cookie.split(';')[0] ?? '';
@@ -60,14 +62,35 @@ describe('a session', () => {
   });
 
   it('may change things from its own page only', async () => {
-    const cookie = pairOf((await signIn({ key: api.keys.admin.key })).cookie);
+    const session = await signIn({ key: api.keys.admin.key });
+    const cookie = pairOf(session.cookie);
     const create = (headers: Headers) =>
-      send('POST', '/api/keys', { cookie, ...headers }, { name: 'made by a browser' });
+      send(
+        'POST',
+        '/api/keys',
+        { cookie, 'x-agentlens-page': session.pageSecret, ...headers },
+        { name: 'by a browser' },
+      );
     expect((await create({})).statusCode).toBe(403);
     expect((await create({ origin: 'http://evil.test' })).statusCode).toBe(403);
     expect((await create({ origin: 'null' })).statusCode).toBe(403);
     expect((await create({ origin: HERE })).statusCode).toBe(201);
     expect((await create({ origin: 'https://public.test', 'x-forwarded-host': 'public.test' })).statusCode).toBe(201);
+  });
+
+  it('changes nothing by the cookie alone, which browsers send to every port of the host', async () => {
+    const session = await signIn({ key: api.keys.admin.key });
+    const other = await signIn({ key: api.keys.admin.key });
+    const headers = { cookie: pairOf(session.cookie), origin: HERE };
+    const create = (secret: Headers) => send('POST', '/api/keys', { ...headers, ...secret }, { name: 'stolen' });
+    const secrets: Headers[] = [{}, { 'x-agentlens-page': 'guess' }, { 'x-agentlens-page': other.pageSecret }];
+    for (const secret of secrets) {
+      const answer = await create(secret);
+      expect([answer.statusCode, answer.json().code]).toEqual([403, 'page_secret_required']);
+    }
+    expect((await send('GET', '/api/me', headers)).statusCode).toBe(200);
+    expect(await signIn({ key: api.keys.admin.key }, headers)).toMatchObject({ status: 200 });
+    expect((await send('DELETE', '/api/session', headers)).statusCode).toBe(200);
   });
 
   it('ends with its key, and where the browser signs out', async () => {

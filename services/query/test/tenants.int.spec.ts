@@ -72,7 +72,7 @@ describe('the settings of a tenant', () => {
   it('change one by one with PATCH, and PUT leaves later ones as they are', async () => {
     const usual = {
       ...{ decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted' },
-      ...{ contentRetentionDays: null, version: 1 },
+      ...{ deniedCalls: 'deny', contentRetentionDays: null, version: 1 },
     };
     expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual(usual);
     const change = (method: 'PUT' | 'PATCH', body: object) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusal, runCli, type SentRequest } from '../run-cli.testing.ts';
-import { checkClock, checkVersion } from './doctor.ts';
+import { checkClock, checkRules, checkVersion } from './doctor.ts';
 
 const HEALTH = { status: 'ok', version: '1.2.3', db: { ok: true, latencyMs: 1 } };
 const ME = { tenantId: 'acme', keyName: 'ops', scopes: ['read'], version: '1.2.3', now: '2026-11-25T10:00:00.000Z' };
@@ -10,9 +10,13 @@ async function doctor(answers: Readonly<Record<string, () => unknown>>) {
   const usual: Readonly<Record<string, () => unknown>> = {
     '/api/health': () => HEALTH,
     '/api/me': () => ME,
+    '/api/guardrails': () => ({ rules: [], total: 0, hasMore: false }),
     '/api/stream': () => stream('event: heartbeat\ndata: {}\n\n'),
   };
-  const answer = ({ path }: SentRequest) => (answers[path] ?? usual[path])?.();
+  const answer = ({ path }: SentRequest) => {
+    const [name = ''] = path.split('?');
+    return (answers[name] ?? usual[name])?.();
+  };
   const { exitCode, stdout, stderr } = await runCli(['doctor', '--json'], { answer });
   const findings = JSON.parse(stdout) as { check: string; result: string; what: string; advice?: string }[];
   const of = (check: string) => findings.find((finding) => finding.check === check);
@@ -23,7 +27,7 @@ describe('doctor', () => {
   it('reports no problem for a working connection', async () => {
     const { exitCode, results } = await doctor({});
     expect(exitCode).toBe(0);
-    expect(results).toEqual({ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok' });
+    expect(results).toEqual({ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok', rules: 'ok' });
   });
 
   it('names the address and its source if nothing listens there, and skips dependent checks', async () => {
@@ -82,5 +86,12 @@ describe('the version', () => {
       result: 'warning',
       advice: expect.stringContaining('@agentlens/cli@1.3.0'),
     });
+  });
+});
+
+describe('the check of rules', () => {
+  it('warns of rules that let unreadable calls pass', () => {
+    expect(checkRules([])).toMatchObject({ result: 'ok' });
+    expect(checkRules(['Payments'])).toMatchObject({ result: 'warning', what: expect.stringContaining('"Payments"') });
   });
 });

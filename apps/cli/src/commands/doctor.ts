@@ -147,6 +147,17 @@ export function checkVersion(ours: string, platform: string): Finding {
   };
 }
 
+/** Lists rules in force that let a call pass if it lacks what they look at, or has it in an unreadable form. */
+export function checkRules(names: readonly string[]): Finding {
+  if (names.length === 0) return { check: 'rules', result: 'ok', what: 'no rule lets a call pass that it cannot read' };
+  return {
+    check: 'rules',
+    result: 'warning',
+    what: `calls pass if these rules cannot read them: ${names.map((name) => JSON.stringify(name)).join(', ')}`,
+    advice: 'Set onMissing to block for each rule that protects something.',
+  };
+}
+
 const TONES: Readonly<Record<Finding['result'], Tone>> = {
   ok: 'good',
   warning: 'warning',
@@ -172,14 +183,21 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const { host } = context;
   const options = context.clientOptions(context.connection());
   const connection = await checkConnection(options);
-  if (connection.result === 'failed') return [connection, ...skipped(['key', 'clock', 'version', 'stream'])];
+  if (connection.result === 'failed') return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules'])];
   const { finding, accepted } = await checkKey(options);
-  if (accepted === undefined) return [connection, finding, ...skipped(['clock', 'version', 'stream'])];
+  if (accepted === undefined) return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules'])];
   const askedMs = host.nowMs();
   const { now, version } = await accepted.client.getMe();
   const clock = checkClock(now, askedMs, host.nowMs());
   const stream = await checkStream(options, accepted.key);
-  return [connection, finding, clock, checkVersion(host.version, version), stream];
+  const rules = await accepted.client.listRules({ query: { passesUnread: true, limit: 100 } }).then(
+    (page) => checkRules(page.rules.map(({ name }) => name)),
+    (error: unknown): Finding => {
+      if (!(error instanceof ProblemError)) throw error;
+      return { check: 'rules', result: 'skipped', what: `the rules cannot be read: ${error.message}` };
+    },
+  );
+  return [connection, finding, clock, checkVersion(host.version, version), stream, rules];
 }
 
 function skipped(checks: readonly string[]): Finding[] {

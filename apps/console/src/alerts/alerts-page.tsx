@@ -3,12 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
+import { DECIDED } from '../approvals/decided.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useSteady } from '../live-data/steady.ts';
-import { DECIDED } from '../approvals/decided.ts';
 import { Page } from '../shell/page.tsx';
 import { bounds, rangeName } from '../time/range.ts';
-import { stringifySearch } from '../url/search.ts';
 import { Act } from '../ui/act.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
@@ -20,6 +19,7 @@ import { Facts } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { stringifySearch } from '../url/search.ts';
 
 type Name = 'status' | 'kind' | 'agent' | 'id' | 'range' | 'from' | 'to';
 const STATES = [

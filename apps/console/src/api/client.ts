@@ -5,7 +5,27 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 const TIMEOUT_MS = 20_000;
 
 /** Every operation of the platform, wherever this page lies; the browser's cookie is the session. */
-export const client = createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS });
+export const client = createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS, fetch: fetchWithPageSecret });
+
+const PAGE_SECRET = 'agentlens.page-secret';
+
+/** Signs this browser in. Storage belongs to this origin: pages of other ports of the host cannot read the secret. */
+export async function signIn(body: { readonly key: string } | { readonly code: string }): Promise<void> {
+  const { pageSecret } = await client.createSession({ body });
+  localStorage.setItem(PAGE_SECRET, pageSecret);
+}
+
+export async function signOut(): Promise<void> {
+  await client.endSession();
+  localStorage.removeItem(PAGE_SECRET);
+}
+
+function fetchWithPageSecret(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const secret = localStorage.getItem(PAGE_SECRET);
+  if (secret !== null) headers.set('x-agentlens-page', secret);
+  return fetch(input, { ...init, headers });
+}
 
 /** The same with a key of its own instead of the cookie. */
 export function clientWith(key: string) {

@@ -9,10 +9,10 @@ import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { useListSearch } from '../ui/use-list-search.ts';
 import { toast, toastError } from '../ui/toast.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
 import { startDemo } from './demo.ts';
-import { proposalFor, type Proposal } from './proposal.ts';
+import { type Proposal, proposalFor } from './proposal.ts';
 import { OTLP_SNIPPETS, SNIPPETS } from './snippets.ts';
 import './connect.css';
 

@@ -23,6 +23,7 @@ const RULES = [
     conditionConfig: { path: 'amount', type: 'number', operator: 'gt', value: 10 },
     actionType: 'require_approval',
     actionConfig: { title: 'May it spend money?', expiresInSeconds: 600 },
+    onMissing: 'block' as const,
   },
 ];
 

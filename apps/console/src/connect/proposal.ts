@@ -1,4 +1,4 @@
-import type { Run, RuleBody } from '../api/model.ts';
+import type { RuleBody, Run } from '../api/model.ts';
 
 export interface Proposal {
   readonly agentId: string;

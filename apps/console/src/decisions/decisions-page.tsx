@@ -7,14 +7,14 @@ import { useSteady } from '../live-data/steady.ts';
 import { useRules } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
 import { bounds, DEFAULT_RANGE, rangeName, wider } from '../time/range.ts';
-import { stringifySearch } from '../url/search.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
-import { verdictOf, VerdictMark } from '../ui/marks.tsx';
+import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { stringifySearch } from '../url/search.ts';
 
 type Name = 'show' | 'agent' | 'rule' | 'tool' | 'range' | 'from' | 'to';
 

@@ -7,7 +7,6 @@ import { duration } from '../figures/figures.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { useRulesById } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
-import { stringifySearch } from '../url/search.ts';
 import { Act } from '../ui/act.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
@@ -19,6 +18,7 @@ import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { stringifySearch } from '../url/search.ts';
 
 type Name = 'result' | 'rule' | 'id';
 const RESULTS = [

@@ -1,5 +1,5 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
 import { Link } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import type { StoredEvent } from '../api/model.ts';
 import { count, shortId } from '../figures/figures.ts';

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
-import { callInMessage, inOneLine } from '../approvals/call-in-message.ts';
 import type { Alert } from '../api/model.ts';
+import { callInMessage, inOneLine } from '../approvals/call-in-message.ts';
 import { TimeLeft } from '../ui/gauge.tsx';
 import { Countdown, URGENT_MS, useNow } from '../ui/moment.tsx';
 

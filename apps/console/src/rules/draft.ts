@@ -82,13 +82,14 @@ export const FIRST_DRAFT: Draft = {
   actionConfig: {},
   agentId: null,
   mode: 'shadow',
+  onMissing: 'block',
 };
 
 /** A rule that would have met this very call: its tool, and the argument that is a number, else its name. */
 export function draftFromCall(agentId: string, toolName: string, args: unknown): Draft {
   const entries = typeof args === 'object' && args !== null ? Object.entries(args) : [];
   const number = entries.find((entry): entry is [string, number] => typeof entry[1] === 'number' && entry[1] > 0);
-  const common = { agentId, toolNames: [toolName], mode: 'shadow' as const, onMissing: 'allow' as const };
+  const common = { agentId, toolNames: [toolName], mode: 'shadow' as const, onMissing: 'block' as const };
   if (number === undefined) {
     return {
       ...common,

@@ -1,8 +1,8 @@
 import { client } from '../api/client.ts';
 import type { Catalog } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { actionMark } from '../ui/marks.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { actionMark } from '../ui/marks.tsx';
 import { type Draft, decides, fits, type Problem } from './draft.ts';
 import { type Schema, SchemaFields, Words } from './schema-form.tsx';
 

@@ -5,7 +5,7 @@ import type { Rule, RuleSummary } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { weekday } from '../time/zone.ts';
-import { verdictOf, VerdictMark } from '../ui/marks.tsx';
+import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { bodyOf, type Draft, differences, draftOf } from './draft.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'react';
-import { storyOf, type Step } from './story.ts';
+import { type Step, storyOf } from './story.ts';
 import { useTimeline } from './use-run.ts';
 
 export type ChildSteps = (id: string, steps: readonly Step[]) => void;

@@ -5,7 +5,7 @@ import { Read } from '../ui/faces.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { callArgsOf } from './said.ts';
-import { StepContent, type Tab, TABS } from './step-content.tsx';
+import { StepContent, TABS, type Tab } from './step-content.tsx';
 import type { Step } from './story.ts';
 import { type Opened, useOpened } from './use-opened.ts';
 

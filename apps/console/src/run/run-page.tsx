@@ -11,7 +11,7 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { Detail } from './detail.tsx';
 import { Log } from './log.tsx';
 import { RunHead } from './run-head.tsx';
-import { storyOf, type Step } from './story.ts';
+import { type Step, storyOf } from './story.ts';
 import { Timeline } from './timeline.tsx';
 import { Transcript } from './transcript.tsx';
 import { useRunDetail, useRunTree, useTimeline } from './use-run.ts';

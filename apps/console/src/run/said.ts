@@ -1,8 +1,8 @@
-import { callInMessage } from '../approvals/call-in-message.ts';
 import type { StoredEvent } from '../api/model.ts';
+import { callInMessage } from '../approvals/call-in-message.ts';
 import type { Step } from './story.ts';
-import type { Told } from './use-run.ts';
 import type { Opened } from './use-opened.ts';
+import type { Told } from './use-run.ts';
 import type { Words } from './words.ts';
 
 /** The text a payload says, whichever way it is wrapped. */

@@ -4,8 +4,8 @@ import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf, VERDICTS, VerdictMark } from '../ui/marks.tsx';
 import { platformNow } from '../ui/moment.tsx';
 import type { Row } from './rows.ts';
-import type { Scale } from './scale.ts';
 import { detailOf, errorOf, isMessage } from './said.ts';
+import type { Scale } from './scale.ts';
 import { type Step, wouldHave } from './story.ts';
 import type { Words } from './words.ts';
 

@@ -1,11 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type WheelEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState, type WheelEvent } from 'react';
 import type { RunDetail, TreeRun } from '../api/model.ts';
 import { counted, duration } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { useNow } from '../ui/moment.tsx';
-import { ChildTimelines, type ChildSteps } from './child-timelines.tsx';
+import { type ChildSteps, ChildTimelines } from './child-timelines.tsx';
 import { Minimap } from './minimap.tsx';
 import { rowsOf } from './rows.ts';
 import { wantedInRow } from './said.ts';

@@ -1,7 +1,7 @@
 import type { RunFacets } from '../api/model.ts';
 import { count } from '../figures/figures.ts';
-import { list, toggled } from '../url/search.ts';
 import { RunState } from '../ui/marks.tsx';
+import { list, toggled } from '../url/search.ts';
 import type { RunSearch } from './run-filter.ts';
 
 interface FacetsProps {

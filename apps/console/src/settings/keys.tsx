@@ -9,8 +9,8 @@ import { Read } from '../ui/faces.tsx';
 import { Ago, Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
-import { useChange } from '../ui/use-change.ts';
 import { toastError } from '../ui/toast.tsx';
+import { useChange } from '../ui/use-change.ts';
 
 const KINDS = [
   { id: 'agent', name: 'for an agent: send events and ask', scopes: ['ingest', 'decide'] },

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { client } from '../api/client.ts';
+import { signOut } from '../api/client.ts';
 import { useMay, useMe } from '../shell/me.tsx';
 import { Page } from '../shell/page.tsx';
 import { Facts, Section } from '../ui/section.tsx';
@@ -27,7 +27,7 @@ export function SettingsPage() {
             <button
               type="button"
               className="b"
-              onClick={() => void client.endSession().then(() => location.assign(new URL('.', document.baseURI)))}
+              onClick={() => void signOut().then(() => location.assign(new URL('.', document.baseURI)))}
             >
               Sign out
             </button>

@@ -32,6 +32,14 @@ const CHOICES = [
     ],
   },
   {
+    field: 'deniedCalls',
+    question: 'A run repeats a call that a person denied',
+    answers: [
+      ['deny', 'deny it with the same reason'],
+      ['ask', 'ask a person again'],
+    ],
+  },
+  {
     field: 'contentRetentionDays',
     question: 'Payloads, arguments and results are kept',
     answers: [

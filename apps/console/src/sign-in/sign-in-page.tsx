@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { client } from '../api/client.ts';
+import { signIn } from '../api/client.ts';
 import { problemOf } from '../api/problem.ts';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon, Sprite } from '../ui/icon.tsx';
@@ -14,10 +14,10 @@ export function SignInPage({ problem, onSignedIn }: { problem: string | undefine
   const [key, setKey] = useState('');
   const [error, setError] = useState(problem);
   const [busy, setBusy] = useState(false);
-  const signIn = async () => {
+  const submit = async () => {
     setBusy(true);
     try {
-      await client.createSession({ body: { key: key.trim() } });
+      await signIn({ key: key.trim() });
       setKey('');
       onSignedIn();
     } catch (cause) {
@@ -33,7 +33,7 @@ export function SignInPage({ problem, onSignedIn }: { problem: string | undefine
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void signIn();
+          void submit();
         }}
       >
         <p className="brand">

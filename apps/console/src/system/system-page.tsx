@@ -1,7 +1,6 @@
 import { client } from '../api/client.ts';
 import { bytes, count, duration } from '../figures/figures.ts';
-import { live, useLive } from '../live-data/live-store.ts';
-import { useRead } from '../live-data/live-store.ts';
+import { live, useLive, useRead } from '../live-data/live-store.ts';
 import { useMe } from '../shell/me.tsx';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';

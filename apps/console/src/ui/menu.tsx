@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Button, Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components';
+import { Menu as AriaMenu, Button, MenuItem, MenuTrigger, Popover } from 'react-aria-components';
 
 export interface Choice {
   readonly id: string;

@@ -9,6 +9,7 @@ export interface TenantsTable {
   decision_fail_mode: Generated<'allow' | 'block'>;
   default_breaker: Generated<'on' | 'off'>;
   decision_arguments: Generated<'none' | 'redacted'>;
+  denied_calls: Generated<'deny' | 'ask'>;
   /** Null: kept as long as the events. */
   content_retention_days: Generated<number | null>;
   settings_version: Generated<number>;

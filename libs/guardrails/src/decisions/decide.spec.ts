@@ -135,7 +135,7 @@ describe('decide', () => {
   it('stops only the rule that fails', () => {
     const failing = rulesDo('block', {
       conditionType: 'expression',
-      conditionConfig: { expression: 'args.a > 5' },
+      conditionConfig: { expression: 'args.a + 5 > 9' },
       onUnavailable: 'block',
     });
     const ruling = ask([failing, rulesDo('ask')], { args: { a: 'text' } });

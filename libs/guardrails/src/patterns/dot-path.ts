@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { spend } from '../decisions/step-meter.ts';
+import { unpacked } from './json-text.ts';
 
 /** `customer.emails.0`: names joined by dots; numbers are places in lists. */
 export const DotPath = z
@@ -8,10 +9,11 @@ export const DotPath = z
   .max(200)
   .regex(/^[^.\s]+(\.[^.\s]+)*$/, 'must be a name, or names joined by dots, like "customer.email"');
 
-/** What stands at a path; undefined: nothing does. Own properties only. */
+/** What stands at a path; undefined: nothing does. Own properties only; JSON text on the way is what it stands for. */
 export function valueAt(root: unknown, path: string): unknown {
   let here = root;
   for (const key of path.split('.')) {
+    here = unpacked(here);
     if (typeof here !== 'object' || here === null || !Object.hasOwn(here, key)) return undefined;
     here = (here as Record<string, unknown>)[key];
   }

@@ -55,6 +55,17 @@ export function activate(rule: GuardrailRule): Activated {
   return unready(`condition ${rule.conditionType} decides calls, and action ${rule.actionType} does not`);
 }
 
+/**
+ * True for a rule in force that lets a call pass if the call lacks what the rule looks at, or has it in a form that cannot
+ * be read.
+ */
+export function passesUnread(rule: GuardrailRule): boolean {
+  if (!isInForce(rule) || rule.onMissing === 'block') return false;
+  const active = activate(rule);
+  if (!active.ok || active.value.cadence !== 'call' || active.value.mode !== 'enforce') return false;
+  return rule.actionType !== 'allow' && active.value.reads.some((part) => part === 'args' || part === 'result');
+}
+
 function unready(reason: string): Activated {
   return { ok: false, reason };
 }

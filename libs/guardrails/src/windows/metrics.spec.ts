@@ -35,7 +35,7 @@ describe('quantityOf', () => {
     expect(quantityOf('path:gen_ai.usage.cost', anEvent({ metadata: { 'gen_ai.usage.cost': 4 } }))).toBe(4);
   });
 
-  it.each(['1', true, null, {}, Number.NaN])('does not take %p for a number', (value) => {
+  it.each(['one', '1,000', '', true, null, {}, Number.NaN])('does not take %p for a number', (value) => {
     expect(quantityOf('path:a', anEvent({ payload: { a: value } }))).toBeNull();
   });
 

@@ -1,4 +1,5 @@
 import { type AgentEvent, type EventKind, OTLP_DIALECT, REPORTS_ENDED_CALLS } from '@agentlens/contracts';
+import { exactNumber } from '../patterns/exact-number.ts';
 import { isSameCallMetric, sameCallMetric } from './same-call.ts';
 
 /** What one event adds to a metric; null: nothing. */
@@ -119,7 +120,7 @@ function finite(read: Quantity): Quantity {
   };
 }
 
-/** A number at a dot path, in metadata first, then in the payload. Text that looks like a number is not one. */
+/** A number at a dot path, in metadata first, then in the payload. Plain numeric text is a number. */
 function numberAt(path: string): Quantity {
   const keys = path.split('.');
   return ({ metadata, payload }) => walk(metadata, path, keys) ?? walk(payload, path, keys);
@@ -128,10 +129,16 @@ function numberAt(path: string): Quantity {
 function walk(root: unknown, path: string, keys: readonly string[]): number | null {
   // A key may itself hold dots (`gen_ai.usage.cost`): the whole path as one key comes before its parts.
   const whole = own(root, path);
-  if (typeof whole === 'number') return whole;
+  const direct = numberOf(whole);
+  if (direct !== null) return direct;
   let here: unknown = root;
   for (const key of keys) here = own(here, key);
-  return typeof here === 'number' ? here : null;
+  return numberOf(here);
+}
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && exactNumber(value) !== undefined ? Number(value) : null;
 }
 
 function own(value: unknown, key: string): unknown {

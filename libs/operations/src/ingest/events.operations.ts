@@ -25,6 +25,11 @@ const IncomingEvent = z
   })
   .meta({ id: 'IncomingEvent' });
 
+const Warnings = z
+  .array(z.object({ path: z.string(), message: z.string() }))
+  .optional()
+  .meta({ description: 'What was repaired before the event was stored.' });
+
 /** Served by the ingest gateway at the same address. */
 export const ingestEvents = operation({
   id: 'ingestEvents',
@@ -52,7 +57,11 @@ export const ingestEvents = operation({
     },
   },
   status: 201,
-  response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),
+  response: z.object({
+    ingested: z.int(),
+    events: z.array(z.object({ id: z.string(), hash: z.string() })),
+    warnings: Warnings,
+  }),
   partial: z.object({
     ingested: z.int(),
     rejected: z.int(),
@@ -63,6 +72,7 @@ export const ingestEvents = operation({
         id: z.string().optional(),
         hash: z.string().optional(),
         error: Problem.optional(),
+        warnings: Warnings,
       }),
     ),
   }),

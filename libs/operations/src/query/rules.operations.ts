@@ -29,6 +29,10 @@ export const RuleFilter = consistent(
     enabled: Flag.optional(),
     conditionType: TypeName.optional(),
     actionType: TypeName.optional(),
+    passesUnread: Flag.optional().meta({
+      description:
+        'Rules in force that let a call pass if an argument or result they look at is missing or unreadable (`onMissing: allow`).',
+    }),
     ...paging(RULES_LIST, 500, 500),
   }),
 );

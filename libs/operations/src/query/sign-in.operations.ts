@@ -35,7 +35,13 @@ export const createSession = operation({
     .refine(({ key, code }) => (key === undefined) !== (code === undefined), {
       message: 'needs either "key" or "code"',
     }),
-  response: z.object({ ok: z.literal(true) }),
+  response: z.object({
+    ok: z.literal(true),
+    pageSecret: z.string().meta({
+      description:
+        'The page sends it as `x-agentlens-page` with every request of this session that changes something. The cookie alone only reads: browsers send it to every port of the host.',
+    }),
+  }),
   problems: [401, 403],
 });
 

@@ -68,6 +68,10 @@ const fields = {
   decisionArguments: z.enum(['none', 'redacted']).meta({
     description: "Whether decisions record the call's arguments, redacted.",
   }),
+  deniedCalls: z.enum(['deny', 'ask']).meta({
+    description:
+      'What happens if a run repeats a call (tool and arguments) that a person denied: `deny` blocks it with the same reason, `ask` requests approval again.',
+  }),
   contentRetentionDays: z
     .int()
     .min(1)

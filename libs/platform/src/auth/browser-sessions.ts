@@ -1,10 +1,17 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ProblemException } from '../http/problem-exception.ts';
 import type { Clock, Platform } from '../platform.ts';
 import { bearerOf } from './api-key.ts';
 
-const Sealed = z.object({ key: z.string(), until: z.number() });
+const Sealed = z.object({ key: z.string(), until: z.number(), secret: z.string().optional() });
+
+interface OpenedKey {
+  readonly key: string;
+  /** A secret sealed with the key. */
+  readonly secret: string | undefined;
+}
 
 /** Seals API keys for a limited time and one purpose, for clients that must not hold the key itself. */
 class SealedKeys {
@@ -17,17 +24,17 @@ class SealedKeys {
     this.#context = [purpose];
   }
 
-  seal(key: string, untilMs: number): string {
-    return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs }), this.#context);
+  seal(key: string, untilMs: number, secret?: string): string {
+    return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs, secret }), this.#context);
   }
 
   /** The key; undefined if it has expired, was altered, or was sealed with a key that this platform no longer has. */
-  open(sealed: string): string | undefined {
+  open(sealed: string): OpenedKey | undefined {
     const { secrets, clock } = this.#platform;
     if (!secrets.isSealed(sealed)) return undefined;
     try {
-      const { key, until } = Sealed.parse(JSON.parse(secrets.open(sealed, this.#context)));
-      return until > clock.now() ? key : undefined;
+      const { key, until, secret } = Sealed.parse(JSON.parse(secrets.open(sealed, this.#context)));
+      return until > clock.now() ? { key, secret } : undefined;
     } catch {
       return undefined;
     }
@@ -36,13 +43,16 @@ class SealedKeys {
 
 const NAME = 'agentlens_session';
 const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
+/** Carries the page secret of every request that changes something. */
+const PAGE_SECRET_HEADER = 'x-agentlens-page';
 const COOKIE_LIFE_MS = 7 * 86_400_000;
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
  * Browser sessions: an API key sealed in a cookie that scripts cannot read. A request with the cookie and without
- * `Authorization` is treated as a request with that key, so that scope, expiry and revocation apply. Writes must come
- * from a page of the same origin, because browsers send cookies with requests of any page.
+ * `Authorization` is treated as a request with that key, so that scope, expiry and revocation apply. Browsers send a
+ * cookie to every port of a host, so writes need the origin of this page and the page secret that signing in returned,
+ * which pages of other ports cannot read.
  */
 export class SessionCookies {
   readonly #keys: SealedKeys;
@@ -61,8 +71,9 @@ export class SessionCookies {
   }
 
   /** The `Set-Cookie` value that signs this browser in. */
-  cookieFor(key: string, request: FastifyRequest): string {
-    return `${NAME}=${this.#keys.seal(key, this.#clock.now() + COOKIE_LIFE_MS)}; Max-Age=${COOKIE_LIFE_MS / 1000}${attributesFor(request)}`;
+  cookieFor(key: string, pageSecret: string, request: FastifyRequest): string {
+    const sealed = this.#keys.seal(key, this.#clock.now() + COOKIE_LIFE_MS, pageSecret);
+    return `${NAME}=${sealed}; Max-Age=${COOKIE_LIFE_MS / 1000}${attributesFor(request)}`;
   }
 
   /** The `Set-Cookie` value that signs this browser out. */
@@ -72,21 +83,35 @@ export class SessionCookies {
 
   #signIn(request: FastifyRequest): ProblemException | undefined {
     if (request.headers.authorization !== undefined) return undefined;
-    const key = this.#keyOf(request);
-    if (key === undefined) return undefined;
+    const session = this.#sessionOf(request);
+    if (session === undefined) return undefined;
     if (!SAFE_METHODS.includes(request.method) && !comesFromHere(request)) {
       return new ProblemException(403, 'This request does not come from the console', {
         hint: 'A browser session may change things only from its own page. Programs send their API key instead.',
       });
     }
-    request.headers.authorization = `Bearer ${key}`;
+    // Signing in again, and signing out, need no secret.
+    const needsSecret = !SAFE_METHODS.includes(request.method) && request.routeOptions.config.isPublic !== true;
+    if (needsSecret && !hasSecret(request, session.secret)) {
+      return new ProblemException(403, 'This request lacks the secret of the page', {
+        code: 'page_secret_required',
+        hint: `Sign in again. The console sends "pageSecret" of the sign-in response in the header ${PAGE_SECRET_HEADER}.`,
+      });
+    }
+    request.headers.authorization = `Bearer ${session.key}`;
     return undefined;
   }
 
-  #keyOf(request: FastifyRequest): string | undefined {
+  #sessionOf(request: FastifyRequest): OpenedKey | undefined {
     const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
     return value === undefined ? undefined : this.#keys.open(value);
   }
+}
+
+function hasSecret({ headers }: FastifyRequest, secret: string | undefined): boolean {
+  const sent = headers[PAGE_SECRET_HEADER];
+  if (secret === undefined || typeof sent !== 'string' || sent.length !== secret.length) return false;
+  return timingSafeEqual(Buffer.from(sent), Buffer.from(secret));
 }
 
 function attributesFor(request: FastifyRequest): string {
@@ -144,14 +169,14 @@ export class StreamTickets {
     if (request.routeOptions.config.allowsQueryToken !== true) return undefined;
     const { ticket } = request.query as Record<string, unknown>;
     if (request.headers.authorization !== undefined || typeof ticket !== 'string') return undefined;
-    const key = this.#keys.open(ticket);
-    if (key === undefined) {
+    const opened = this.#keys.open(ticket);
+    if (opened === undefined) {
       return new ProblemException(401, 'Invalid stream ticket', {
         hint: 'A ticket is good for a minute: get a new one with your API key.',
         headers: { 'www-authenticate': 'Bearer' },
       });
     }
-    request.headers.authorization = `Bearer ${key}`;
+    request.headers.authorization = `Bearer ${opened.key}`;
     return undefined;
   }
 }

@@ -47,6 +47,8 @@ export interface KeyRecord {
   readonly decisionFailMode?: 'allow' | 'block';
   /** Setting of the tenant: decisions keep arguments. */
   readonly keepsArguments?: boolean;
+  /** Of the tenant: a call that a person denied is put before a person again. */
+  readonly asksAgain?: boolean;
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
@@ -179,6 +181,7 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       ...(record.agents === null ? {} : { agents: record.agents }),
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
       ...(record.keepsArguments === true ? { keepsArguments: true } : {}),
+      ...(record.asksAgain === true ? { asksAgain: true } : {}),
     },
   };
 }

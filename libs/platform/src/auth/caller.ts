@@ -22,6 +22,8 @@ export interface Caller {
   readonly decisionFailMode?: 'allow' | 'block';
   /** Decisions of the tenant keep the arguments of calls, redacted. */
   readonly keepsArguments?: boolean;
+  /** A call that a person denied is put before a person again if its run repeats it. Absent: it is denied at once. */
+  readonly asksAgain?: boolean;
 }
 
 /** Requires one of these scopes; `admin` always suffices. A route without scopes requires `admin`. */

@@ -20,7 +20,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
-    .select(['decision_fail_mode', 'decision_arguments'])
+    .select(['decision_fail_mode', 'decision_arguments', 'denied_calls'])
     .select(HAS_TO_BLOCK.as('has_to_block'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
     .execute();
@@ -33,6 +33,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     eventsPerSecond: row.events_per_second,
     decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
     keepsArguments: row.decision_arguments === 'redacted',
+    asksAgain: row.denied_calls === 'ask',
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
   }));

@@ -88,6 +88,11 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     return [...(this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [])].filter(isTold).sort(byPosition);
   }
 
+  /** Whether an order or directive is for this agent; undefined if none with that id is known here. */
+  isAbout(tenantId: string, id: string, agentId: string): boolean | undefined {
+    return this.#tenants.get(tenantId)?.isAbout(id, agentId);
+  }
+
   /** Where a client stands that was told everything there is for this agent, in force or lifted. */
   positionOf(tenantId: string, agentId: string): ControlPosition {
     const items = this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [];

@@ -42,6 +42,12 @@ export class TenantControl {
     return directive === undefined ? orders : [directive, ...orders];
   }
 
+  /** Undefined if no order or directive with that id stands or was lifted lately. */
+  isAbout(id: string, agentId: string): boolean | undefined {
+    const held = [...this.#orders.values(), ...this.#directives.values()].find(({ value }) => value.id === id);
+    return held === undefined ? undefined : isAddressedTo(held.value, agentId);
+  }
+
   #order(scope: ControlOrder['scope'], scopeId: string): ControlOrder | undefined {
     return this.#orders.get(placeOf(scope, scopeId))?.value;
   }
@@ -52,6 +58,12 @@ export function concerns(value: ControlOrder | Directive, agentId: string): bool
   if (!('scope' in value)) return value.agentId === agentId;
   if (value.scope === 'agent') return value.scopeId === agentId;
   return true;
+}
+
+/** Whether the agent's own processes are to carry it out; a run whose agent is not known may be any agent's. */
+export function isAddressedTo(value: ControlOrder | Directive, agentId: string): boolean {
+  if (!('scope' in value) || value.scope !== 'run') return concerns(value, agentId);
+  return value.agentId === undefined || value.agentId === agentId;
 }
 
 function placeOf(scope: ControlOrder['scope'], scopeId: string): string {

@@ -1,4 +1,10 @@
-import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from '@agentlens/contracts';
+import {
+  type ApprovalBinding,
+  alertChanged,
+  type ControlOrder,
+  type EndedCall,
+  MOST_ANCESTORS,
+} from '@agentlens/contracts';
 import { type AlertsTable, alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
@@ -128,6 +134,24 @@ export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promis
     .orderBy('created_at', 'desc')
     .limit(1)
     .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The latest denial of an equal call of the run: same tool and arguments, with any call id and rule. */
+export function deniedCall(
+  tx: Tx,
+  tenantId: string,
+  agentId: string,
+  { runId, toolName, argsHash }: ApprovalBinding,
+): Promise<AlertRow | undefined> {
+  return ofTenant(tx, tenantId)
+    .where('kind', '=', 'approval')
+    .where('run_id', '=', runId)
+    .where('agent_id', '=', agentId)
+    .where('status', '=', 'denied')
+    .where(sql<boolean>`approval ->> 'toolName' = ${toolName} and approval ->> 'argsHash' = ${argsHash}`)
+    .orderBy('created_at', 'desc')
+    .limit(1)
     .executeTakeFirst();
 }
 

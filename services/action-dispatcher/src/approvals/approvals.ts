@@ -13,6 +13,7 @@ import type { AlertMetrics } from '../alerts/alert-metrics.ts';
 import {
   type AlertRow,
   changeAlert,
+  deniedCall,
   lapse,
   lockByBinding,
   type NewAlert,
@@ -35,6 +36,8 @@ interface ApprovalQuestion {
   readonly message: string;
   readonly call?: ApprovalCall | undefined;
   readonly expiresInSeconds: number;
+  /** Absent: an equal call that a person denied in this run is denied again. */
+  readonly asksAgain?: boolean | undefined;
 }
 
 interface EndedCalls {
@@ -90,6 +93,10 @@ export class Approvals {
     const row = await lockByBinding(tx, question.tenantId, key);
     if (row !== undefined && !isSameCall(row, question)) return 'foreign';
     const step = approvalStep(row, { callId: question.binding.callId, requestId: question.requestId }, now);
+    if (row === undefined && question.asksAgain !== true) {
+      const denied = await deniedCall(tx, question.tenantId, question.agentId, question.binding);
+      if (denied !== undefined) return { step: 'answer', row: denied };
+    }
     if (row === undefined || step === 'open') {
       const opened = await openAlert(tx, newApproval(question, key, now));
       if (opened === undefined) return 'raced';

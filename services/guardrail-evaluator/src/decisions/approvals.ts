@@ -27,7 +27,7 @@ export async function resolveApproval(
   identity: CallIdentity,
   deadline: Deadline,
 ): Promise<Alert | 'refused'> {
-  const { tenantId, agentId, runId, callId, requestId, askedBy, args } = request;
+  const { tenantId, agentId, runId, callId, requestId, askedBy, asksAgain, args } = request;
   const toolName = toolOf(request);
   const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
   const argsHash = exactHash(request, identity);
@@ -36,6 +36,7 @@ export async function resolveApproval(
     binding: { runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
     ...(requestId === undefined ? {} : { requestId }),
     ...(askedBy === undefined ? {} : { askedBy }),
+    ...(asksAgain === undefined ? {} : { asksAgain }),
     message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
     call: callOf(request),
   });

@@ -23,12 +23,15 @@ export function outcomeOf(verdict: IntakeVerdict): EventOutcome {
 export interface AllTaken {
   readonly ingested: number;
   readonly events: readonly Receipt[];
+  /** What was repaired, if anything was. */
+  readonly warnings?: readonly ProblemDetail[];
 }
 
 interface EventResult extends Partial<Receipt> {
   readonly index: number;
   readonly status: number;
   readonly error?: Problem;
+  readonly warnings?: readonly ProblemDetail[];
 }
 
 /** 207: a result per event, in request order. */
@@ -48,12 +51,16 @@ export function refusals(outcomes: readonly EventOutcome[]): readonly Refusal[] 
 
 export function allTaken(outcomes: readonly EventOutcome[]): AllTaken {
   const events = taken(outcomes).map(({ id, hash }) => ({ id, hash }));
-  return { ingested: events.length, events };
+  const warnings = outcomes.flatMap((outcome, index) => warningsOf(outcome, index) ?? []).slice(0, MAX_DETAILS);
+  return { ingested: events.length, events, ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 export function someTaken(outcomes: readonly EventOutcome[]): SomeTaken {
   const results = outcomes.map((outcome, index): EventResult => {
-    if (outcome.ok) return { index, status: 201, id: outcome.id, hash: outcome.hash };
+    if (outcome.ok) {
+      const warnings = warningsOf(outcome, index);
+      return { index, status: 201, id: outcome.id, hash: outcome.hash, ...(warnings && { warnings }) };
+    }
     const { status, error, code, details } = outcome.refusal;
     return { index, status, error: { error, code, status, details: details.map((detail) => placed(detail, index)) } };
   });
@@ -77,6 +84,11 @@ export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemExceptio
       ? `${all.length} of ${outcomes.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
       : undefined;
   return new ProblemException(status, error, { code, details: details.slice(0, MAX_DETAILS), hint });
+}
+
+function warningsOf(outcome: EventOutcome, index: number): readonly ProblemDetail[] | undefined {
+  if (!outcome.ok || outcome.notices === undefined || outcome.notices.length === 0) return undefined;
+  return outcome.notices.map((detail) => placed(detail, index));
 }
 
 function placed({ path, message }: ProblemDetail, index: number): ProblemDetail {

@@ -4,6 +4,7 @@ import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventIntake } from './intake.ts';
 import { PriceTable } from './price-table.ts';
+import { RunOwners } from './run-owners.ts';
 
 const clock = fixedClock();
 
@@ -22,7 +23,13 @@ describe('EventIntake', () => {
 
   beforeEach(() => {
     const { idempotency } = createMemoryState({ clock });
-    intake = new EventIntake(idempotency, new PriceTable(), 30, () => undefined);
+    intake = new EventIntake(
+      idempotency,
+      new PriceTable(),
+      30,
+      () => undefined,
+      new RunOwners(idempotency, Date.now, () => undefined),
+    );
   });
 
   it('judges a small request while it is about a large one', async () => {

@@ -19,9 +19,10 @@ import {
   timeWindow,
   wrongTime,
 } from './identity.ts';
-import { conflict, invalid, otherAgent, type Refusal } from './refusal.ts';
+import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
 import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
-import { sanitise } from './sanitise.ts';
+import type { RunOwners } from './run-owners.ts';
+import { type Sanitised, sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
 interface IntakeRequest {
@@ -59,6 +60,7 @@ export class EventIntake {
     private readonly retentionDays: number,
     /** Knowing other contents of an id is a service to clients, not a condition of taking events. */
     private readonly onMemoryLost: (error: unknown) => void,
+    private readonly owners: RunOwners,
   ) {
     this.#moments = new RunMomentDeduplicator(memory, onMemoryLost);
   }
@@ -69,7 +71,10 @@ export class EventIntake {
     const receivedAtMs = await this.#firstArrival(delivery, safety);
     if (receivedAtMs === undefined) return { kind: 'key_reused' };
     const arrival = arrivalOf(delivery.tenantId, delivery.key, receivedAtMs);
-    const read = await mapInSlices(delivery.events, (raw, index) => this.#read(raw, safety[index], delivery, window));
+    const readable = await mapInSlices(delivery.events, (raw, index) =>
+      this.#read(raw, safety[index], delivery, window),
+    );
+    const read = await this.#ownRunsOnly(readable, delivery);
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
     const told = await mapInSlices(read, (event, index) =>
@@ -87,33 +92,59 @@ export class EventIntake {
   ): Promise<{ arrival: Arrival; verdict: IntakeVerdict }> {
     const arrival = arrivalOf(tenantId, undefined, nowMs);
     const read: Read = { ok: true, event };
+    const { kind, runId, agentId } = event.facts;
+    if (kind === 'run.started') await this.owners.claimIfKnown(tenantId, runId, agentId);
     const [atMs = nowMs] = await this.#times([read], arrival, timeWindow(nowMs, this.retentionDays), true);
     const told = identified(read, 0, atMs, arrival);
     const [verdict = told] = await this.#toldOnce([told], [read], arrival);
     return { arrival, verdict };
   }
 
+  /** Under a bound key, events in runs of other agents are refused. @throws StateUnavailable */
+  async #ownRunsOnly(read: readonly Read[], { tenantId, agents }: IntakeRequest): Promise<readonly Read[]> {
+    const firstAgents = new Map<string, string>();
+    for (const one of read) {
+      if (!one.ok) continue;
+      const { runId, agentId } = one.event.facts;
+      if (!firstAgents.has(runId)) firstAgents.set(runId, agentId);
+    }
+    if (agents === undefined) {
+      for (const [runId, agentId] of firstAgents) void this.owners.claimIfKnown(tenantId, runId, agentId);
+      return read;
+    }
+    const foreign = new Set<string>();
+    await Promise.all(
+      Array.from(firstAgents, async ([runId, agentId]) => {
+        if (!agents.includes(await this.owners.claim(tenantId, runId, agentId))) foreign.add(runId);
+      }),
+    );
+    if (foreign.size === 0) return read;
+    return read.map((one) => (one.ok && foreign.has(one.event.facts.runId) ? refused(otherAgentsRun(agents)) : one));
+  }
+
   /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
-  async #firstArrival(
-    delivery: IntakeRequest,
-    safety: readonly (ProblemDetail | undefined)[],
-  ): Promise<number | undefined> {
+  async #firstArrival(delivery: IntakeRequest, safety: readonly Sanitised[]): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
     const texts = await mapInSlices(events, (event, index) =>
-      safety[index] === undefined ? canonicalJson(event) : 'refused',
+      safety[index]?.problem === undefined ? canonicalJson(event) : 'refused',
     );
     const bodyHash = sha256Hex(texts.join('\n'));
     const known = await this.memory.remember(tenantId, `request:${key}`, { bodyHash, receivedAtMs: nowMs });
     return known.bodyHash === bodyHash ? known.receivedAtMs : undefined;
   }
 
-  #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
+  #read(raw: unknown, sanitised: Sanitised | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
     const { tenantId, agents, nowMs, dialect = AGENTLENS } = delivery;
-    if (unsafe !== undefined) return refused(invalid('malformed', [unsafe]));
+    const { problem, repaired = [] } = sanitised ?? {};
+    if (problem !== undefined) return refused(invalid('malformed', [problem]));
     const foreign = foreignTenant(raw, tenantId);
     if (foreign !== undefined) return refused(invalid('invalid', [foreign]));
-    const translation = dialect.translate(raw, this.prices, nowMs);
+    const translated = dialect.translate(raw, this.prices, nowMs);
+    const translation =
+      translated.ok && repaired.length > 0
+        ? { ...translated, notices: [...repaired, ...(translated.notices ?? [])] }
+        : translated;
     if (!translation.ok) return refused(invalid('invalid', translation.details));
     if (agents?.includes(translation.event.facts.agentId) === false) return refused(otherAgent(agents));
     const late = wrongTime(translation.event.timestamp, window);

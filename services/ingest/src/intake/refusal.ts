@@ -24,9 +24,17 @@ export function conflict(id: string): Refusal {
   return { reason: 'conflict', status: 409, error: 'Event id reused', details: [{ path: 'id', message }] };
 }
 
-/** Of an event that came under a key which is bound to these agents, and is about another one. */
+/** An event about an agent to which its key is not bound. */
 export function otherAgent(agents: readonly string[]): Refusal {
-  const details = [{ path: 'agentId', message: boundTo(agents) }];
+  return ofOtherAgent([{ path: 'agentId', message: boundTo(agents) }]);
+}
+
+/** An event in a run of an agent to which its key is not bound. */
+export function otherAgentsRun(agents: readonly string[]): Refusal {
+  return ofOtherAgent([{ path: 'sessionId', message: `is a run of another agent: its agent ${boundTo(agents)}` }]);
+}
+
+function ofOtherAgent(details: readonly ProblemDetail[]): Refusal {
   return {
     reason: 'other_agent',
     status: 403,

@@ -11,13 +11,25 @@ interface Place {
   readonly depth: number;
 }
 
+/** What `sanitise` found. */
+export interface Sanitised {
+  /** The first thing that cannot be stored; undefined: the value can be. */
+  readonly problem?: ProblemDetail;
+  /** What was repaired, the first places of it. */
+  readonly repaired: readonly ProblemDetail[];
+}
+
+const SAFE: Sanitised = { repaired: [] };
+/** Places that are named; further ones are repaired without a word. */
+const MAX_NAMED_REPAIRS = 5;
+
 /**
- * Makes a parsed JSON value safe for everything behind the gateway, without recursion: refuses what would poison a
- * stored batch (depth, NUL, infinite numbers, `__proto__`, absurd sizes) with its path, and repairs lone surrogates to
- * U+FFFD in place, as the platform's own UTF-8 encoder would.
+ * Makes a parsed JSON value safe for everything behind the gateway, without recursion. Repairs NUL characters and lone
+ * surrogates to U+FFFD in place; finds what would poison a stored batch (depth, infinite numbers, `__proto__`, absurd
+ * sizes) with its path.
  */
-export function sanitise(event: unknown): ProblemDetail | undefined {
-  return isSafe(event, 0) ? undefined : mended(event);
+export function sanitise(event: unknown): Sanitised {
+  return isSafe(event, 0) ? SAFE : mended(event);
 }
 
 /** A quick look that almost every event passes; the depth bounds its recursion. */
@@ -50,29 +62,42 @@ function isSafeText(text: string): boolean {
 }
 
 /** The slow way, which repairs what can be repaired and names what cannot. */
-function mended(event: unknown): ProblemDetail | undefined {
-  if (typeof event !== 'object' || event === null) return undefined;
+function mended(event: unknown): Sanitised {
+  const repaired: ProblemDetail[] = [];
+  if (typeof event !== 'object' || event === null) return { repaired };
   const open: Place[] = [{ value: event as Container, key: '', parent: undefined, depth: 1 }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const problem = Array.isArray(place.value)
-      ? checkItems(place, place.value, open)
-      : checkMembers(place, place.value, open);
-    if (problem !== undefined) return problem;
+      ? checkItems(place, place.value, open, repaired)
+      : checkMembers(place, place.value, open, repaired);
+    if (problem !== undefined) return { problem, repaired };
   }
-  return undefined;
+  return { repaired };
 }
 
-function checkItems(place: Place, items: unknown[], open: Place[]): ProblemDetail | undefined {
+function checkItems(
+  place: Place,
+  items: unknown[],
+  open: Place[],
+  repaired: ProblemDetail[],
+): ProblemDetail | undefined {
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
     const wrong = wrongWith(item) ?? push(open, item, String(index), place);
     if (wrong !== undefined) return at(place, String(index), wrong);
-    if (typeof item === 'string' && !item.isWellFormed()) items[index] = item.toWellFormed();
+    if (typeof item !== 'string' || isSafeText(item)) continue;
+    items[index] = repairedText(item);
+    note(repaired, place, String(index));
   }
   return undefined;
 }
 
-function checkMembers(place: Place, members: Record<string, unknown>, open: Place[]): ProblemDetail | undefined {
+function checkMembers(
+  place: Place,
+  members: Record<string, unknown>,
+  open: Place[],
+  repaired: ProblemDetail[],
+): ProblemDetail | undefined {
   const keys = Object.keys(members);
   if (keys.length > LIMITS.keysPerObject) {
     return at(place.parent, place.key, `has ${keys.length} keys; an object may have ${LIMITS.keysPerObject}`);
@@ -81,10 +106,21 @@ function checkMembers(place: Place, members: Record<string, unknown>, open: Plac
     const member = members[key];
     const wrong = wrongWithKey(key) ?? wrongWith(member) ?? push(open, member, key, place);
     if (wrong !== undefined) return at(place, key, wrong);
-    if (typeof member === 'string' && !member.isWellFormed()) members[key] = member.toWellFormed();
-    if (!key.isWellFormed()) rename(members, key, key.toWellFormed());
+    const isSafeMember = typeof member !== 'string' || isSafeText(member);
+    if (!isSafeMember) members[key] = repairedText(member);
+    if (!isSafeMember || !isSafeText(key)) note(repaired, place, repairedText(key));
+    if (!isSafeText(key)) rename(members, key, repairedText(key));
   }
   return undefined;
+}
+
+function repairedText(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+}
+
+function note(repaired: ProblemDetail[], place: Place, key: string): void {
+  if (repaired.length >= MAX_NAMED_REPAIRS) return;
+  repaired.push(at(place, key, 'held characters that cannot be stored (NUL or half an emoji); they became U+FFFD'));
 }
 
 function push(open: Place[], value: unknown, key: string, parent: Place): string | undefined {
@@ -96,8 +132,7 @@ function push(open: Place[], value: unknown, key: string, parent: Place): string
 
 function wrongWithKey(key: string): string | undefined {
   if (key === '__proto__') return 'is a key that is refused; rename it';
-  if (key.length > LIMITS.keyChars) return `is a key of more than ${LIMITS.keyChars} characters; shorten it`;
-  return key.includes('\u0000') ? 'is a key with a NUL character (U+0000); remove it' : undefined;
+  return key.length > LIMITS.keyChars ? `is a key of more than ${LIMITS.keyChars} characters; shorten it` : undefined;
 }
 
 function wrongWith(value: unknown): string | undefined {
@@ -105,10 +140,8 @@ function wrongWith(value: unknown): string | undefined {
     return Number.isFinite(value) ? undefined : 'is a number beyond double precision; send it as a text';
   }
   if (typeof value !== 'string') return undefined;
-  if (value.length > LIMITS.stringChars) {
-    return `has ${value.length} characters; a text may have ${LIMITS.stringChars}`;
-  }
-  return value.includes('\u0000') ? 'contains a NUL character (U+0000); remove it' : undefined;
+  if (value.length <= LIMITS.stringChars) return undefined;
+  return `has ${value.length} characters; a text may have ${LIMITS.stringChars}`;
 }
 
 /** A key that becomes equal to another gives way to it: a repaired key never hides a good one. */

@@ -63,7 +63,7 @@ export class OtlpIngestor {
   async #eventsOf(spans: readonly ReadSpan[], { caller, agentId }: OtlpRequest): Promise<readonly TranslatedEvent[]> {
     const { content, keepSteps } = this.config;
     const traces = this.memory.tracesOfAgents(caller.tenantId, spans);
-    const repeated = await this.memory.repeatedCalls(caller.tenantId, spans);
+    const repeated = await this.memory.repeatedCalls(caller.tenantId, spans, agentId);
     const events = await mapInSlices(spans, (span) =>
       translateSpan(span, {
         ...{ prices: this.prices, agentId, content, keepSteps },

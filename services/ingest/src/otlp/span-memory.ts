@@ -1,4 +1,4 @@
-import { type CountedCall, isOfAgent, type OtlpSpan, type ReadSpan } from '@agentlens/contracts/otlp';
+import { agentOf, type CountedCall, isOfAgent, type OtlpSpan, type ReadSpan } from '@agentlens/contracts/otlp';
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 
@@ -19,21 +19,28 @@ export class SpanMemory {
   }
 
   /**
-   * The model calls among these that another span told of before: two instrumentations of one call share the provider's id
-   * of its answer. The first span of a tenant with that id counts; it is answered with each that does not.
+   * The model calls among these that another span reported before: two instrumentations of one call share the trace and the
+   * provider's id of its answer. The first span of an agent's trace with that id counts; each other one is returned with it.
+   * Ids alone are not unique: some servers number their answers from zero.
    */
-  async repeatedCalls(tenantId: string, spans: readonly ReadSpan[]): Promise<ReadonlyMap<ReadSpan, CountedCall>> {
+  async repeatedCalls(
+    tenantId: string,
+    spans: readonly ReadSpan[],
+    agentId: string | undefined,
+  ): Promise<ReadonlyMap<ReadSpan, CountedCall>> {
     const told = new Map<string, [ReadSpan, ...ReadSpan[]]>();
     for (const span of spans) {
       if (span.responseId === undefined) continue;
-      const before = told.get(span.responseId);
-      if (before === undefined) told.set(span.responseId, [span]);
+      const { traceId, resource } = span.span;
+      const name = JSON.stringify([agentOf(resource, agentId), traceId, span.responseId]);
+      const before = told.get(name);
+      if (before === undefined) told.set(name, [span]);
       else before.push(span);
     }
     const repeated = new Map<ReadSpan, CountedCall>();
     await Promise.all(
-      Array.from(told, async ([responseId, calls]) => {
-        const counted = await this.#countedCall(tenantId, responseId, calls[0]);
+      Array.from(told, async ([name, calls]) => {
+        const counted = await this.#countedCall(tenantId, name, calls[0]);
         for (const call of calls) if (!isSame(call, counted)) repeated.set(call, counted);
       }),
     );
@@ -53,12 +60,12 @@ export class SpanMemory {
     return traces;
   }
 
-  /** The span that counts of those with this response id: the first of the tenant, as far as that can be known. */
-  async #countedCall(tenantId: string, responseId: string, { span }: ReadSpan): Promise<CountedCall> {
+  /** The span that counts of those with this name: the first, as far as that can be known. */
+  async #countedCall(tenantId: string, name: string, { span }: ReadSpan): Promise<CountedCall> {
     const { traceId, spanId, scope } = span;
     try {
       const request = { bodyHash: oneWord(span), receivedAtMs: this.now() };
-      return fromWord((await this.store.remember(tenantId, `llm:${responseId}`, request)).bodyHash);
+      return fromWord((await this.store.remember(tenantId, `llm:${name}`, request)).bodyHash);
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
       this.metrics.undeduplicated(1);

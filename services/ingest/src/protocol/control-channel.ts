@@ -3,6 +3,7 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import {
   type Clock,
   type ControlBoard,
+  type ControlItem,
   type ControlPosition,
   type HealthRegistry,
   type KeyDirectory,
@@ -12,6 +13,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import type { FastifyReply } from 'fastify';
 import { backlog, type ControlFrame } from './control-frames.ts';
 import { ControlStream } from './control-stream.ts';
+import type { KnownRuns } from './known-runs.ts';
 import type { Listener, Listeners } from './listeners.ts';
 import { ListeningPlaces } from './listening-places.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
@@ -20,6 +22,7 @@ interface ControlChannelDependencies {
   readonly bus: EventBus;
   readonly board: ControlBoard;
   readonly listeners: Listeners;
+  readonly runs: Pick<KnownRuns, 'concernsAgents'>;
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly health: HealthRegistry;
@@ -27,7 +30,12 @@ interface ControlChannelDependencies {
   readonly logger: Platform['logger'];
 }
 
-type Hearer = Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined; readonly keyId: string };
+type Hearer = Omit<Listener, 'instanceId'> & {
+  readonly instanceId: string | undefined;
+  readonly keyId: string;
+  /** The agents that its key is bound to. */
+  readonly agents?: readonly string[] | undefined;
+};
 
 /** Those who listen to this instance: by stream, or by polls that wait. */
 export class ControlChannel implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -70,9 +78,20 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     const onEnd = (ended: ControlStream) => {
       leave();
       this.#streams.delete(ended);
+      this.#left(ended);
     };
     const onCut = () => metrics.dropped('control_stream', 1);
-    const options = { listener, after, board, listeners, key, keys, clock, onEnd, onCut };
+    const options = {
+      listener: { ...listener, mayHear: this.#mayHear(listener) },
+      after,
+      board,
+      listeners,
+      key,
+      keys,
+      clock,
+      onEnd,
+      onCut,
+    };
     stream = new ControlStream(options);
     this.#streams.add(stream);
     stream.start(reply.raw);
@@ -88,8 +107,9 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     const { board, listeners } = this.#parts;
     const { instanceId } = listener;
     if (instanceId !== undefined) listeners.touch({ ...listener, instanceId });
+    const mayHear = this.#mayHear(listener);
     const now = () => {
-      const { frames, items } = backlog(board, listener, after);
+      const { frames, items } = backlog(board, { ...listener, mayHear }, after);
       return { items, next: frames.id };
     };
     const first = now();
@@ -106,7 +126,8 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     const wake = () => woken.resolve();
     const leave = this.#places.take(listener, wake);
     const timer = setTimeout(wake, waitMs);
-    const unfollow = board.follow({ tenantId, agentId, notice: wake });
+    const mayHear = this.#mayHear(listener);
+    const unfollow = board.follow({ tenantId, agentId, notice: (item) => (mayHear(item) ? wake() : undefined) });
     gone.addEventListener('abort', wake);
     this.#waiting.add(wake);
     if (health.draining) wake();
@@ -116,6 +137,25 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     gone.removeEventListener('abort', wake);
     unfollow();
     clearTimeout(timer);
+  }
+
+  /** Under a bound key, orders for runs of other agents are left out, unless they hold for a run that came from there. */
+  #mayHear({ tenantId, agents }: Hearer): (item: ControlItem) => boolean {
+    if (agents === undefined) return () => true;
+    return ({ kind, value }) => {
+      if (kind !== 'order' || value.scope !== 'run') return true;
+      if (value.agentId !== undefined && agents.includes(value.agentId)) return true;
+      return this.#parts.runs.concernsAgents(tenantId, value.scopeId, agents);
+    };
+  }
+
+  /** An instance that came back before its old stream ended still listens. */
+  #left({ tenantId, agentId, instanceId }: ControlStream): void {
+    if (instanceId === undefined) return;
+    const isBack = [...this.#streams].some(
+      (other) => other.tenantId === tenantId && other.agentId === agentId && other.instanceId === instanceId,
+    );
+    if (!isBack) this.#parts.listeners.left({ tenantId, agentId, instanceId });
   }
 
   #wakeAll(): void {

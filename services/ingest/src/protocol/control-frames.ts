@@ -41,14 +41,23 @@ class ControlFrames {
   }
 }
 
+/** Who listens for an agent. */
+interface Audience {
+  readonly tenantId: string;
+  readonly agentId: string;
+  /** False for orders about runs of agents that its key is not bound to. */
+  readonly mayHear: (item: ControlItem) => boolean;
+}
+
 /** Everything a client has to be told now, after which it stands behind everything. */
 export function backlog(
   board: ControlBoard,
-  { tenantId, agentId }: { readonly tenantId: string; readonly agentId: string },
+  { tenantId, agentId, mayHear }: Audience,
   after: ControlPosition | undefined,
 ): { readonly frames: ControlFrames; readonly items: readonly ControlFrame[] } {
   const frames = new ControlFrames(after);
-  const items = board.itemsFor(tenantId, agentId, after).map((item) => frames.of(item));
+  const told = board.itemsFor(tenantId, agentId, after).filter(mayHear);
+  const items = told.map((item) => frames.of(item));
   frames.skipTo(board.positionOf(tenantId, agentId));
   return { frames, items };
 }

@@ -4,7 +4,7 @@ import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ControlStream } from './control-stream.ts';
 
-const listener = { tenantId: 'acme', agentId: 'bot', instanceId: undefined };
+const listener = { tenantId: 'acme', agentId: 'bot', instanceId: undefined, mayHear: () => true };
 
 /** A stream to a client that has asked for it and reads nothing. */
 async function unreadStream() {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import {
   type Clock,
   type ControlBoard,
+  type ControlItem,
   type ControlPosition,
   EventStream,
   frameText,
@@ -17,7 +18,10 @@ const RETRY_MS = 1_000;
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
 interface ControlStreamOptions {
-  readonly listener: Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined };
+  readonly listener: Omit<Listener, 'instanceId'> & {
+    readonly instanceId: string | undefined;
+    readonly mayHear: (item: ControlItem) => boolean;
+  };
   readonly after: ControlPosition | undefined;
   readonly board: ControlBoard;
   readonly listeners: Listeners;
@@ -58,7 +62,12 @@ export class ControlStream {
     const { board, listener, after, clock } = this.#options;
     // Read and followed in one turn: no change falls between.
     const { frames, items } = backlog(board, listener, after);
-    this.#unfollow = board.follow({ ...listener, notice: (item) => this.#show(frames.of(item)) });
+    this.#unfollow = board.follow({
+      ...listener,
+      notice: (item) => {
+        if (listener.mayHear(item)) this.#show(frames.of(item));
+      },
+    });
     for (const item of items) this.#show(item);
     this.#lastId = frames.id;
     this.#push({ event: 'ready', id: frames.id, data: { time: new Date(clock.now()).toISOString() } });
@@ -67,6 +76,10 @@ export class ControlStream {
 
   get agentId(): string {
     return this.#options.listener.agentId;
+  }
+
+  get instanceId(): string | undefined {
+    return this.#options.listener.instanceId;
   }
 
   get tenantId(): string {

@@ -11,6 +11,8 @@ import {
   type Caller,
   CLOCK,
   type Clock,
+  CONTROL_BOARD,
+  ControlBoard,
   type ControlPosition,
   CurrentCaller,
   EVENT_BUS,
@@ -27,6 +29,7 @@ import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ControlChannel } from './control-channel.ts';
 import type { ControlFrame } from './control-frames.ts';
+import { type Listener, Listeners } from './listeners.ts';
 import { readBody, readId } from './read-body.ts';
 
 const LONGEST_WAIT_MS = 25_000;
@@ -36,6 +39,8 @@ const LONGEST_WAIT_MS = 25_000;
 export class ProtocolControlController {
   constructor(
     @Inject(ControlChannel) private readonly channel: ControlChannel,
+    @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
+    @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(StreamTickets) private readonly tickets: StreamTickets,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -64,8 +69,8 @@ export class ProtocolControlController {
     // An id of another stream is no reason to refuse: the client is told everything that stands.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
     const key = bearerOf(request) ?? token ?? '';
-    const { tenantId, keyId } = caller;
-    this.channel.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
+    const { tenantId, keyId, agents } = caller;
+    this.channel.open({ tenantId, keyId, agents, agentId, instanceId }, after, key, reply);
   }
 
   /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
@@ -79,12 +84,12 @@ export class ProtocolControlController {
     requireAgent(caller, agentId, 'query.agentId');
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
-    const { tenantId, keyId } = caller;
-    const listener = { tenantId, keyId, agentId, instanceId };
+    const { tenantId, keyId, agents } = caller;
+    const listener = { tenantId, keyId, agents, agentId, instanceId };
     return this.channel.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
   }
 
-  /** Safe to repeat; answered when it is durable. */
+  /** Safe to repeat; answered when it is durable. Counts for an instance that listens for the agent the order is for. */
   @Serves(acknowledgeDirective, { checksKeys: true })
   async acknowledge(
     @CurrentCaller() caller: Caller,
@@ -94,10 +99,27 @@ export class ProtocolControlController {
     const directiveId = readId('directiveId', directiveIdText);
     const { agentId, instanceId } = readBody(AcknowledgeBody, body);
     requireAgent(caller, agentId);
+    await this.#requireListener({ tenantId: caller.tenantId, agentId, instanceId }, directiveId);
     const acknowledgedAt = new Date(this.clock.now()).toISOString();
     const { tenantId } = caller;
     await this.bus.publish(directiveAcknowledged, { tenantId, directiveId, agentId, instanceId, acknowledgedAt });
     return { directiveId, acknowledged: true };
+  }
+
+  /** @throws ProblemException 404, 409 */
+  async #requireListener(listener: Listener, directiveId: string): Promise<void> {
+    const { tenantId, agentId } = listener;
+    // An order that is not known here may have been given a moment ago.
+    if (this.board.isAbout(tenantId, directiveId, agentId) === false) {
+      throw new ProblemException(404, 'No such order for this agent', {
+        hint: 'Acknowledge the orders that the control stream of this agent sent.',
+      });
+    }
+    if (await this.listeners.isPresent(listener)) return;
+    throw new ProblemException(409, 'This instance does not listen for orders', {
+      code: 'not_listening',
+      hint: 'Open the control stream, or poll, with the same agentId and instanceId first.',
+    });
   }
 }
 

@@ -17,9 +17,9 @@ import { transportable } from './call-content.ts';
 import { DecideQuota } from './decide-quota.ts';
 import { DecisionGateway } from './decision-gateway.ts';
 import { KnownRuns } from './known-runs.ts';
+import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
-import { requireOwnRun } from './require-own-run.ts';
 import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
@@ -40,6 +40,7 @@ export class EvaluateController {
     @Inject(DecisionGateway) private readonly gateway: DecisionGateway,
     @Inject(DecideQuota) private readonly quota: DecideQuota,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
+    @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -54,7 +55,7 @@ export class EvaluateController {
     const startedAt = performance.now();
     const runId = readRunId(runIdText);
     const question = parseOr400(EvaluateBody, body);
-    await requireOwnRun(this.runs, caller, runId, question.agentId);
+    await this.ownRuns.require(caller, runId, question.agentId);
     const receivedAt = new Date(this.clock.now()).toISOString();
     const requestId = questionKeyOf(request.headers['idempotency-key']);
     const asking = {
@@ -65,12 +66,14 @@ export class EvaluateController {
       requestId,
       receivedAt,
       keepsArguments: caller.keepsArguments,
+      asksAgain: caller.asksAgain,
     };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
-    const written = inexactlyReadArgs(request.bodyText ?? '');
+    const leftOut = request.leftOutOfBody ?? [];
+    const written = leftOut.includes('args') ? undefined : inexactlyReadArgs(request.bodyText ?? '');
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
-    const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => request.leftOutOfBody?.includes(part))];
+    const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => leftOut.includes(part))];
     const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, unsent, written);
     const decision = await this.#decision(caller, asking, inForm);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);

@@ -21,6 +21,8 @@ interface Known {
  */
 export class KnownRuns {
   readonly #runs = new BoundedMap<Known>(MOST_RUNS);
+  /** Agents whose runs came from a run, as far as their starts or signs of life reached this instance. */
+  readonly #heirs = new BoundedMap<Set<string>>(MOST_RUNS);
   #restUntilMs = 0;
 
   constructor(
@@ -59,12 +61,28 @@ export class KnownRuns {
    */
   async ancestors(tenantId: string, runId: string): Promise<string[]> {
     const found = new Set<string>();
-    let parent = (await this.#contextOf(tenantId, runId))?.parentRunId;
+    const own = await this.#contextOf(tenantId, runId);
+    let parent = own?.parentRunId;
     while (parent !== undefined && parent !== runId && !found.has(parent) && found.size < MOST_ANCESTORS) {
       found.add(parent);
       parent = (await this.#contextOf(tenantId, parent))?.parentRunId;
     }
+    if (own?.agentId !== undefined) for (const ancestor of found) this.#addHeir(tenantId, ancestor, own.agentId);
     return [...found];
+  }
+
+  /** Whether the run is one of these agents', or one of them has a run that came from it, as far as is known here. */
+  concernsAgents(tenantId: string, runId: string, agents: readonly string[]): boolean {
+    const name = nameOf(tenantId, runId);
+    const starter = this.#runs.get(name)?.context?.agentId;
+    if (starter !== undefined && agents.includes(starter)) return true;
+    return agents.some((agent) => this.#heirs.get(name)?.has(agent) === true);
+  }
+
+  #addHeir(tenantId: string, ancestor: string, agentId: string): void {
+    const name = nameOf(tenantId, ancestor);
+    const heirs = this.#heirs.get(name) ?? new Set<string>();
+    this.#heirs.set(name, heirs.add(agentId));
   }
 
   async #contextOf(tenantId: string, runId: string): Promise<RunContext | undefined> {

@@ -29,6 +29,7 @@ import { EvaluateController } from './evaluate.controller.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
+import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { ProtocolRulesController } from './rules.controller.ts';
 import { ProtocolRunsController } from './runs.controller.ts';
@@ -44,6 +45,7 @@ export const PROTOCOL_CONTROLLERS = [
 ];
 
 export const PROTOCOL_PROVIDERS: Provider[] = [
+  OwnRuns,
   ProtocolMetrics,
   {
     provide: StreamTickets,
@@ -85,12 +87,13 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
       bus: EventBus,
       board: ControlBoard,
       listeners: Listeners,
+      runs: KnownRuns,
       keys: KeyDirectory,
       clock: Clock,
       health: HealthRegistry,
       metrics: ProtocolMetrics,
       logger: Logger,
-    ) => new ControlChannel({ bus, board, listeners, keys, clock, health, metrics, logger }),
-    inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KEY_DIRECTORY, CLOCK, HEALTH, ProtocolMetrics, LOGGER],
+    ) => new ControlChannel({ bus, board, listeners, runs, keys, clock, health, metrics, logger }),
+    inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KnownRuns, KEY_DIRECTORY, CLOCK, HEALTH, ProtocolMetrics, LOGGER],
   },
 ];

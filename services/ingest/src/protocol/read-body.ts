@@ -5,7 +5,7 @@ import { sanitise } from '../intake/sanitise.ts';
 
 /** A call's body, safe to store. @throws ProblemException 400 naming the place. */
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const unsafe = sanitise(body);
+  const { problem: unsafe } = sanitise(body);
   if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
   return parseOr400(schema, body === undefined ? {} : body);
 }

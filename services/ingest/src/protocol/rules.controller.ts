@@ -27,7 +27,7 @@ export class ProtocolRulesController {
     @CurrentCaller() { tenantId, keyId, person }: Caller,
     @Body() body: unknown,
   ): Promise<{ policyId: string; rules: readonly GuardrailRule[] }> {
-    const unsafe = sanitise(body);
+    const { problem: unsafe } = sanitise(body);
     if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
     const author = { keyId, keyName: keyId, ...(person === undefined ? {} : { person }) };
     const question = { tenantId, body: body ?? null, by: signatureOf(author), author };

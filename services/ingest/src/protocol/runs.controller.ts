@@ -25,8 +25,8 @@ import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
+import { OwnRuns } from './own-runs.ts';
 import { readBody, readRunId } from './read-body.ts';
-import { requireOwnRun } from './require-own-run.ts';
 
 type StartAnswer = LockdownAnswer & {
   readonly runId: string;
@@ -42,6 +42,7 @@ export class ProtocolRunsController {
     @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
+    @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -55,7 +56,7 @@ export class ProtocolRunsController {
   ): Promise<StartAnswer> {
     const runId = readRunId(runIdText);
     const start = readBody(StartBody, body);
-    await requireOwnRun(this.runs, caller, runId, start.agentId);
+    await this.ownRuns.require(caller, runId, start.agentId);
     await this.ingestor.admit(caller, 1, reply);
     await this.ingestor.record(caller.tenantId, runStarted(runId, start));
     await this.runs.started(caller.tenantId, runId, contextOf(start));
@@ -76,7 +77,7 @@ export class ProtocolRunsController {
   ): Promise<{ runId: string; status: string }> {
     const runId = readRunId(runIdText);
     const end = readBody(EndBody, body);
-    await requireOwnRun(this.runs, caller, runId, end.agentId);
+    await this.ownRuns.require(caller, runId, end.agentId);
     await this.ingestor.admit(caller, 1, reply);
     await this.ingestor.record(caller.tenantId, runEnded(runId, end));
     return { runId, status: end.status };
@@ -92,7 +93,7 @@ export class ProtocolRunsController {
     const runId = readRunId(runIdText);
     const { tenantId } = caller;
     const { agentId, instanceId, everyMs } = readBody(HeartbeatBody, body);
-    await requireOwnRun(this.runs, caller, runId, agentId);
+    await this.ownRuns.require(caller, runId, agentId);
     const at = new Date(this.clock.now()).toISOString();
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });

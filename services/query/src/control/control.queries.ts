@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Receipts, receiptsOf } from './receipts.ts';
+import { isAddressedTo, type Receipts, receiptsOf } from './receipts.ts';
 
 export interface Acknowledgement {
   readonly agentId: string;
@@ -25,19 +25,25 @@ export class ControlQueries {
       const ids = rows.slice(0, filter.limit).map((row) => row.order_id);
       const taken = Map.groupBy(await acknowledgementRows(db, tenantId, ids), (row) => row.directive_id);
       const positionOf = (row: Selectable<ControlOrdersTable>) => ({ at: row.issued_at, id: row.order_id });
-      return pageOf(CONTROL_LIST, rows, filter.limit, positionOf, (row) => ({
-        ...orderFromRow(row),
-        ...receiptsOf(
-          row.issued_at,
-          (taken.get(row.order_id) ?? []).map((receipt) => receipt.acknowledged_at),
-        ),
-      }));
+      return pageOf(CONTROL_LIST, rows, filter.limit, positionOf, (row) => {
+        const order = orderFromRow(row);
+        const counted = (taken.get(row.order_id) ?? []).filter((receipt) => isAddressedTo(order, receipt.agent_id));
+        return {
+          ...order,
+          ...receiptsOf(
+            row.issued_at,
+            counted.map((receipt) => receipt.acknowledged_at),
+          ),
+        };
+      });
     });
   }
 
-  async acknowledgements(tenantId: string, orderId: string): Promise<readonly Acknowledgement[]> {
-    const rows = await this.reads.read(tenantId, (db) => acknowledgementRows(db, tenantId, [orderId]));
-    return rows.map((row) => ({ agentId: row.agent_id, instanceId: row.instance_id, at: row.acknowledged_at }));
+  async acknowledgements(order: ControlOrder): Promise<readonly Acknowledgement[]> {
+    const { tenantId, id } = order;
+    const rows = await this.reads.read(tenantId, (db) => acknowledgementRows(db, tenantId, [id]));
+    const counted = rows.filter((row) => isAddressedTo(order, row.agent_id));
+    return counted.map((row) => ({ agentId: row.agent_id, instanceId: row.instance_id, at: row.acknowledged_at }));
   }
 
   async isAgent(tenantId: string, agentId: string): Promise<boolean> {

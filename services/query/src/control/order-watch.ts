@@ -24,7 +24,7 @@ export class OrderWatch {
     const listening = await this.#listening(order);
     const until = performance.now() + waitMs;
     for (;;) {
-      const taken = await this.control.acknowledgements(order.tenantId, order.id);
+      const taken = await this.control.acknowledgements(order);
       const missing = missingOf(listening, taken);
       const isDone = missing === 0 || (order.scope === 'run' && taken.length > 0);
       if (isDone || performance.now() >= until) {

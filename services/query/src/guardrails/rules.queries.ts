@@ -1,3 +1,4 @@
+import { passesUnread } from '@agentlens/guardrails';
 import { RULES_LIST, type RuleFilter, type RuleView } from '@agentlens/operations';
 import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -5,6 +6,9 @@ import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { ruleViewOf } from './rule-view.ts';
+
+/** Rules of a tenant that are looked through at once. */
+const MAX_RULES = 5_000;
 
 @Injectable()
 export class RulesQueries {
@@ -14,6 +18,7 @@ export class RulesQueries {
   ) {}
 
   async list(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
+    if (filter.passesUnread !== undefined) return this.#byUnread(tenantId, filter);
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await pageRows(db, tenantId, filter),
       total: await totalOf(db, tenantId, filter),
@@ -26,6 +31,16 @@ export class RulesQueries {
       (row) => ruleViewOf(row, this.secrets),
     );
     return { ...page, total };
+  }
+
+  /** Conditions decide what a rule reads, so this filter runs here and not in the database. */
+  async #byUnread(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
+    const rows = await this.reads.read(tenantId, (db) =>
+      matching(db, tenantId, filter).selectAll().limit(MAX_RULES).execute(),
+    );
+    const rules = rows.map((row) => ruleViewOf(row, this.secrets));
+    const items = rules.filter((rule) => passesUnread(rule) === filter.passesUnread);
+    return { items: items.slice(0, filter.limit), hasMore: items.length > filter.limit, total: items.length };
   }
 
   async get(tenantId: string, ruleId: string): Promise<RuleView | undefined> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createSession, createSignInCode, endSession, getMe, type RequestOf } from '@agentlens/operations';
 import {
   bearerOf,
@@ -48,8 +49,9 @@ export class SessionController {
     }
     const shown = key?.trim() ?? (await this.codes.exchange(code ?? ''));
     await this.requireReader(shown);
-    void reply.header('set-cookie', this.cookies.cookieFor(shown, request));
-    return { ok: true };
+    const pageSecret = randomBytes(32).toString('base64url');
+    void reply.header('set-cookie', this.cookies.cookieFor(shown, pageSecret, request));
+    return { ok: true, pageSecret };
   }
 
   @Serves(endSession)

@@ -10,6 +10,7 @@ const COLUMNS = [
   'decision_fail_mode',
   'default_breaker',
   'decision_arguments',
+  'denied_calls',
   'content_retention_days',
   'settings_version',
 ] as const;
@@ -56,6 +57,7 @@ export class SettingsRepository {
           decision_fail_mode: after.decisionFailMode,
           default_breaker: after.defaultBreaker,
           decision_arguments: after.decisionArguments,
+          denied_calls: after.deniedCalls,
           content_retention_days: after.contentRetentionDays,
           settings_version: after.version,
         })
@@ -73,6 +75,7 @@ function settingsOf(row: Pick<Selectable<TenantsTable>, (typeof COLUMNS)[number]
     decisionFailMode: row.decision_fail_mode,
     defaultBreaker: row.default_breaker,
     decisionArguments: row.decision_arguments,
+    deniedCalls: row.denied_calls,
     contentRetentionDays: row.content_retention_days,
     version: row.settings_version,
   };

@@ -1,4 +1,4 @@
-import { fromBinary, toJson } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ExportTraceServiceRequestSchema } from '../../generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts';
@@ -151,5 +151,25 @@ describe('the JSON form', () => {
 
   it('says where JSON is broken', () => {
     expect(() => inOneGo(tracesFromJson('{"resourceSpans": [] x}'))).toThrow(/position 21/);
+  });
+});
+
+describe('a span in protobuf that cannot be decoded', () => {
+  it('is rejected alone', () => {
+    const [body = new Uint8Array()] = RECORDINGS.flatMap((agent) =>
+      recordingOf(agent)
+        .requests.filter(({ path, protobuf }) => path === '/v1/traces' && protobuf !== undefined)
+        .map(({ protobuf = '' }) => Buffer.from(protobuf, 'base64')),
+    );
+    const request = fromBinary(ExportTraceServiceRequestSchema, body);
+    const spans = request.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
+    const [first] = spans;
+    if (first === undefined) throw new Error('the recording has no spans');
+    first.name = 'MARK';
+    const bytes = Buffer.from(toBinary(ExportTraceServiceRequestSchema, request));
+    bytes[bytes.indexOf('MARK')] = 0xff;
+    const read = inOneGo(tracesFromProtobuf(bytes));
+    expect(read).toMatchObject({ rejected: 1, reason: expect.stringMatching(/utf-8/i) });
+    expect(read.spans).toHaveLength(spans.length - 1);
   });
 });

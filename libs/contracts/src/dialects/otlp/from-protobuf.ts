@@ -42,9 +42,9 @@ export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanColle
   requireFewItems(body, 'spans');
   yield;
   for (const { item, resource, scope } of itemsOf(body, budget)) {
-    const reason = budget.tooHeavy(SpanSchema, item);
-    if (reason === undefined) collector.add(rawSpan(decoded('Span', SpanSchema, item)), resource(), scope());
-    else collector.reject(`a span was not read: ${reason}`);
+    const span = budget.tooHeavy(SpanSchema, item) ?? itemFrom(SpanSchema, item);
+    if (typeof span === 'string') collector.reject(`a span was not read: ${span}`);
+    else collector.add(rawSpan(span), resource(), scope());
     yield;
   }
   return collector;
@@ -57,10 +57,9 @@ export function* logsFromProtobuf(body: Uint8Array): Generator<void, LogCollecto
   requireFewItems(body, 'log records');
   yield;
   for (const { item, resource, scope } of itemsOf(body, budget)) {
-    const reason = budget.tooHeavy(LogRecordSchema, item);
-    if (reason !== undefined) collector.reject(`a log record was not read: ${reason}`);
+    const record = budget.tooHeavy(LogRecordSchema, item) ?? itemFrom(LogRecordSchema, item);
+    if (typeof record === 'string') collector.reject(`a log record was not read: ${record}`);
     else {
-      const record = decoded('LogRecord', LogRecordSchema, item);
       const attributes = attributesOf(record.attributes);
       collector.records.push({
         eventName: record.eventName || (firstText(attributes, ['event.name']) ?? ''),
@@ -138,6 +137,15 @@ function once<T>(make: () => T): () => T {
     made ??= { value: make() };
     return made.value;
   };
+}
+
+/** The item, or why it cannot be decoded: text that is no UTF-8, for one. */
+function itemFrom<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> | string {
+  try {
+    return fromBinary(desc, bytes, WITHOUT_UNKNOWN);
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause);
+  }
 }
 
 function decoded<Desc extends DescMessage>(type: string, desc: Desc, bytes: Uint8Array): MessageShape<Desc> {

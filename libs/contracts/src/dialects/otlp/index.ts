@@ -5,7 +5,6 @@ export { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';
 export { evaluationOf, LogCollector, type OtlpLogRecord } from './logs.ts';
 export type { ContentMode } from './messages.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
-export { OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 export {
   type CountedCall,
   isOfAgent,
@@ -14,3 +13,5 @@ export {
   readSpan,
   translateSpan,
 } from './translate.ts';
+export { agentOf } from './who.ts';
+export { OTLP_LIMITS, TooMuchOtlp } from './work.ts';

@@ -15,8 +15,8 @@ describe('contents', () => {
     expect(notes).toEqual(['cut: a text had 300000 characters']);
   });
 
-  it('lose characters that no database keeps', () => {
-    expect(mended({ a: 'x\0y', b: '\ud800' }).value).toEqual({ a: 'xy', b: '\ufffd' });
+  it('have U+FFFD for characters that no database keeps', () => {
+    expect(mended({ a: 'x\0y', b: '\ud800' }).value).toEqual({ a: 'x\ufffdy', b: '\ufffd' });
     expect(mended({ a: Number.POSITIVE_INFINITY }).value).toEqual({ a: 'Infinity' });
   });
 

@@ -79,14 +79,13 @@ class Mender {
     this.size += key.length;
     if (key.length <= MOST_KEY_CHARS && key.isWellFormed() && !key.includes('\0') && key !== '__proto__') return key;
     this.#notes.add('renamed: a key was too long or held characters that cannot be stored');
-    const clean = key === '__proto__' ? '_proto_' : key.replaceAll('\0', '').toWellFormed();
+    const clean = key === '__proto__' ? '_proto_' : key.replaceAll('\0', '\uFFFD').toWellFormed();
     return clean.length <= MOST_KEY_CHARS ? clean : `${clean.slice(0, MOST_KEY_CHARS - 1)}…`.toWellFormed();
   }
 
   #text(text: string): string {
-    const clean = text.includes('\0') ? text.replaceAll('\0', '') : text;
-    if (clean.length < text.length) this.#notes.add('removed: NUL characters');
-    const whole = clean.toWellFormed();
+    const whole = text.replaceAll('\0', '\uFFFD').toWellFormed();
+    if (whole !== text) this.#notes.add('repaired: characters that cannot be stored became U+FFFD');
     const kept = whole.length <= this.mostChars ? whole : this.#shortened(whole);
     this.size += kept.length;
     return kept;

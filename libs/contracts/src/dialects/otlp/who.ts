@@ -55,7 +55,7 @@ export function whoOf(
   const metadata = objectAt(attributes, 'metadata');
   const either = (names: readonly string[]) => firstText(attributes, names) ?? firstText(of, names);
   return {
-    agentId: id(firstText(of, ['agentlens.agent.id'])) ?? id(agentId) ?? serviceName(of),
+    agentId: agentOf(resource, agentId),
     agentVersion: id(firstText(attributes, ['gen_ai.agent.version']) ?? firstText(of, ['service.version'])),
     runId: id(either(['agentlens.run.id'])) ?? traceId,
     sessionId:
@@ -80,6 +80,11 @@ export function agentNameOf({ attributes, name }: OtlpSpan): string | undefined 
   const inGraph = id(objectAt(attributes, 'metadata').lc_agent_name);
   if (inGraph !== undefined) return inGraph;
   return attributes.get('openinference.span.kind') === 'AGENT' ? id(name) : undefined;
+}
+
+/** @param agentId what the request's header says */
+export function agentOf({ attributes }: OtlpSpan['resource'], agentId: string | undefined): string {
+  return id(firstText(attributes, ['agentlens.agent.id'])) ?? id(agentId) ?? serviceName(attributes);
 }
 
 export function serviceName(resource: Attributes): string {

@@ -59,7 +59,8 @@ describe('custom_metric', () => {
     expect(series(anEvent({ metadata: { queue: { depth: 7 } } }))).toEqual([
       { metric: 'path:queue.depth', span: { kind: 'sliding', minutes: 60 }, shape: 'spread' },
     ]);
-    expect(series(anEvent({ metadata: { queue: { depth: '7' } } }))).toBeNull();
+    expect(series(anEvent({ metadata: { queue: { depth: '7' } } }))).toHaveLength(1);
+    expect(series(anEvent({ metadata: { queue: { depth: 'seven' } } }))).toBeNull();
   });
 
   it('listens only to the calls it counts', () => {

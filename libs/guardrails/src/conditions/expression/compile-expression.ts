@@ -3,6 +3,7 @@ import { type ASTNode, Environment, EvaluationError, type Limits, serialize } fr
 import { CALL_PARTS, type CallPart } from '../../catalog/condition-module.ts';
 import type { DecisionAnswer } from '../../decisions/answer.ts';
 import { spend } from '../../decisions/step-meter.ts';
+import { readArguments, unpacked } from '../../patterns/json-text.ts';
 import { visibleName } from '../../patterns/names.ts';
 import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
 import {
@@ -18,6 +19,7 @@ import {
   MACROS,
   WALKED,
 } from './charges.ts';
+import { COMPARED, compareAnyRepresentation, compareValues, isUnreadable } from './comparisons.ts';
 
 export const MAX_EXPRESSION = 2_000;
 /** Patterns made of values while evaluating are kept up to this many; then all are forgotten. */
@@ -35,7 +37,8 @@ const environment = environmentOf({ ...LIMITS, maxAstNodes: 500, maxDepth: 50 })
 /** Charges are calls around parts of the expression. */
 const evaluating = environmentOf({ ...LIMITS, maxAstNodes: 2_000, maxDepth: 150 })
   .registerFunction(`${CHARGED}(dyn): dyn`, chargeFor)
-  .registerFunction(`${WALKED}(dyn, int): dyn`, chargeWalk);
+  .registerFunction(`${WALKED}(dyn, int): dyn`, chargeWalk)
+  .registerFunction(`${COMPARED}(dyn, string, dyn): bool`, compareValues);
 
 function environmentOf(limits: Partial<Limits>): Environment {
   return new Environment({ unlistedVariablesAreDyn: false, limits })
@@ -101,6 +104,7 @@ export function compileExpression(source: string): CompiledExpression {
   const ast = withLinearMatches(source);
   const names = new Set<unknown>();
   collectNames(ast, names);
+  compareAnyRepresentation(ast);
   addCharges(ast, CHARGING_ITSELF);
   const asking = hasWalk(ast) ? withoutStacks : directly;
   const evaluate = evaluating.parse(serialize(ast));
@@ -112,6 +116,7 @@ export function compileExpression(source: string): CompiledExpression {
         if (typeof answer === 'boolean') return answer;
         throw new Error('the expression is neither true nor false');
       } catch (error) {
+        if (isUnreadable(error)) return 'missing';
         if (error instanceof EvaluationError && LACKING.has(error.code)) return 'missing';
         throw error;
       }
@@ -137,8 +142,8 @@ function contextOf(request: DecisionRequest): Record<string, unknown> {
   const { tool, args, result, actor, tags, subjects, metrics, phase, agentId, runId } = request;
   return {
     tool: tool === undefined ? {} : { ...tool, name: visibleName(tool.name) },
-    args: args ?? {},
-    result: result ?? null,
+    args: args === undefined || args === null ? {} : readArguments(request),
+    result: unpacked(result) ?? null,
     actor: actor ?? {},
     ...{ tags, subjects, metrics, phase, agentId, runId },
   };

@@ -28,8 +28,22 @@ describe('expression', () => {
     (source) => expect(ask(source)).toBe('missing'),
   );
 
+  it('compares numbers in any representation, and is missing where a value is no number', () => {
+    for (const amount of [5000, '5000', '5e3', ' 5000.00 ']) {
+      const answers = ['> 1000', '>= 5000', '< 5000', '== 5000', '!= 5000'].map((rest) =>
+        answerTo('expression', { expression: `args.amount ${rest}` }, { args: { amount } }),
+      );
+      expect(answers).toEqual([true, true, false, true, false]);
+      const other = { amount, limit: '900' };
+      expect(answerTo('expression', { expression: 'args.amount > args.limit' }, { args: other })).toBe(true);
+    }
+    expect(answerTo('expression', { expression: 'args.amount > 1000' }, { args: { amount: 'a lot' } })).toBe('missing');
+    expect(answerTo('expression', { expression: 'args.v > "10"' }, { args: { v: '9' } })).toBe(true);
+    expect(answerTo('expression', { expression: '-5 < args.v' }, { args: { v: '-4.5' } })).toBe(true);
+  });
+
   it('fails where types do not meet, and the rule then does what its setting says', () => {
-    expect(() => ask('args.to > 5')).toThrow();
+    expect(() => ask('args.to + 5 > 9')).toThrow();
     expect(() => ask('args.amount')).toThrow('neither true nor false');
   });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { DETECTOR_NAMES, LONGEST_TEXT } from '../../detectors/detectors.ts';
 import { DotPath, textsIn, valueAt } from '../../patterns/dot-path.ts';
+import { unpacked } from '../../patterns/json-text.ts';
 import { findingTest, partOf } from './found-parts.ts';
 
 const text = z.string().min(1).max(256);
@@ -53,7 +54,7 @@ export const sensitiveData: CallCondition<SensitiveDataConfig> = {
       reads: [place === 'arguments' ? 'args' : 'result'],
       certain: 'yes',
       matches({ request }) {
-        const root = place === 'arguments' ? request.args : request.result;
+        const root = unpacked(place === 'arguments' ? request.args : request.result);
         const looked = path === undefined ? root : valueAt(root, path);
         if (looked === undefined) return 'missing';
         const { texts, whole } = textsIn(looked);

@@ -1,3 +1,4 @@
+import { compareExactly, type ExactNumber, exactNumber } from '../../patterns/exact-number.ts';
 import { compilePattern, patternProblem } from '../../patterns/pattern.ts';
 
 const TEXT_OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'in', 'regex'] as const;
@@ -40,21 +41,40 @@ export function argumentProblem({ path, type, operator, value }: ArgumentTest): 
   return problem === null ? null : { path: ['value'], message: problem };
 }
 
+/**
+ * A value as the type that a test is about, whatever represents it: plain numeric text is a number, and "true" is true.
+ * Undefined: it cannot be read as that.
+ */
+export function asType(value: unknown, type: ArgumentTest['type']): string | boolean | ExactNumber | undefined {
+  if (type === 'number') return exactNumber(value);
+  if (type === 'string') return typeof value === 'string' ? value : undefined;
+  if (typeof value === 'string' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+  return typeof value === 'boolean' ? value : undefined;
+}
+
 type Test = (value: unknown) => boolean;
 
-/** The test of one value that has the right type. */
+/** The test of one value that was read as the type. */
 export function scalarTest({ type, operator, value }: ArgumentTest): Test {
+  if (type === 'number') return numberTest(operator, exactNumber(value));
   if (operator === 'eq') return (actual) => actual === value;
   if (operator === 'neq') return (actual) => actual !== value;
-  if (type === 'number') return numberTest(operator, Number(value));
   return textTest(operator, value);
 }
 
-function numberTest(operator: ArgumentTest['operator'], limit: number): Test {
-  if (operator === 'gt') return (actual) => Number(actual) > limit;
-  if (operator === 'gte') return (actual) => Number(actual) >= limit;
-  if (operator === 'lt') return (actual) => Number(actual) < limit;
-  return (actual) => Number(actual) <= limit;
+const HOLDS: Partial<Record<ArgumentTest['operator'], (difference: number) => boolean>> = {
+  eq: (difference) => difference === 0,
+  neq: (difference) => difference !== 0,
+  gt: (difference) => difference > 0,
+  gte: (difference) => difference >= 0,
+  lt: (difference) => difference < 0,
+  lte: (difference) => difference <= 0,
+};
+
+function numberTest(operator: ArgumentTest['operator'], limit: ExactNumber | undefined): Test {
+  const holds = HOLDS[operator];
+  if (holds === undefined || limit === undefined) return () => false;
+  return (actual) => holds(compareExactly(actual as ExactNumber, limit));
 }
 
 function textTest(operator: ArgumentTest['operator'], value: ArgumentTest['value']): Test {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { DotPath, textsIn, valueAt } from '../../patterns/dot-path.ts';
-import { type ArgumentTest, argumentProblem, OPERATORS, scalarTest } from './argument-test.ts';
+import { readArguments, unpacked } from '../../patterns/json-text.ts';
+import { type ArgumentTest, argumentProblem, asType, OPERATORS, scalarTest } from './argument-test.ts';
 
 const Scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {
   error: 'must be a text, a number, true or false',
@@ -46,7 +47,7 @@ export const toolArgument: CallCondition<ToolArgumentConfig> = {
       return {
         reads: ['args'],
         ...(wanted ? { certain: 'yes' } : {}),
-        matches: ({ request }) => (valueAt(request.args, path ?? '') !== undefined) === wanted,
+        matches: ({ request }) => (valueAt(readArguments(request), path ?? '') !== undefined) === wanted,
       };
     }
     const test = scalarTest(config);
@@ -55,7 +56,7 @@ export const toolArgument: CallCondition<ToolArgumentConfig> = {
         reads: ['args'],
         certain: 'yes',
         matches({ request: { args } }) {
-          const { texts, whole } = textsIn(args);
+          const { texts, whole } = textsIn(unpacked(args));
           return texts.some(test) || (whole ? false : 'missing');
         },
       };
@@ -64,9 +65,9 @@ export const toolArgument: CallCondition<ToolArgumentConfig> = {
       reads: ['args'],
       // A value that is here is the one that was sent.
       certain: 'always',
-      matches({ request: { args } }) {
-        const value = valueAt(args, path);
-        return typeof value === type ? test(value) : 'missing';
+      matches({ request }) {
+        const value = asType(valueAt(readArguments(request), path), type);
+        return value === undefined ? 'missing' : test(value);
       },
     };
   },

@@ -1,0 +1,44 @@
+import { BoundedMap, type IdempotencyStore, StateUnavailable } from '@agentlens/state';
+
+/** Runs this instance remembers by itself; the oldest make room. */
+const MAX_RUNS = 50_000;
+
+/**
+ * Which agent each run belongs to: the first that started it or reported on it. A key that is bound to agents may report
+ * on their runs only, whichever way its report comes in.
+ */
+export class RunOwners {
+  readonly #owners = new BoundedMap<string>(MAX_RUNS);
+
+  constructor(
+    private readonly memory: Pick<IdempotencyStore, 'remember'>,
+    private readonly now: () => number,
+    private readonly onMemoryLost: (error: unknown) => void,
+  ) {}
+
+  /**
+   * Returns the agent that the run belongs to: this one, unless another was first.
+   * @throws StateUnavailable if that cannot be known
+   */
+  async claim(tenantId: string, runId: string, agentId: string): Promise<string> {
+    const name = JSON.stringify([tenantId, runId]);
+    const known = this.#owners.get(name);
+    if (known !== undefined) return known;
+    const claim = { bodyHash: Buffer.from(agentId).toString('base64url'), receivedAtMs: this.now() };
+    const { bodyHash } = await this.memory.remember(tenantId, `run:${runId}`, claim);
+    const owner = Buffer.from(bodyHash, 'base64url').toString();
+    this.#owners.set(name, owner);
+    return owner;
+  }
+
+  /** The same, but undefined if that cannot be known. */
+  async claimIfKnown(tenantId: string, runId: string, agentId: string): Promise<string | undefined> {
+    try {
+      return await this.claim(tenantId, runId, agentId);
+    } catch (error) {
+      if (!(error instanceof StateUnavailable)) throw error;
+      this.onMemoryLost(error);
+      return undefined;
+    }
+  }
+}
