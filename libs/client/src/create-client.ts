@@ -1,6 +1,5 @@
 import { readStream } from './event-stream.ts';
-import { refuse } from './problem-error.ts';
-import { type Input, send } from './request.ts';
+import { type Input, refuse, send } from './request.ts';
 import { ROUTES } from './routes.ts';
 import type { CallOptions, Client, ClientOptions } from './types.ts';
 

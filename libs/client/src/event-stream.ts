@@ -1,5 +1,4 @@
-import { ProblemError, refuse } from './problem-error.ts';
-import { type Input, send } from './request.ts';
+import { type Input, ProblemError, refuse, send } from './request.ts';
 import type { ClientOptions, StreamOptions } from './types.ts';
 
 /** One event of a stream. */

@@ -1,7 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
-import { addressVerdict } from './address-verdict.ts';
-import type { Networks } from './networks.ts';
+import { addressVerdict, type Networks } from './address-verdict.ts';
 import { literalOf, refuseUnlessAllowed } from './refuse-address.ts';
 import type { Names, ResolveName } from './resolve-name.ts';
 

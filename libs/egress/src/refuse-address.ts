@@ -1,6 +1,5 @@
-import { addressVerdict } from './address-verdict.ts';
+import { addressVerdict, type Networks, parseNetworks } from './address-verdict.ts';
 import type { AddressCheck } from './egress.ts';
-import { type Networks, parseNetworks } from './networks.ts';
 
 const PUBLIC_PORTS = new Set(['', '443', '8443']);
 const ASK = 'use a public address, or ask the operator to allow its network in AGENTLENS_EGRESS_ALLOW';

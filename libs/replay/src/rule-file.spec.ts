@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readRuleFiles } from './rule-file.ts';
-import { problemText } from './source-problem.ts';
+import { problemText } from './yaml-source.ts';
 
 const HEAD = 'apiVersion: agentlens/v1\nruleset: payments\nrules:\n';
 const RULE = `  - key: pay

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readRuleFiles } from './rule-file.ts';
 import { runTest } from './run-test.ts';
-import { problemText } from './source-problem.ts';
 import { readTestFile } from './test-file.ts';
+import { problemText } from './yaml-source.ts';
 
 const RULES = `apiVersion: agentlens/v1
 ruleset: all

@@ -1,7 +1,6 @@
 import { ClientId, DECISION_EFFECTS, DECISION_PHASES, JsonObject, RuleKey, SEVERITIES } from '@agentlens/contracts';
 import { z } from 'zod';
-import type { SourceProblem } from './source-problem.ts';
-import { type SourceFile, YamlSource } from './yaml-source.ts';
+import { type SourceFile, type SourceProblem, YamlSource } from './yaml-source.ts';
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

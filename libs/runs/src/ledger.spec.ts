@@ -2,8 +2,8 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerOf } from './ledger.ts';
-import { picoUsd } from './money.ts';
 import { statusOf } from './run.ts';
+import { picoUsd } from './run-totals.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 

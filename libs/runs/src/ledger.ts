@@ -1,9 +1,8 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import { type Latest, placeOf } from './event-place.ts';
-import type { Registration } from './registration.ts';
+import { type Latest, placeOf } from './folded-event.ts';
 import { durationMs, type RunRecord, statusOf } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
-import { GrowingTally } from './tally.ts';
+import { GrowingTally, type Registration } from './tally.ts';
 
 interface AgentSummary {
   readonly agentId: string;

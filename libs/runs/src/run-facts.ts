@@ -1,6 +1,5 @@
-import { type JsonObject, OTLP_DIALECT } from '@agentlens/contracts';
-import { byCodePoint } from './event-place.ts';
-import type { FoldedEvent } from './folded-event.ts';
+import { type AgentEvent, type JsonObject, OTLP_DIALECT, type RunOutcome } from '@agentlens/contracts';
+import { byCodePoint, type FoldedEvent } from './folded-event.ts';
 
 /** More tags than this on one run are noise; the first ones in code point order are kept. */
 export const MAX_RUN_TAGS = 100;
@@ -106,4 +105,12 @@ function firstChars(text: string, most: number): string {
 
 function isRecord(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export type RunStatus = 'running' | RunOutcome | 'lost';
+
+/** How this event says the run ended; undefined for every other event. */
+export function outcomeOf(event: Pick<AgentEvent, 'kind' | 'outcome' | 'isError'>): RunOutcome | undefined {
+  if (event.kind !== 'run.ended') return undefined;
+  return event.outcome ?? (event.isError ? 'failed' : 'succeeded');
 }

@@ -1,16 +1,25 @@
-import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
-import type { FoldedEvent } from './folded-event.ts';
+import {
+  byCodePoint,
+  earlier,
+  type FoldedEvent,
+  isAfter,
+  type Latest,
+  later,
+  lesser,
+  placeOf,
+} from './folded-event.ts';
 import {
   type EndFacts,
   endFactsOf,
   heartbeatOf,
   MAX_RUN_TAGS,
   mergedTags,
+  outcomeOf,
   type RunActor,
+  type RunStatus,
   type StartFacts,
   startFactsOf,
 } from './run-facts.ts';
-import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
 
 /** The run that began this one, and by which of its calls. */

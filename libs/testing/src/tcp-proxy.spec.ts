@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from './eventually.ts';
 import { tcpProxy } from './tcp-proxy.ts';
+import { eventually } from './time.ts';
 
 describe('tcp proxy', () => {
   const closers: (() => unknown)[] = [];

@@ -1,15 +1,23 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder } from './cache-folder.ts';
+
+/** Where downloaded server packages are kept between runs: `AGENTLENS_TEST_CACHE`, else the user's cache folder. */
+export function cacheFolder(): string {
+  const chosen = process.env.AGENTLENS_TEST_CACHE;
+  if (chosen) return chosen;
+  const base = process.env.XDG_CACHE_HOME ?? (homedir() ? join(homedir(), '.cache') : tmpdir());
+  return join(base, 'agentlens');
+}
 
 const run = promisify(execFile);
 const APT_DEADLINE_MS = 180_000;
 
 /** A package unpacked beside the system: its programs, and the environment they need to find their libraries. */
-export interface UnpackedPackage {
+interface UnpackedPackage {
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
 }

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { findProgram } from './find-program.ts';
-import { freePort } from './free-port.ts';
-import { ServerProcess } from './server-process.ts';
+import { freePort, ServerProcess } from './server-process.ts';
 import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 export interface NatsOptions {

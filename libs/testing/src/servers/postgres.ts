@@ -5,11 +5,10 @@ import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { cacheFolder } from './cache-folder.ts';
+import { cacheFolder } from './debian-packages.ts';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { onPath, postgresFolders } from './find-program.ts';
-import { freePort } from './free-port.ts';
-import { ServerProcess } from './server-process.ts';
+import { freePort, ServerProcess } from './server-process.ts';
 import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 const run = promisify(execFile);

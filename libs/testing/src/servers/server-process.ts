@@ -1,8 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { connect } from 'node:net';
-import { endWithParent } from './end-with-parent.ts';
+import { randomInt } from 'node:crypto';
+import { connect, createServer } from 'node:net';
 
-export interface ProcessSpec {
+/**
+ * Ends a process with this one, however this one ends: a shell holds the other end of a pipe that closes then. A test
+ * runner that is killed would leave its servers running otherwise.
+ * @returns stops watching, for a process that ended in its own time
+ */
+function endWithParent(pid: number): () => void {
+  const watcher = spawn('/bin/sh', ['-c', `cat >/dev/null; kill -9 ${pid} 2>/dev/null`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  // Without a shell nothing watches, and the server lives as it did before.
+  watcher.once('error', () => undefined);
+  watcher.stdin.once('error', () => undefined);
+  watcher.unref();
+  return () => watcher.kill('SIGKILL');
+}
+
+interface ProcessSpec {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -108,5 +125,31 @@ function probe(port: number): Promise<void> {
       resolve();
     });
     socket.once('error', reject);
+  });
+}
+
+/**
+ * Below the ports that systems give to connections that go out (Linux from 32,768, others from 49,152): one of those
+ * may take a port between the moment it was found free and the moment somebody listens on it.
+ */
+const LEAST = 12_000;
+const MOST = 32_767;
+const TRIES = 50;
+
+/** A loopback port nobody listens on now: the wanted one where it is free. */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted))) return wanted;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(LEAST, MOST + 1);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`none of ${TRIES} ports between ${LEAST} and ${MOST} is free`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }

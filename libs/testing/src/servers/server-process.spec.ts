@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { freePort } from './free-port.ts';
+import { freePort } from './server-process.ts';
 
 it('finds a port that can be listened on, below those of outgoing connections', async () => {
   const port = await freePort();

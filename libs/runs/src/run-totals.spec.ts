@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { picoUsd, usdOf, usdText } from './money.ts';
+import { picoUsd, usdOf, usdText } from './run-totals.ts';
 
 /** Whole units of 1e-12 of a decimal text, half away from zero, digit by digit. */
 function roundedText(text: string): bigint {

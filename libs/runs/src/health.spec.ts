@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DailyRollup, HEALTH_WEIGHTS, type HealthDimension, healthScore } from './health-score.ts';
-import { baselineStart, healthWindow, windowBefore } from './health-window.ts';
+import {
+  baselineStart,
+  type DailyRollup,
+  HEALTH_WEIGHTS,
+  type HealthDimension,
+  healthScore,
+  healthWindow,
+  windowBefore,
+} from './health.ts';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const week = healthWindow(7, now);
