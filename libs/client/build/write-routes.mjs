@@ -3,7 +3,7 @@ import { OPERATIONS } from '@agentlens/operations';
 
 /**
  * Writes `src/routes.ts` from the declared operations: `npm run routes -w @agentlens/client`. The compiler and a spec
- * compare the file with the declarations, so that it cannot fall behind.
+ * compare the file with the declarations.
  */
 const lines = [...OPERATIONS]
   .sort((a, b) => (a.id < b.id ? -1 : 1))

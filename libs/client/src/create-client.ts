@@ -6,9 +6,10 @@ import type { CallOptions, Client, ClientOptions } from './types.ts';
 const TIMEOUT_MS = 10_000;
 
 /**
- * A method for every operation: `client.getRun({ params: { id } })`.
- * @throws ProblemError, from a method, when the platform refuses; DOMException `TimeoutError` or `AbortError` when the
- * deadline passed or the caller's signal fired; TypeError when the platform cannot be reached
+ * Creates a client with a method for every operation: `client.getRun({ params: { id } })`.
+ * @throws (from a method) ProblemError if the platform rejects the request; DOMException `TimeoutError` or `AbortError`
+ * after
+ * the timeout or if the caller's signal fires; TypeError if the platform is unreachable
  */
 export function createClient(options: ClientOptions = {}): Client {
   const methods = Object.entries(ROUTES).map(([id, route]) => {

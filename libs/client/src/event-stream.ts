@@ -8,13 +8,13 @@ interface Frame {
   readonly data: unknown;
 }
 
-const SHORTEST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 30_000;
 
 /**
- * The frames of a stream, for as long as the caller wants them: a lost connection is made again from the last frame, at
- * growing distances.
- * @throws ProblemError when the platform refuses the stream for good
+ * Reads the frames of a stream until the caller stops. A lost connection is reopened after the last frame, with
+ * backoff.
+ * @throws ProblemError if the platform rejects the stream permanently
  */
 export async function* readStream(
   client: ClientOptions,
@@ -23,7 +23,7 @@ export async function* readStream(
 ): AsyncGenerator<Frame> {
   const { signal, silenceMs = 75_000 } = input;
   let { lastEventId } = input;
-  let waitMs = SHORTEST_WAIT_MS;
+  let waitMs = MIN_WAIT_MS;
   while (!signal?.aborted) {
     const connection = new AbortController();
     const ended = () => connection.abort();
@@ -36,7 +36,7 @@ export async function* readStream(
       for await (const frame of framesOf(answer)) {
         clearTimeout(silence);
         silence = setTimeout(ended, silenceMs);
-        waitMs = SHORTEST_WAIT_MS;
+        waitMs = MIN_WAIT_MS;
         lastEventId = frame.id ?? lastEventId;
         yield frame;
       }
@@ -52,11 +52,11 @@ export async function* readStream(
       connection.abort();
     }
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
   }
 }
 
-/** The frames of one answer. The platform ends lines with LF and writes the data of a frame in one line. */
+/** Parses the frames of a response. The platform ends lines with LF and writes the data of a frame on one line. */
 async function* framesOf({ body }: Response): AsyncGenerator<Frame> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

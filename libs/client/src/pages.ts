@@ -1,4 +1,4 @@
-/** What every paged list takes and answers, whatever else. */
+/** Common part of the input and the result of paged lists. */
 interface Paged {
   readonly query?: { readonly cursor?: string; readonly offset?: number };
 }
@@ -7,8 +7,8 @@ interface PageAnswer {
 }
 
 /**
- * Every page of a list, each asked for when the one before is done with:
- * `for await (const { runs } of pages(client.listRuns, { query: { agentId } }))`.
+ * Iterates over the pages of a list. Each page is requested after the previous one was consumed: `for await (const {
+ * runs } of pages(client.listRuns, { query: { agentId } }))`.
  */
 export async function* pages<List extends (input: never) => Promise<object>>(
   list: List,
@@ -21,7 +21,7 @@ export async function* pages<List extends (input: never) => Promise<object>>(
     yield page;
     const { nextCursor: cursor } = page as PageAnswer;
     if (cursor === undefined) return;
-    // A cursor is where the last page ended: an offset would skip again.
+    // The cursor is the end of the last page; an offset would skip rows again.
     next = { ...next, query: { ...next.query, offset: undefined, cursor } };
   }
 }

@@ -2,7 +2,7 @@ import type { ClientOptions } from './types.ts';
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
-/** What a caller gives, of whichever operation. */
+/** Input of any operation. */
 export interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, Parameter>>;
@@ -10,12 +10,12 @@ export interface Input {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** As text, without what is undefined; lists as `a,b`. */
+/** Converts values to strings and omits undefined ones; lists become `a,b`. */
 function texts(members: Readonly<Record<string, Parameter>> = {}): [string, string][] {
   return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
 }
 
-/** One request of an operation at `path` (`/api/runs/:id`). */
+/** Sends a request for an operation at `path` (`/api/runs/:id`). */
 export function send(
   client: ClientOptions,
   method: string,
@@ -39,7 +39,7 @@ export function send(
   });
 }
 
-/** What every refusal of the platform carries. */
+/** Body of every error answer of the platform. */
 interface ProblemBody {
   readonly error?: string;
   readonly code?: string;
@@ -48,21 +48,21 @@ interface ProblemBody {
   readonly details?: readonly { readonly path: string; readonly message: string }[];
 }
 
-/** The platform refused the request, or something on the way did (then only `status` says why). */
+/** The platform, or a proxy in front of it, rejected the request. For a proxy only `status` is known. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   declare readonly status: number;
-  /** Stable, for programs: `not_found`. */
+  /** Stable code for programs, for example `not_found`. */
   declare readonly code: string | undefined;
-  /** Each path that is wrong, and what would be right. */
+  /** Each invalid path with an explanation. */
   declare readonly details: readonly { readonly path: string; readonly message: string }[];
-  /** What to do about it. */
+  /** How to fix it. */
   declare readonly hint: string | undefined;
-  /** What the platform's log knows this request by. */
+  /** Id of the request in the platform's log. */
   declare readonly requestId: string | undefined;
-  /** When to come back, ms. */
+  /** Suggested retry delay, ms. */
   declare readonly retryAfterMs: number | undefined;
-  /** The whole answer: further members are documented with the operation. */
+  /** The complete body; further members are documented with the operation. */
   declare readonly body: unknown;
 
   constructor({ status, headers }: Pick<Response, 'status' | 'headers'>, body: unknown) {
@@ -74,14 +74,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** @throws ProblemError unless the answer is a success. */
+/** @throws ProblemError with the body of the answer */
 export async function refuse(answer: Response): Promise<never> {
   const text = await answer.text();
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
-    // Something between us and the platform answered: the text is all there is.
+    // A proxy answered with something other than JSON.
   }
   throw new ProblemError(answer, body);
 }

@@ -2,7 +2,7 @@ import type { Operation, OperationAnswer, OperationFrame, OperationInput, Operat
 
 type Id = keyof Operations;
 
-/** Where each operation is found: `GET /api/runs/:id`. */
+/** Method and path of each operation: `GET /api/runs/:id`. */
 export type Routes = {
   readonly [I in Id]: Operations[I] extends { readonly frames: unknown }
     ? `STREAM ${Operations[I]['path']}`
@@ -10,25 +10,27 @@ export type Routes = {
 };
 
 export interface ClientOptions {
-  /** Where the platform answers, with a path prefix where there is one. Default: the origin of the page. */
+  /** Base URL of the platform, with an optional path prefix. Default: the origin of the page. */
   readonly baseUrl?: string;
-  /** The API key; a function is asked before each request. Without a key the browser's cookie is the session. */
+  /**
+   * The API key, or a function that returns it for each request. Without a key, the browser's session cookie is used.
+   */
   readonly key?: string | (() => string | undefined);
-  /** Default 10 000 ms, from the request to the last byte of its answer. Streams have none. */
+  /** Timeout from the request to the last byte of the answer. Default 10,000 ms. Streams have none. */
   readonly timeoutMs?: number;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Instead of the client's. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number;
-  /** The same key makes a repeated request one. */
+  /** Requests with the same key are executed once. */
   readonly idempotencyKey?: string;
-  /** The version the change was made from; 412 where it is not the current one. */
+  /** Version that the change is based on; the platform answers 412 if it is not the current one. */
   readonly ifMatch?: string | number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -38,12 +40,12 @@ export interface StreamOptions {
   readonly signal?: AbortSignal;
   /** Resume after this frame. */
   readonly lastEventId?: string;
-  /** Reconnect when nothing arrived for so long; default 75 000 ms, the platform sends a heartbeat every 30 s at least. */
+  /** Reconnect after this time without data. Default 75,000 ms; the platform sends a heartbeat at least every 30 s. */
   readonly silenceMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An argument that may be left out where nothing in it is required. */
+/** Makes the argument optional if nothing in it is required. */
 type Argument<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
 type Method<O extends Operation> = O extends { readonly frames: unknown }

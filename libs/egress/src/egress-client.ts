@@ -6,7 +6,7 @@ import { AddressRefused, guardedConnector } from './guarded-connector.ts';
 import { refuseUrl } from './refuse-address.ts';
 import { type ResolveName, rememberingNames, resolveWithSystem } from './resolve-name.ts';
 
-/** The first `limit` bytes of a body as text. The rest is not read: the connection is dropped instead. */
+/** Reads up to `limit` bytes of a body as text and then drops the connection. */
 async function readCapped(body: Dispatcher.ResponseData['body'], limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -19,10 +19,10 @@ async function readCapped(body: Dispatcher.ResponseData['body'], limit: number):
   return Buffer.concat(chunks).subarray(0, limit).toString('utf8');
 }
 
-/** Short texts for what went wrong below HTTP; raw error messages would carry addresses our resolver found. */
+/** Reasons for errors below HTTP. Raw error messages would reveal addresses that our resolver found. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name does not exist',
-  EAI_AGAIN: 'the host name could not be resolved just now',
+  EAI_AGAIN: 'the host name could not be resolved at the moment',
   ENODATA: 'the host name has no address',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'connecting timed out',
   UND_ERR_CONNECT_TIMEOUT: 'connecting timed out',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer before the timeout',
   UND_ERR_BODY_TIMEOUT: 'the answer stalled',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
   UND_ERR_SOCKET: 'connection closed before the answer was complete',
@@ -50,26 +50,29 @@ export function reasonOf(error: unknown): string {
   return REASONS[code] ?? (/SSL|TLS/.test(code) ? 'TLS handshake failed' : `no complete answer (${code})`);
 }
 
-/** Looks at the shape, not the class: errors of the runtime may come from another realm. */
+/** Checks properties instead of the class, because errors may come from another realm. */
 function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null) return null;
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // Several addresses tried, all failed: the first failure stands for them.
+  // Several addresses were tried and all failed; the first failure represents them.
   if ('errors' in error && Array.isArray(error.errors)) return codeOf(error.errors[0]);
   return 'cause' in error ? codeOf(error.cause) : null;
 }
 
 const load = createRequire(import.meta.url);
-/** Loaded with the first client: it costs 6 MB of heap, and most services call nobody. */
+/** Loaded with the first client: it takes 6 MB of heap, and most services send no requests. */
 const undici = () => load('undici') as typeof import('undici');
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** As many as a caller has in flight at most: waiting for a connection would use up a request's time. */
+/**
+ * At least the maximum number of concurrent requests, because waiting for a connection counts towards a request's
+ * timeout.
+ */
 const CONNECTIONS_PER_ORIGIN = 64;
 const MAX_ORIGINS = 4_096;
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Headers that would change the framing or the host the guard has judged. */
+/** Headers that would change the framing, or the host that the guard has checked. */
 const RESERVED = new Set(
   'connection content-length expect host keep-alive te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
     ' ',
@@ -77,15 +80,15 @@ const RESERVED = new Set(
 );
 
 interface EgressClientOptions {
-  /** How names are resolved; the system resolver by default. */
+  /** Name resolution; defaults to the system resolver. */
   readonly resolve?: ResolveName;
 }
 
 /**
- * The only HTTP client for addresses chosen by tenants. Own connections (proxy variables have no effect), no redirects,
- * every answer bounded in size and time, few connections per destination.
+ * The only HTTP client for addresses chosen by tenants. It uses its own connections (proxy variables have no effect),
+ * follows no redirects, limits the size and time of every answer, and limits connections per destination.
  *
- * @throws Error when the policy names something that is not a network.
+ * @throws Error if the policy contains an invalid network
  */
 export function createEgressClient(policy: EgressPolicy, options: EgressClientOptions = {}): EgressClient {
   const networks = parseNetworks(policy.allow);
@@ -114,14 +117,14 @@ export function createEgressClient(policy: EgressPolicy, options: EgressClientOp
 
 async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<EgressResult> {
   const timeoutMs = wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  // One clock for the whole exchange: neither headers nor a body dripping byte by byte can outlast it. It goes with the
-  // exchange: a signal of the runtime's own would be kept, with all it refers to, until its time is up.
+  // One timeout for the whole exchange, so that slow headers or a slow body cannot outlast it. Cleared with the
+  // exchange, because `AbortSignal.timeout` would keep everything it references alive until it fires.
   const deadline = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     deadline.abort();
-    // A request that waits for a connection does not hear its signal; it is dropped unsent once it gets one.
-    late.reject(new Error('out of time'));
+    // A request that waits for a connection ignores its signal; it is dropped unsent when it gets one.
+    late.reject(new Error('timeout'));
   }, timeoutMs);
   try {
     return await Promise.race([call(agent, url, wanted, timeoutMs, deadline.signal), late.promise]);

@@ -1,10 +1,10 @@
 import type { AgentEvent, EventFacts, EventKind } from '@agentlens/contracts';
 
-/** Kinds whose payload is folded. Of all others the type below has none, so that no fold can look into it. */
+/** Kinds whose payload is read. For all others the type below has no payload. */
 const READ = ['run.started', 'run.ended', 'agent.registered'] as const satisfies readonly EventKind[];
 type ReadKind = (typeof READ)[number];
 
-/** What is folded of an event: its facts, and its payload where `readsPayload` of its kind. */
+/** The part of an event that is folded: its facts, and the payload if `readsPayload` is true for its kind. */
 export type FoldedEvent = EventFacts &
   (
     | { readonly kind: ReadKind; readonly payload?: AgentEvent['payload'] }
@@ -13,29 +13,26 @@ export type FoldedEvent = EventFacts &
 
 const KINDS: ReadonlySet<EventKind> = new Set(READ);
 
-/** Whether a fold looks into the payload of such an event. */
+/** Whether the payload of such an event is read. */
 export function readsPayload(kind: EventKind): boolean {
   return KINDS.has(kind);
 }
 
-/** A value that the latest event carrying it decides. */
+/** A value together with the place of the event it came from. */
 export interface Latest<T> {
   readonly place: string;
   readonly value: T;
 }
 
-/**
- * Where an event stands among all events of its run: by time, then by id, so that two events never stand at the same
- * place and every replica agrees which of them is the later one.
- */
+/** Sort key of an event within its run: time, then id. It is unique, so all replicas agree on the order. */
 export function placeOf(event: Pick<AgentEvent, 'occurredAt' | 'id'>): string {
   return `${event.occurredAt.slice(0, -1)}/${event.id}`;
 }
 
-/** UTF-16 units order text as code points do, but for these. */
+/** Strings of UTF-16 units sort like code points, except for these. */
 const ORDERED_OTHERWISE = /[\ud800-\uffff]/;
 
-/** As Postgres compares under the collation "C". */
+/** Compares like Postgres with collation "C". */
 export function byCodePoint(a: string, b: string): number {
   if (ORDERED_OTHERWISE.test(a) || ORDERED_OTHERWISE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : Number(a > b);

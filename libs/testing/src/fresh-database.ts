@@ -11,7 +11,7 @@ export interface FreshDatabase {
 
 const NAME_BYTES = 6;
 
-/** A new, empty database on the run's shared Postgres; `migrate` is given its address. */
+/** Creates an empty database on the shared Postgres of the test run and calls `migrate` with its URL. */
 export async function freshDatabase(
   options: { migrate?: (url: string) => Promise<unknown> } = {},
 ): Promise<FreshDatabase> {
@@ -53,7 +53,10 @@ function sharedServer(): Promise<string> {
   });
 }
 
-/** Writes recorded rows into the database at `url`; the file holds `{ table: [row, …] }`, in an order that foreign keys allow. */
+/**
+ * Inserts recorded rows into the database at `url`. The file contains `{ table: [row, …] }` in an order that satisfies
+ * foreign keys.
+ */
 export async function insertRecordedRows(url: string, file: URL): Promise<void> {
   const recorded = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, object[]>>;
   const owner = new pg.Client({ connectionString: url });

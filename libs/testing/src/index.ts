@@ -7,7 +7,7 @@ export {
   type HandlebarRun,
   type MadeCall,
 } from './handlebar-client.ts';
-export { type HeardMeters, hearMeters } from './heard-meters.ts';
+export { type RecordedMeters, recordMeters } from './recorded-meters.ts';
 export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
 export { findProgram, onPath } from './servers/find-program.ts';
 export { NATS_PACKAGE, type NatsOptions, startNats } from './servers/nats.ts';

@@ -1,8 +1,8 @@
 const STEP_MS = 20;
 
 /**
- * Repeats an assertion until it holds, for behaviour that completes on its own time. Not a timing assertion: the
- * deadline only bounds how long a broken test hangs.
+ * Repeats an assertion until it holds, for behavior that completes in its own time. The timeout only limits how long a
+ * broken test hangs.
  */
 export async function eventually<T>(assertion: () => T | Promise<T>, options: { timeoutMs?: number } = {}): Promise<T> {
   const deadline = performance.now() + (options.timeoutMs ?? 60_000);
@@ -16,7 +16,7 @@ export async function eventually<T>(assertion: () => T | Promise<T>, options: { 
   }
 }
 
-/** A clock that stands still until told otherwise. */
+/** A clock that stands still until it is advanced. */
 export interface FixedClock {
   now(): number;
   advance(ms: number): void;
