@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { createClient } from './create-client.ts';
 import { ROUTES } from './routes.ts';
 
-describe('routes of the client', () => {
-  it('match the declarations (update with: npm run routes -w @agentlens/client)', () => {
+describe('the routes of the client', () => {
+  it('equal the declared operations: npm run routes -w @agentlens/client', () => {
     const declared = OPERATIONS.map(({ id, method, path, frames }) => [
       id,
       `${frames === undefined ? method.toUpperCase() : 'STREAM'} ${path}`,

@@ -1,4 +1,5 @@
-import { type Input, ProblemError, refuse, send } from './request.ts';
+import { ProblemError, refuse } from './problem-error.ts';
+import { type Input, send } from './request.ts';
 import type { ClientOptions, StreamOptions } from './types.ts';
 
 /** One event of a stream. */
@@ -8,12 +9,12 @@ interface Frame {
   readonly data: unknown;
 }
 
-const MIN_WAIT_MS = 1_000;
-const MAX_WAIT_MS = 30_000;
+const SHORTEST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
 
 /**
- * Reads the frames of a stream until the caller stops. A lost connection is reopened after the last frame, with
- * backoff.
+ * Iterates over the frames of a stream. After a lost connection it reconnects from the last frame with growing backoff.
+ *
  * @throws ProblemError if the platform rejects the stream permanently
  */
 export async function* readStream(
@@ -23,7 +24,7 @@ export async function* readStream(
 ): AsyncGenerator<Frame> {
   const { signal, silenceMs = 75_000 } = input;
   let { lastEventId } = input;
-  let waitMs = MIN_WAIT_MS;
+  let waitMs = SHORTEST_WAIT_MS;
   while (!signal?.aborted) {
     const connection = new AbortController();
     const ended = () => connection.abort();
@@ -36,7 +37,7 @@ export async function* readStream(
       for await (const frame of framesOf(answer)) {
         clearTimeout(silence);
         silence = setTimeout(ended, silenceMs);
-        waitMs = MIN_WAIT_MS;
+        waitMs = SHORTEST_WAIT_MS;
         lastEventId = frame.id ?? lastEventId;
         yield frame;
       }
@@ -52,11 +53,11 @@ export async function* readStream(
       connection.abort();
     }
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
-    waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
   }
 }
 
-/** Parses the frames of a response. The platform ends lines with LF and writes the data of a frame on one line. */
+/** Frames of one response. The platform ends lines with LF and writes a frame's data on one line. */
 async function* framesOf({ body }: Response): AsyncGenerator<Frame> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

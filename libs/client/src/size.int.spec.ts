@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 
-/** Runs in its own process, because esbuild does not work in the test runner's realm. */
+/** Runs in its own process, because esbuild does not work inside the test runner's realm. */
 const BUNDLER = `
   import { build } from 'esbuild';
   const [contents, resolveDir, ...external] = process.argv.slice(1);
@@ -18,7 +18,7 @@ const BUNDLER = `
   process.stdout.write(outputFiles[0].text);
 `;
 
-/** What a bundler ships to a browser for `code`. Fails if a Node module is needed. */
+/** Bundles `code` for a browser. Fails if it needs Node. */
 async function bundled(code: string, ...external: string[]): Promise<string> {
   const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
   const args = ['--input-type=module', '-e', BUNDLER, code, root, ...external];
@@ -28,12 +28,12 @@ async function bundled(code: string, ...external: string[]): Promise<string> {
 
 const EVERYTHING = "export * from './src/index.ts'";
 
-describe('browser bundle', () => {
-  it('contains less than 3 kB of client, minified, and the table of routes', async () => {
+describe('the browser bundle', () => {
+  it('has less than 3 kB of client code, minified, plus the route table', async () => {
     expect((await bundled(EVERYTHING, './routes.ts')).length).toBeLessThan(3_000);
   });
 
-  it('is less than 3 kB compressed', async () => {
+  it('has less than 3 kB compressed', async () => {
     expect(gzipSync(await bundled(EVERYTHING)).length).toBeLessThan(3_000);
   });
 
@@ -41,7 +41,7 @@ describe('browser bundle', () => {
     expect(await bundled(EVERYTHING)).not.toContain('ZodError');
   });
 
-  it('can include the declarations, which do not need Node', async () => {
+  it('can include the declarations, which need nothing from Node', async () => {
     const code = await bundled("export * from '@agentlens/operations'");
     expect(code).toContain('/api/runs/:id/timeline');
     expect(code.match(/["'](node:[a-z_]+|crypto|fs|net|http)["']|\bBuffer\b/g)).toBeNull();
