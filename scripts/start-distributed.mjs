@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { freePort } from '../libs/testing/src/servers/free-port.ts';
+import { freePort } from '../libs/testing/src/servers/server-process.ts';
 import { build } from './build.mjs';
 import { startEdgeProxy } from './distributed/edge-proxy.mjs';
 import { keptSecret } from './distributed/kept-secret.mjs';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
-import { freePort } from '../../libs/testing/src/servers/free-port.ts';
+import { freePort } from '../../libs/testing/src/servers/server-process.ts';
 import { startNats } from '../../libs/testing/src/servers/nats.ts';
 import { startRedis } from '../../libs/testing/src/servers/redis.ts';
 import { keptSecret } from './kept-secret.mjs';

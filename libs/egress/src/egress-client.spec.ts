@@ -40,7 +40,7 @@ const names =
     return found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   };
 
-describe('a request to an allowed address', () => {
+describe('request to an allowed address', () => {
   it('returns status, headers and body', async () => {
     const { port } = await serve((request, response) => {
       response.writeHead(202, { 'retry-after': '7', 'x-method': request.method });
@@ -55,13 +55,13 @@ describe('a request to an allowed address', () => {
     });
   });
 
-  it('reaches a name whose every address is allowed', async () => {
+  it('reaches a name if all its addresses are allowed', async () => {
     const { port } = await serve((_request, response) => response.end('ok'));
     const egress = client(['127.0.0.1/32'], names({ 'gate.internal': ['127.0.0.1'] }));
     expect(await egress.send(post(`http://gate.internal:${port}/`))).toMatchObject({ kind: 'answered', body: 'ok' });
   });
 
-  it('returns a redirect as the answer and does not follow it', async () => {
+  it('returns a redirect and does not follow it', async () => {
     const target = await serve((_request, response) => response.end());
     const { port } = await serve((_request, response) => {
       response.writeHead(307, { location: `http://127.0.0.1:${target.port}/` });
@@ -84,7 +84,7 @@ describe('a request to an allowed address', () => {
     expect(proxy.requests()).toBe(0);
   });
 
-  it('cuts an endless answer at 64 KB', async () => {
+  it('truncates an endless answer at 64 KB', async () => {
     const { port } = await serve((_request, response) => {
       const chunk = Buffer.alloc(16 * 1024, 'x');
       const more = () => {
@@ -98,37 +98,37 @@ describe('a request to an allowed address', () => {
   });
 });
 
-describe('a receiver that misbehaves', () => {
+describe('misbehaving receiver', () => {
   it.each<[string, RequestListener]>([
     ['never answers', () => undefined],
     [
-      'drips its body',
+      'sends its body slowly',
       (_request, response) => {
         const drip = setInterval(() => response.write('x'), 20);
         response.on('close', () => clearInterval(drip));
       },
     ],
     [
-      'drips its headers',
+      'sends its headers slowly',
       (request) => {
         request.socket.write('HTTP/1.1 200 OK\r\n');
         const drip = setInterval(() => request.socket.write('x: y\r\n'), 20);
         request.socket.on('close', () => clearInterval(drip));
       },
     ],
-  ])('is given up when it %s', async (_what, listener) => {
+  ])('times out if it %s', async (_what, listener) => {
     const { port } = await serve(listener);
     const answer = await client(['127.0.0.1/32']).send(post(`http://127.0.0.1:${port}/`, { timeoutMs: 200 }));
     expect(answer).toEqual({ kind: 'unreachable', reason: 'no complete answer within 200 ms' });
   });
 
-  it('is unreachable when it closes without an answer', async () => {
+  it('is unreachable if it closes the connection without an answer', async () => {
     const { port } = await serve((request) => request.socket.destroy());
     const answer = await client(['127.0.0.1/32']).send(post(`http://127.0.0.1:${port}/`));
     expect(answer).toMatchObject({ kind: 'unreachable', reason: expect.stringMatching(/connection/) });
   });
 
-  it('is unreachable when its headers are too large', async () => {
+  it('is unreachable if its headers are too large', async () => {
     const { port } = await serve((_request, response) => {
       response.writeHead(200, { 'x-large': 'x'.repeat(32 * 1024) });
       response.end();
@@ -137,7 +137,7 @@ describe('a receiver that misbehaves', () => {
     expect(answer).toMatchObject({ kind: 'unreachable', reason: expect.stringMatching(/headers/) });
   });
 
-  it('is unreachable when nothing listens or the name does not exist', async () => {
+  it('is unreachable if nothing listens or the name does not exist', async () => {
     const { port, server } = await serve((_request, response) => response.end());
     await new Promise((resolve) => server.close(resolve));
     const egress = client(['127.0.0.1/32'], names({}));
@@ -151,7 +151,7 @@ describe('a receiver that misbehaves', () => {
     });
   });
 
-  it('holds a bounded number of connections to one destination', async () => {
+  it('gets a limited number of connections', async () => {
     let open = 0;
     let most = 0;
     const { port, server } = await serve((_request, response) => setImmediate(() => response.end()));
@@ -171,7 +171,7 @@ describe('a receiver that misbehaves', () => {
   });
 });
 
-describe('the check when connecting', () => {
+describe('check when connecting', () => {
   const table = {
     'rebound.example': ['127.0.0.1'],
     'six.example': ['::1'],
@@ -183,12 +183,12 @@ describe('the check when connecting', () => {
     'nonsense.example': ['not-an-address'],
   };
 
-  it.each(Object.keys(table))('refuses %s whatever else it resolves to', async (name) => {
+  it.each(Object.keys(table))('refuses %s if one of its addresses is refused', async (name) => {
     const answer = await client([], names(table)).send(post(`https://${name}/`));
     expect(answer).toMatchObject({ kind: 'refused' });
   });
 
-  it('says what kind of address was found, not which', async () => {
+  it('names the kind of address found, not the address', async () => {
     const answer = await client([], names(table)).send(post('https://mixed.example/'));
     expect(answer).toMatchObject({
       reason: expect.stringMatching(/resolves to a private address.*AGENTLENS_EGRESS_ALLOW/),
@@ -203,7 +203,7 @@ describe('the check when connecting', () => {
     expect(requests()).toBe(0);
   });
 
-  it('keeps public names to https and public ports even where some network is allowed', async () => {
+  it('requires https and public ports for public names even if some network is allowed', async () => {
     const egress = client(['10.0.0.0/8'], names({ 'public.example': ['93.184.215.14'] }));
     expect(await egress.send(post('http://public.example/'))).toMatchObject({
       kind: 'refused',
@@ -215,7 +215,7 @@ describe('the check when connecting', () => {
     });
   });
 
-  it('connects to the addresses it has checked, without asking twice', async () => {
+  it('connects to the addresses it has checked, without a second lookup', async () => {
     const { port, requests } = await serve((_request, response) => response.end());
     let asked = 0;
     const turning: ResolveName = async () => {
@@ -227,7 +227,7 @@ describe('the check when connecting', () => {
     expect([asked, requests()]).toEqual([1, 1]);
   });
 
-  it('lets requests for the same silent name share one look-up', async () => {
+  it('shares one lookup between requests for a name that does not resolve', async () => {
     let asked = 0;
     const silent: ResolveName = () => {
       asked += 1;
@@ -249,7 +249,7 @@ describe('headers chosen by a tenant', () => {
     { 'x-a': 'b\r\nx-injected: c' },
     { 'x a': 'b' },
     { 'x-a': '→' },
-  ])('refuses %j without repeating the value', async (headers) => {
+  ])('refuses %j without quoting the value', async (headers) => {
     const answer = await client(['127.0.0.1/32']).send(post('http://127.0.0.1:9/', { headers }));
     expect(answer).toMatchObject({ kind: 'refused' });
     expect(JSON.stringify(answer)).not.toMatch(/injected|chunked|internal/);

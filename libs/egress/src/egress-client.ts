@@ -1,24 +1,78 @@
 import { createRequire } from 'node:module';
-import type { Agent } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
+import { parseNetworks } from './address-verdict.ts';
 import type { EgressClient, EgressPolicy, EgressRequest, EgressResult } from './egress.ts';
 import { AddressRefused, guardedConnector } from './guarded-connector.ts';
-import { parseNetworks } from './networks.ts';
-import { readCapped } from './read-capped.ts';
 import { refuseUrl } from './refuse-address.ts';
 import { type ResolveName, rememberingNames, resolveWithSystem } from './resolve-name.ts';
-import { reasonOf } from './unreachable.ts';
+
+/** Reads up to `limit` bytes of a body as text and then drops the connection. */
+async function readCapped(body: Dispatcher.ResponseData['body'], limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size >= limit) break; // leaving the loop destroys the stream
+  }
+  return Buffer.concat(chunks).subarray(0, limit).toString('utf8');
+}
+
+/** Reasons for errors below HTTP. Raw error messages would reveal addresses that our resolver found. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be resolved at the moment',
+  ENODATA: 'the host name has no address',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection reset',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'connecting timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer before the timeout',
+  UND_ERR_BODY_TIMEOUT: 'the answer stalled',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_SOCKET: 'connection closed before the answer was complete',
+  UND_ERR_MAX_ORIGINS_REACHED: 'too many destinations at once',
+  CERT_HAS_EXPIRED: 'TLS: the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'TLS: the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'TLS: the certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'TLS: the certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'TLS: the certificate is for another host',
+};
+
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === null) return 'no complete answer';
+  if (code.startsWith('HPE_')) return 'the answer is not HTTP';
+  return REASONS[code] ?? (/SSL|TLS/.test(code) ? 'TLS handshake failed' : `no complete answer (${code})`);
+}
+
+/** Checks properties instead of the class, because errors may come from another realm. */
+function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null) return null;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // Several addresses were tried and all failed; the first failure represents them.
+  if ('errors' in error && Array.isArray(error.errors)) return codeOf(error.errors[0]);
+  return 'cause' in error ? codeOf(error.cause) : null;
+}
 
 const load = createRequire(import.meta.url);
-/** Loaded with the first client: it costs 6 MB of heap, and most services call nobody. */
+/** Loaded with the first client: it takes 6 MB of heap, and most services send no requests. */
 const undici = () => load('undici') as typeof import('undici');
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** As many as a caller has in flight at most: waiting for a connection would use up a request's time. */
+/**
+ * At least the maximum number of concurrent requests, because waiting for a connection counts towards a request's
+ * timeout.
+ */
 const CONNECTIONS_PER_ORIGIN = 64;
 const MAX_ORIGINS = 4_096;
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Headers that would change the framing or the host the guard has judged. */
+/** Headers that would change the framing, or the host that the guard has checked. */
 const RESERVED = new Set(
   'connection content-length expect host keep-alive te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
     ' ',
@@ -26,15 +80,15 @@ const RESERVED = new Set(
 );
 
 interface EgressClientOptions {
-  /** How names are resolved; the system resolver by default. */
+  /** Name resolution; defaults to the system resolver. */
   readonly resolve?: ResolveName;
 }
 
 /**
- * The only HTTP client for addresses chosen by tenants. Own connections (proxy variables have no effect), no redirects,
- * every answer bounded in size and time, few connections per destination.
+ * The only HTTP client for addresses chosen by tenants. It uses its own connections (proxy variables have no effect),
+ * follows no redirects, limits the size and time of every answer, and limits connections per destination.
  *
- * @throws Error when the policy names something that is not a network.
+ * @throws Error if the policy contains an invalid network
  */
 export function createEgressClient(policy: EgressPolicy, options: EgressClientOptions = {}): EgressClient {
   const networks = parseNetworks(policy.allow);
@@ -63,14 +117,14 @@ export function createEgressClient(policy: EgressPolicy, options: EgressClientOp
 
 async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<EgressResult> {
   const timeoutMs = wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  // One clock for the whole exchange: neither headers nor a body dripping byte by byte can outlast it. It goes with the
-  // exchange: a signal of the runtime's own would be kept, with all it refers to, until its time is up.
+  // One timeout for the whole exchange, so that slow headers or a slow body cannot outlast it. Cleared with the
+  // exchange, because `AbortSignal.timeout` would keep everything it references alive until it fires.
   const deadline = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     deadline.abort();
-    // A request that waits for a connection does not hear its signal; it is dropped unsent once it gets one.
-    late.reject(new Error('out of time'));
+    // A request that waits for a connection ignores its signal; it is dropped unsent when it gets one.
+    late.reject(new Error('timeout'));
   }, timeoutMs);
   try {
     return await Promise.race([call(agent, url, wanted, timeoutMs, deadline.signal), late.promise]);

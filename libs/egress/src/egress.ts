@@ -1,10 +1,10 @@
 /** Where the platform may send requests on behalf of tenants. */
 export interface EgressPolicy {
-  /** Networks in CIDR form that are allowed though they are not public unicast (`AGENTLENS_EGRESS_ALLOW`). */
+  /** Allowed networks in CIDR form that are not public (`AGENTLENS_EGRESS_ALLOW`). */
   readonly allow: readonly string[];
 }
 
-/** Why an address is refused, said so that its owner can mend it; null if it may be used (names still get checked when connecting). */
+/** Why an address is refused and how to fix it; null if it may be used. Names are checked again when connecting. */
 export type AddressCheck = (url: string, policy: EgressPolicy) => string | null;
 
 export interface EgressRequest {
@@ -12,13 +12,13 @@ export interface EgressRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Whole exchange, including connecting and reading the answer. Default 10,000 ms. */
+  /** Timeout of the whole exchange, including connecting and reading the answer. Default 10,000 ms. */
   readonly timeoutMs?: number;
 }
 
 /**
- * What came of a request. `refused`: the guard did not let it out. `unreachable`: no complete answer (DNS, connect,
- * TLS, timeout, reset). Redirects are answers, never followed. The body is cut at 64 KB.
+ * Result of a request. `refused`: blocked by the guard. `unreachable`: no complete answer (DNS, connect, TLS, timeout,
+ * reset). Redirects are returned, never followed. The body is truncated at 64 KB.
  */
 export type EgressResult =
   | {

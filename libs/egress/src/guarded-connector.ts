@@ -1,11 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
-import { addressVerdict } from './address-verdict.ts';
-import type { Networks } from './networks.ts';
+import { addressVerdict, type Networks } from './address-verdict.ts';
 import { literalOf, refuseUnlessAllowed } from './refuse-address.ts';
 import type { Names, ResolveName } from './resolve-name.ts';
 
-/** The guard did not let a connection out. The message says why and how to mend it, without the address found. */
+/** The guard blocked a connection. The message says why and how to fix it, without the address. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
@@ -13,8 +12,8 @@ export class AddressRefused extends Error {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects only to vetted addresses: the answer that was checked is the answer the socket gets, so a name cannot
- * change between check and use. A name with one refused address among public ones is refused whole.
+ * Connects only to checked addresses. The socket gets the same lookup result that was checked, so a name cannot change
+ * in between. A name is refused if any of its addresses is refused.
  */
 export function guardedConnector(
   connectorOf: typeof buildConnector,
@@ -30,13 +29,13 @@ export function guardedConnector(
     return connectorOf({ timeout: CONNECT_TIMEOUT_MS, ...(found && { lookup: answering(found) }) });
   };
 
-  // The callback runs outside the promise: what it throws is its own and must not come back as a second call.
+  // Called outside the promise, so that an error in the callback does not call it a second time.
   const connect = async (target: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
     try {
       const connectVetted = await vetted(target);
       setImmediate(() =>
         connectVetted(target, (...result) => {
-          // The host may have moved.
+          // The host may have a new address.
           if (result[0] !== null) names.forget(target.hostname);
           callback(...result);
         }),
@@ -58,7 +57,7 @@ function refuseAddresses(addresses: readonly string[], target: buildConnector.Op
   return verdicts.every((verdict) => verdict.kind === 'allowed') ? null : refuseUnlessAllowed(target);
 }
 
-/** A lookup that knows only what was vetted. */
+/** A lookup that returns only checked addresses. */
 function answering(found: Awaited<ReturnType<ResolveName>>): LookupFunction {
   return (_name, options, callback) => {
     const addresses = found.map(({ address, family }) => ({ address, family }));

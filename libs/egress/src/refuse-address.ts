@@ -1,14 +1,13 @@
-import { addressVerdict } from './address-verdict.ts';
+import { addressVerdict, type Networks, parseNetworks } from './address-verdict.ts';
 import type { AddressCheck } from './egress.ts';
-import { type Networks, parseNetworks } from './networks.ts';
 
 const PUBLIC_PORTS = new Set(['', '443', '8443']);
 const ASK = 'use a public address, or ask the operator to allow its network in AGENTLENS_EGRESS_ALLOW';
 
 /**
- * Judges an address as written: scheme, credentials, port, and the host where it is a literal. Runs after URL parsing,
- * because the parser turns every spelling (`0x7f.1`, `2130706433`, `[::ffff:127.0.0.1]`) into one canonical form, and no
- * lookup would ever see a literal. Names are judged again, by all their addresses, when connecting.
+ * Checks an address as written: scheme, credentials, port, and the host if it is an IP address. Works on the parsed
+ * URL, because the parser normalizes every form (`0x7f.1`, `2130706433`, `[::ffff:127.0.0.1]`), and IP addresses are
+ * never looked up. Names are checked again when connecting, with all their addresses.
  */
 export const refuseAddress: AddressCheck = (url, policy) => {
   const parsed = URL.parse(url);
@@ -16,7 +15,7 @@ export const refuseAddress: AddressCheck = (url, policy) => {
   return refuseUrl(parsed, parseNetworks(policy.allow));
 };
 
-/** The same for a parsed URL and policy. */
+/** The same check for a parsed URL and policy. */
 export function refuseUrl(url: URL, networks: Networks): string | null {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return `must be an https address, not "${url.protocol.slice(0, 20)}"`;
@@ -26,8 +25,8 @@ export function refuseUrl(url: URL, networks: Networks): string | null {
   }
   const literal = literalOf(url.hostname);
   if (literal !== null) return refuseLiteral(url, addressVerdict(literal, networks));
-  if (!networks.empty) return null; // the name may lie in an allowed network: only connecting can tell
-  if (isLocalName(url.hostname)) return `names this machine; ${ASK}`;
+  if (!networks.empty) return null; // the name may be in an allowed network, which is checked when connecting
+  if (isLocalName(url.hostname)) return `refers to this machine; ${ASK}`;
   return refuseUnlessAllowed(url);
 }
 
@@ -36,7 +35,7 @@ function refuseLiteral(url: URL, verdict: ReturnType<typeof addressVerdict>): st
   return verdict.kind === 'allowed' ? null : refuseUnlessAllowed(url);
 }
 
-/** What a host outside the allowed networks has to keep to; null where it does. */
+/** Rules for hosts outside the allowed networks; null if they are met. */
 export function refuseUnlessAllowed(url: { protocol: string; port: string }): string | null {
   if (url.protocol !== 'https:') {
     return 'must use https; plain http is sent only into networks the operator allowed in AGENTLENS_EGRESS_ALLOW';
@@ -47,10 +46,10 @@ export function refuseUnlessAllowed(url: { protocol: string; port: string }): st
   return null;
 }
 
-/** The address in a URL's host, without brackets, or null where the host is a name. */
+/** IP address in a URL's host, without brackets; null if the host is a name. */
 export function literalOf(hostname: string): string | null {
   if (hostname.startsWith('[')) return hostname.slice(1, -1);
-  // The URL parser refuses or rewrites every other all-numeric host, so this exact form is the only one left.
+  // The URL parser rejects or normalizes every other all-numeric host.
   return /^\d{1,3}(\.\d{1,3}){3}$/.test(hostname) ? hostname : null;
 }
 

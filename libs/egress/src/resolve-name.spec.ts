@@ -16,7 +16,7 @@ describe('names', () => {
     return { names, asked };
   }
 
-  it('are asked for once in ten seconds', async () => {
+  it('are looked up once in ten seconds', async () => {
     const { names, asked } = resolver(async () => FOUND);
     for (const at of [0, 5_000, 9_999]) {
       now = at;
@@ -29,7 +29,7 @@ describe('names', () => {
     expect(asked).toEqual(['a.example', 'a.example', 'b.example']);
   });
 
-  it('that were not found are asked for again', async () => {
+  it('that were not found are looked up again', async () => {
     const { names, asked } = resolver((nth) =>
       nth === 1 ? Promise.reject(new Error('ENOTFOUND')) : Promise.resolve(FOUND),
     );
@@ -38,7 +38,7 @@ describe('names', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('are asked for again where nobody answered at what was found', async () => {
+  it('are looked up again if connecting to the address failed', async () => {
     const { names, asked } = resolver(async () => FOUND);
     await names.resolve('a.example');
     names.forget('a.example');
@@ -46,7 +46,7 @@ describe('names', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('are remembered in bounded number, the oldest forgotten first', async () => {
+  it('are cached in a limited number, evicting the oldest', async () => {
     const { names, asked } = resolver(async () => FOUND);
     for (let n = 0; n <= 1_024; n++) await names.resolve(`${n}.example`);
     await names.resolve('1024.example');

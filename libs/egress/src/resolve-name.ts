@@ -5,21 +5,21 @@ export type ResolveName = (name: string) => Promise<readonly { readonly address:
 
 export interface Names {
   readonly resolve: ResolveName;
-  /** Ask anew the next time. */
+  /** Discards the cached result. */
   forget(name: string): void;
 }
 
 const RESOLVE_TIMEOUT_MS = 10_000;
-/** Short beside what names are usually cached for; long beside a burst of webhooks. */
+/** Shorter than usual DNS caching, longer than a burst of webhooks. */
 const REMEMBER_MS = 10_000;
 const MAX_REMEMBERED = 1_024;
 
 export const resolveWithSystem: ResolveName = (name) => systemLookup(name, { all: true });
 
 /**
- * Asks for a name once at a time and not again for ten seconds: the system resolver has few threads, and a name that
- * does not answer must hold at most one of them. What was not found is not remembered. Whoever connects judges the
- * addresses every time, remembered or not.
+ * Shares concurrent lookups of a name and caches results for ten seconds. The system resolver has few threads, and a
+ * name that does not resolve must occupy at most one of them. Failures are not cached. Addresses are checked on every
+ * connection.
  */
 export function rememberingNames(resolve: ResolveName, now: () => number = () => performance.now()): Names {
   const known = new Map<string, { readonly found: ReturnType<ResolveName>; until: number }>();
@@ -47,7 +47,7 @@ export function rememberingNames(resolve: ResolveName, now: () => number = () =>
 
 function withinTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(Object.assign(new Error('name not resolved in time'), { code: 'EAI_AGAIN' }));
+    const late = () => reject(Object.assign(new Error('name resolution timed out'), { code: 'EAI_AGAIN' }));
     const timer = setTimeout(late, RESOLVE_TIMEOUT_MS).unref();
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });

@@ -26,16 +26,16 @@ import {
 } from '@agentlens/guardrails';
 import { createMemoryState } from '@agentlens/state/memory';
 
-/** What is known of a call beside the question itself. */
+/** Context of a call that is not part of the question. */
 interface CallContext {
   readonly agent?: AgentFacts;
-  /** Ids of rules whose approval of this call stands. */
+  /** Ids of rules for which this call is approved. */
   readonly approved?: ReadonlySet<string>;
 }
 
 /**
- * Rules over what happens, in virtual time: the evaluator's own code over stores in memory. Orders, breakers and budgets
- * are not asked. Rules that are measured each minute never fire: what they measure is not made of events.
+ * Runs rules in virtual time with the evaluator's own code and in-memory stores. Orders, breakers and budgets are not
+ * checked. Rules that are measured every minute never fire, because their input does not come from events.
  */
 export class Replay {
   readonly #rules: RuleBook;
@@ -59,12 +59,12 @@ export class Replay {
     return this.#nowMs;
   }
 
-  /** Time never goes back: windows and cooldowns would not know what to do. */
+  /** Advances the clock. Time never goes back, because windows and cooldowns depend on it. */
   advance(ms: number): void {
     this.#nowMs += Math.max(0, ms);
   }
 
-  /** The triggers that these events cause as one batch that arrives now, in their order. */
+  /** Processes events as one batch that arrives now and returns the triggers in order. */
   async happen(
     batch: Omit<EventBatch, 'receivedAt' | 'events'> & { readonly events: AgentEvent[] },
   ): Promise<Trigger[]> {
@@ -77,7 +77,7 @@ export class Replay {
     return triggers;
   }
 
-  /** What the rules say of a call now. An allowed call counts for later ones, a refused one does not. */
+  /** Decides a call. Allowed calls count for later ones, refused calls do not. */
   async ask(request: DecisionRequest, { agent, approved }: CallContext = {}): Promise<Ruling> {
     const identity = identityOf(request, derivedId(this.#nowMs, 'question', this.#asked++));
     const matching = this.#decisions.matching(request);
@@ -101,7 +101,7 @@ export class Replay {
     return claim === null || this.#state.cooldowns.claim(claim);
   }
 
-  /** A call that waits for a human stays as it was asked: it comes again under the same name. */
+  /** A call that waits for approval stays recorded as asked, because it is asked again under the same id. */
   async #note(
     request: DecisionRequest,
     needs: FactNeeds,

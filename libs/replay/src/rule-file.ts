@@ -1,16 +1,65 @@
 import { RuleKey } from '@agentlens/contracts';
-import { type ValidDraft, validateDraft } from '@agentlens/guardrails';
+import { ACTIONS, type ValidDraft, validateDraft } from '@agentlens/guardrails';
 import { z } from 'zod';
-import { type EnvLookup, resolveReferences } from './env-references.ts';
-import type { SourceProblem } from './source-problem.ts';
-import { type SourceFile, YamlSource } from './yaml-source.ts';
+import { type SourceFile, type SourceProblem, YamlSource } from './yaml-source.ts';
+
+/** Returns the value of an environment variable. */
+export type EnvLookup = (name: string) => string | undefined;
+
+type Path = readonly (string | number)[];
+
+const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+interface Resolved {
+  readonly value: Record<string, unknown>;
+  /** Paths of the values that contained references. */
+  readonly references: readonly Path[];
+  readonly missing: readonly { readonly path: Path; readonly name: string }[];
+}
+
+/**
+ * Replaces each `${env:NAME}` in the strings of a rule.
+ * @param env if undefined, uses valid placeholders that are not secret
+ */
+function resolveReferences(rule: Readonly<Record<string, unknown>>, env: EnvLookup | undefined): Resolved {
+  const references: Path[] = [];
+  const missing: { path: Path; name: string }[] = [];
+  const lookup = (path: Path) => (_: string, name: string) => {
+    if (env === undefined) return standIn(rule, path);
+    const value = env(name);
+    if (value === undefined) missing.push({ path, name });
+    return value ?? '';
+  };
+  const walk = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') {
+      const text = value.replace(REFERENCE, lookup(path));
+      if (value.search(REFERENCE) >= 0) references.push(path);
+      return text;
+    }
+    if (Array.isArray(value)) return value.map((item, at) => walk(item, [...path, at]));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, [...path, key])]));
+  };
+  return { value: walk(rule, []) as Record<string, unknown>, references, missing };
+}
+
+/** A well-formed signing secret that is not secret. */
+const KNOWN_SECRET = `whsec_${'A'.repeat(32)}`;
+
+function standIn({ actionType }: Readonly<Record<string, unknown>>, path: Path): string {
+  const [config, field] = path;
+  const action = typeof actionType === 'string' ? ACTIONS.get(actionType) : undefined;
+  if (config !== 'actionConfig' || action === undefined) return 'from-the-environment';
+  if (action.addresses.includes(String(field))) return 'https://environment.invalid';
+  return field === 'secret' ? KNOWN_SECRET : 'from-the-environment';
+}
 
 export const FILE_VERSION = 'agentlens/v1';
 
-/** What stands beside the fields of the API in a rule of a file. */
+/** Fields of a rule in a file, in addition to those of the API. */
 export const FILE_FIELDS = {
   key: RuleKey,
-  /** The id of a rule that nobody manages: the ruleset takes it over instead of making another. */
+  /** Id of an existing rule without a ruleset, which this ruleset takes over instead of creating a new one. */
   adopt: z.string().min(1).max(100).optional(),
 };
 
@@ -21,20 +70,20 @@ const RuleFile = z.strictObject({
 });
 const FILE_KEYS = Object.keys(RuleFile.shape);
 
-/** A rule as a file says it. */
+/** A rule read from a file. */
 export interface FileRule {
   readonly key: string;
   readonly adopt?: string;
-  /** As it was written, with references to the environment replaced: the body of a request. */
+  /** The rule as written, with references to the environment replaced; used as request body. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly draft: ValidDraft;
-  /** Paths into the rule whose values came from the environment: they are not shown. */
+  /** Paths of values that came from the environment, which must not be displayed. */
   readonly fromEnvironment: readonly string[];
   readonly file: string;
   readonly line: number;
 }
 
-/** Rules that are applied together; they may come from several files. */
+/** Rules that are applied together, from one or several files. */
 export interface FileRuleset {
   readonly name: string;
   readonly rules: readonly FileRule[];
@@ -42,13 +91,13 @@ export interface FileRuleset {
 
 interface ReadRules {
   readonly rulesets: readonly FileRuleset[];
-  /** Empty: everything may be used. */
+  /** Empty if everything is valid. */
   readonly problems: readonly SourceProblem[];
 }
 
 /**
- * Reads files of rules and checks each rule as the platform would.
- * @param env values for `${env:NAME}`; `undefined`: stand-ins are used, to check and test without secrets
+ * Reads rule files and checks each rule like the platform.
+ * @param env values for `${env:NAME}`; if undefined, placeholders are used to check and test without secrets
  */
 export function readRuleFiles(sources: readonly SourceFile[], env?: EnvLookup): ReadRules {
   const problems: SourceProblem[] = [];
@@ -67,7 +116,7 @@ export function readRuleFiles(sources: readonly SourceFile[], env?: EnvLookup): 
         places.set(rule.key, rule);
         rules.push(rule);
       } else {
-        const message = `"${rule.key}" is a rule already, at ${other.file}:${other.line}`;
+        const message = `"${rule.key}" is already defined at ${other.file}:${other.line}`;
         problems.push(source.problemAt(['rules', at, 'key'], message));
       }
     }

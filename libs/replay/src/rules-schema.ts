@@ -5,7 +5,7 @@ import { FILE_FIELDS, FILE_VERSION } from './rule-file.ts';
 
 type Json = Record<string, unknown>;
 
-/** JSON Schema (2020-12) of a file of rules, for editors: made from the form of a rule and the catalogs. */
+/** JSON Schema (2020-12) of a rule file for editors, generated from the rule schema and the catalogs. */
 export function rulesSchema(): Json {
   const { conditions, actions } = describeCatalog();
   const rule = jsonSchemaOf(RuleDraft.extend(FILE_FIELDS)) as { properties: Record<string, Json>; required: string[] };
@@ -37,7 +37,7 @@ export function rulesSchema(): Json {
   };
 }
 
-/** The config that goes with a type. */
+/** Schema of the config for one type. */
 function choice(what: 'condition' | 'action', { type, title, description, schema }: CatalogEntry): Json {
   return {
     if: { properties: { [`${what}Type`]: { const: type } }, required: [`${what}Type`] },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readRuleFiles } from './rule-file.ts';
 import { runTest } from './run-test.ts';
-import { problemText } from './source-problem.ts';
 import { readTestFile } from './test-file.ts';
+import { problemText } from './yaml-source.ts';
 
 const RULES = `apiVersion: agentlens/v1
 ruleset: all
@@ -41,7 +41,7 @@ async function failuresOf(test: string) {
 const ERROR = '{ type: tool_error, payload: { callId: c, toolName: t, error: e, durationMs: 1 } }';
 
 describe('calls of a test', () => {
-  it('are asked about as the evaluator would ask', async () => {
+  it('are decided like in the evaluator', async () => {
     expect(
       await failuresOf(`    calls:
       - { tool: pay, args: { amount: 1 }, expect: { effect: allow } }
@@ -52,7 +52,7 @@ describe('calls of a test', () => {
     ).toEqual([]);
   });
 
-  it('that are answered otherwise fail the test, at the line of what was expected', async () => {
+  it('fail the test at the line of the expectation if the answer differs', async () => {
     expect(
       await failuresOf(`    calls:
       - { tool: pay, args: { amount: 1 } }
@@ -63,7 +63,7 @@ describe('calls of a test', () => {
     ).toEqual(['8: expected effect block, got allow (Allowed)', '8: expected rule large, got none']);
   });
 
-  it('asked again under the same id are one call', async () => {
+  it('are one call if asked again under the same id', async () => {
     expect(
       await failuresOf(`    calls:
       - { tool: pay, callId: a, args: { amount: 1 } }
@@ -75,7 +75,7 @@ describe('calls of a test', () => {
 });
 
 describe('events of a test', () => {
-  it('fire what they would fire, once per cooldown', async () => {
+  it('fire rules once per cooldown', async () => {
     expect(
       await failuresOf(`    events: [${ERROR}, ${ERROR}, ${ERROR}]
     expect: { triggers: [{ rule: errors, value: 100, event: 2, agent: agent }] }
@@ -86,28 +86,28 @@ describe('events of a test', () => {
   it.each<[string, string, string]>([
     ['a rule that does not fire', '[{ rule: errors }, { rule: errors }]', '5: rule "errors" did not fire'],
     [
-      'one that is not expected',
+      'an unexpected trigger',
       '[]',
       '5: rule "errors" fired for agent "agent" at event 2 with 100, which is not expected',
     ],
     ['another value', '[{ rule: errors, value: 40 }]', '5: expected value 40, got 100'],
     ['another event', '[{ rule: errors, event: 3 }]', '5: expected event 3, got 2'],
-    ['a rule that is switched off', '[{ rule: "off" }]', '5: expected rule off, got errors'],
+    ['a disabled rule', '[{ rule: "off" }]', '5: expected rule off, got errors'],
   ])('fail the test for %s', async (_name, triggers, failure) => {
     const test = `    events: [${ERROR}, ${ERROR}]\n    expect: { triggers: ${triggers} }\n`;
     expect(await failuresOf(test)).toEqual([failure]);
   });
 
-  it('are those of the API, with what is wrong about one named', async () => {
+  it('have the form of the API, with invalid fields named', async () => {
     const test = `    events:\n      - { type: tool_eror }\n    expect: { triggers: [] }\n`;
     expect(await failuresOf(test)).toEqual([
-      '5: is no event the platform takes: type: "tool_eror" is not an event type; did you mean "tool_error"?',
+      '5: is not a valid event: type: "tool_eror" is not an event type; did you mean "tool_error"?',
     ]);
   });
 });
 
 describe('a test', () => {
-  it('that names no rule of its files fails', async () => {
+  it('fails if it names an unknown rule', async () => {
     const test = `    calls:\n      - { tool: pay, expect: { effect: allow, rule: larg } }\n`;
     expect(await failuresOf(test)).toEqual(['5: there is no rule "larg" in these files']);
   });
@@ -120,12 +120,12 @@ describe('a test', () => {
     ],
     ['has an unknown field', 'rules: r\ntests:\n  - { name: t, evnts: [] }\n', 't.yaml:3:16: tests.0.evnts'],
     [
-      'has a wrong duration',
+      'has an invalid duration',
       'rules: r\ntests:\n  - { name: t, calls: [{ after: soon, tool: a, expect: { effect: allow } }] }\n',
       'tests.0.calls.0.after: must be a duration',
     ],
-    ['is not there', 'rules: r\ntests: []\n', 't.yaml:2:1: tests: must hold at least one test'],
-  ])('is refused with its line if it %s', (_name, text, problem) => {
+    ['is missing', 'rules: r\ntests: []\n', 't.yaml:2:1: tests: must contain at least one test'],
+  ])('is rejected with its line if it %s', (_name, text, problem) => {
     expect(readTestFile({ file: 't.yaml', text }).problems.map(problemText).join()).toContain(problem);
   });
 });

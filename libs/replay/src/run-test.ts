@@ -1,14 +1,51 @@
-import { canonicalJson, type DecisionRequest, type GuardrailRule, type Trigger } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  canonicalJson,
+  type DecisionRequest,
+  derivedId,
+  type GuardrailRule,
+  type PriceBook,
+  sha256Hex,
+  type Trigger,
+  translateAgentLensEvent,
+} from '@agentlens/contracts';
 import type { Ruling } from '@agentlens/guardrails';
 import { Replay } from './replay.ts';
 import type { FileRule } from './rule-file.ts';
-import { testEvent } from './test-events.ts';
-import type { ExpectedAnswer, ExpectedTrigger, PlacedTest, RuleTest, TestCall } from './test-file.ts';
+import type { ExpectedAnswer, ExpectedTrigger, PlacedTest, RuleTest, TestCall, TestEvent } from './test-file.ts';
+
+/** Events state their cost themselves. */
+const NO_PRICES: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
+
+type MadeEvent = { readonly ok: true; readonly event: AgentEvent } | { readonly ok: false; readonly problem: string };
+
+/** Converts a test event like the gateway does for a request that arrives at `nowMs`. `place` makes its id unique. */
+function testEvent(
+  { agent, run, type, payload, severity, tags, metadata }: TestEvent,
+  nowMs: number,
+  place: number,
+): MadeEvent {
+  const raw = { agentId: agent, sessionId: run, eventType: type, payload, severity, tags, metadata };
+  const translated = translateAgentLensEvent(raw, NO_PRICES, nowMs);
+  if (!translated.ok) {
+    const problem = translated.details.map(({ path, message }) => `${WRITTEN_AS[path] ?? path}: ${message}`).join('; ');
+    return { ok: false, problem };
+  }
+  const id = derivedId(nowMs, 'event', place);
+  const occurredAt = new Date(nowMs).toISOString();
+  return {
+    ok: true,
+    event: { ...translated.event.facts, id, occurredAt, retryable: false, hash: sha256Hex(id) },
+  };
+}
+
+/** Names of API fields in test files. */
+const WRITTEN_AS: Readonly<Record<string, string>> = { eventType: 'type', sessionId: 'run', agentId: 'agent' };
 
 const TENANT = 'test';
 const DEADLINE_MS = 1_000;
 
-/** A rule did something else than expected, or the test cannot be run. `line` is that of what was expected. */
+/** A rule behaved differently than expected, or the test cannot be run. `line` is the line of the expectation. */
 interface TestFailure {
   readonly line: number;
   readonly message: string;
@@ -18,11 +55,11 @@ export interface TestResult {
   readonly name: string;
   readonly file: string;
   readonly line: number;
-  /** Empty: it passed. */
+  /** Empty if the test passed. */
   readonly failures: readonly TestFailure[];
 }
 
-/** Runs one test over rules, in virtual time and without any server. The same rules and test give the same result. */
+/** Runs one test in virtual time without a server. The result is deterministic. */
 export async function runTest(rules: readonly FileRule[], placed: PlacedTest): Promise<TestResult> {
   const { test, file, line } = placed;
   const failures: TestFailure[] = [];
@@ -58,7 +95,7 @@ async function replayEvents(replay: Replay, test: RuleTest, fail: Fail): Promise
       place += 1;
       const made = testEvent(written, replay.nowMs, place);
       if (!made.ok) {
-        fail(['events', at], `is no event the platform takes: ${made.problem}`);
+        fail(['events', at], `is not a valid event: ${made.problem}`);
         return;
       }
       const batch = { id: `batch-${place}`, tenantId: TENANT, partition: '00', events: [made.event] };
@@ -120,7 +157,7 @@ function answerDifferences(expected: ExpectedAnswer, ruling: Ruling): string[] {
   ];
 }
 
-/** What was not said is not compared. */
+/** Compares only values that are expected. */
 function different(what: string, expected: unknown, actual: unknown): string[] {
   if (expected === undefined || canonicalJson(expected) === canonicalJson(actual ?? null)) return [];
   return [`expected ${what} ${shown(expected)}, got ${actual === undefined ? 'none' : shown(actual)}`];
@@ -130,7 +167,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Every rule a test names, so that a misspelt key is an error and no silent pass. */
+/** Every rule that a test names, so that a misspelled key is an error. */
 function namedRules({ calls, expect }: RuleTest): { readonly path: PropertyKey[]; readonly key: string }[] {
   return [
     ...(expect?.triggers ?? []).map(({ rule }, at) => ({ path: ['expect', 'triggers', at, 'rule'], key: rule })),
@@ -141,7 +178,7 @@ function namedRules({ calls, expect }: RuleTest): { readonly path: PropertyKey[]
   ];
 }
 
-/** Its key stands for its id, so that triggers and answers name it as the file does. */
+/** Uses the key as id, so that triggers and answers contain the name from the file. */
 function storedRule({ key, draft }: FileRule, atMs: number): GuardrailRule {
   const at = new Date(atMs).toISOString();
   return { ...draft, id: key, tenantId: TENANT, version: 1, createdAt: at, updatedAt: at };

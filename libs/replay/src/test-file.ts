@@ -1,11 +1,10 @@
 import { ClientId, DECISION_EFFECTS, DECISION_PHASES, JsonObject, RuleKey, SEVERITIES } from '@agentlens/contracts';
 import { z } from 'zod';
-import type { SourceProblem } from './source-problem.ts';
-import { type SourceFile, YamlSource } from './yaml-source.ts';
+import { type SourceFile, type SourceProblem, YamlSource } from './yaml-source.ts';
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `2s`, `5m`, `1h`: how much later than what came before. */
+/** `2s`, `5m`, `1h`: time since the previous entry. */
 const After = z
   .string('must be a duration like 2s, 5m or 1h')
   .regex(/^\d{1,6}(ms|s|m|h|d)$/, 'must be a duration like 2s, 5m or 1h')
@@ -19,12 +18,12 @@ const texts = z.record(z.string(), z.string());
 
 const ExpectedAnswer = z.strictObject({
   effect: z.enum(DECISION_EFFECTS),
-  /** What it would be if rules in shadow were enforced. */
+  /** Effect if shadow rules were enforced. */
   wouldBe: z.enum(DECISION_EFFECTS).optional(),
-  /** Key of the rule that settled it. */
+  /** Key of the rule that decided. */
   rule: RuleKey.optional(),
   message: z.string().optional(),
-  /** The arguments to use instead. */
+  /** Replacement arguments. */
   args: z.unknown().optional(),
 });
 export type ExpectedAnswer = z.infer<typeof ExpectedAnswer>;
@@ -36,7 +35,7 @@ const TestCall = z.strictObject({
   phase: z.enum(DECISION_PHASES).default('tool.before'),
   tool: z.string().min(1).max(256).optional(),
   toolTags: z.array(z.string()).max(100).default([]),
-  /** The same id again is the same call: its end, or the question asked once more. */
+  /** The same id means the same call: its end, or a repeated question. */
   callId: ClientId.optional(),
   args: z.unknown().optional(),
   result: z.unknown().optional(),
@@ -45,7 +44,7 @@ const TestCall = z.strictObject({
   agentTags: z.array(z.string()).optional(),
   tags: texts.default({}),
   metrics: z.record(z.string(), z.number()).default({}),
-  /** Keys of rules whose question a human has answered with yes. */
+  /** Keys of rules for which a person has approved the call. */
   approved: z.array(RuleKey).default([]),
   expect: ExpectedAnswer.optional(),
 });
@@ -53,11 +52,11 @@ export type TestCall = z.output<typeof TestCall>;
 
 const TestEvent = z.strictObject({
   after: After,
-  /** So many of them, each `after` the one before. */
+  /** Number of such events, each `after` the previous one. */
   repeat: z.int().min(1).max(10_000).default(1),
   agent: ClientId.default('agent'),
   run: ClientId.default('run'),
-  /** A type of `POST /api/events`. */
+  /** An event type of `POST /api/events`. */
   type: z.string().min(1),
   payload: JsonObject.default({}),
   severity: z.enum(SEVERITIES).optional(),
@@ -70,7 +69,7 @@ const ExpectedTrigger = z.strictObject({
   rule: RuleKey,
   agent: ClientId.optional(),
   value: z.number().optional(),
-  /** Which event caused it, counted from 1 over all events of the test. */
+  /** 1-based index of the event that caused it, over all events of the test. */
   event: z.int().min(1).optional(),
   dryRun: z.boolean().optional(),
 });
@@ -79,23 +78,23 @@ export type ExpectedTrigger = z.infer<typeof ExpectedTrigger>;
 const RuleTest = z
   .strictObject({
     name: z.string().min(1),
-    /** The time at which it begins. */
+    /** Start time. */
     at: z.iso
-      .datetime({ offset: true, error: 'must be an instant like 2026-03-01T12:00:00Z' })
+      .datetime({ offset: true, error: 'must be a time like 2026-03-01T12:00:00Z' })
       .default('2026-01-05T12:00:00Z'),
-    /** What happened, in this order, before any call. */
+    /** Events in order, before any call. */
     events: z.array(TestEvent).max(10_000).default([]),
     calls: z.array(TestCall).max(10_000).default([]),
     /** All triggers, in the order in which they fired. */
     expect: z.strictObject({ triggers: z.array(ExpectedTrigger) }).optional(),
   })
   .refine(({ calls, expect }) => expect !== undefined || calls.some((call) => call.expect !== undefined), {
-    message: 'expects nothing, so it cannot fail: give "expect" to it or to one of its calls',
+    message: 'expects nothing, so it cannot fail: add "expect" to the test or to one of its calls',
   });
 export type RuleTest = z.output<typeof RuleTest>;
 
 const TestFile = z.strictObject({
-  /** Files of rules, relative to this one. */
+  /** Rule files, relative to this file. */
   rules: z.union([
     z
       .string()
@@ -103,7 +102,7 @@ const TestFile = z.strictObject({
       .transform((file) => [file]),
     z.array(z.string().min(1)).min(1),
   ]),
-  tests: z.array(RuleTest).min(1, 'must hold at least one test'),
+  tests: z.array(RuleTest).min(1, 'must contain at least one test'),
 });
 
 const KNOWN = {
@@ -114,17 +113,17 @@ const KNOWN = {
   answer: Object.keys(ExpectedAnswer.shape),
 };
 
-/** A test with where it stands. */
+/** A test and its position. */
 export interface PlacedTest {
   readonly test: RuleTest;
   readonly file: string;
   readonly line: number;
-  /** The line of a value inside the test. */
+  /** Line of a value inside the test. */
   lineOf(path: readonly PropertyKey[]): number;
 }
 
 interface ReadTests {
-  /** As they are written: relative to the file of the tests. */
+  /** As written, relative to the test file. */
   readonly rules: readonly string[];
   readonly tests: readonly PlacedTest[];
   readonly problems: readonly SourceProblem[];

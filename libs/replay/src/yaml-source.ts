@@ -11,21 +11,34 @@ import {
   visit,
 } from 'yaml';
 import type { z } from 'zod';
-import type { SourceProblem } from './source-problem.ts';
 
-/** The text of a file that was read elsewhere. */
+/** A problem in a file: 1-based position and path in the document (`rules.0.name`). */
+export interface SourceProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Formats a problem: `rules/pay.yaml:7:5: rules.0.name: must not be empty`. */
+export function problemText({ file, line, column, path, message }: SourceProblem): string {
+  return `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
+}
+
+/** Content of a file. */
 export interface SourceFile {
   readonly file: string;
   readonly text: string;
 }
 
-const MOST_ALIASES = 100;
+const MAX_ALIASES = 100;
 
-/** A YAML document that knows where each of its values stands. */
+/** A YAML document that knows the position of its values. */
 export class YamlSource {
   readonly file: string;
   readonly value: unknown;
-  /** What is wrong with the YAML itself. */
+  /** Syntax errors. */
   readonly problems: readonly SourceProblem[];
   readonly #root: ParsedNode | null;
   readonly #lines = new LineCounter();
@@ -41,7 +54,7 @@ export class YamlSource {
       errors.map(({ message, pos }) => this.#problem(pos[0], '', message.split(' at line ')[0] ?? message)),
     );
     if (second !== undefined) {
-      problems.push(this.#problem(second.range[0], '', 'a file holds one document: remove what follows "---"'));
+      problems.push(this.#problem(second.range[0], '', 'a file holds one document: remove everything after "---"'));
     }
     if (document !== undefined && problems.length === 0) problems.push(...this.#mergeKeys(document.contents));
     const [value, tooMany] = problems.length === 0 && document !== undefined ? contentsOf(document) : [null, null];
@@ -49,19 +62,19 @@ export class YamlSource {
     this.problems = tooMany === null ? problems : [...problems, this.#problem(0, '', tooMany)];
   }
 
-  /** A problem at a path; where nothing stands there, at the nearest that contains it. */
+  /** A problem at a path or, if there is no value, at the nearest parent. */
   problemAt(path: readonly PropertyKey[], message: string): SourceProblem {
     return this.#problem(this.#offsetOf(path), path.map(String).join('.'), message);
   }
 
-  /** Details whose paths begin at `prefix`. */
+  /** Problems for details, with paths below `prefix`. */
   problemsOf(details: readonly ProblemDetail[], prefix: readonly PropertyKey[] = []): SourceProblem[] {
     return details.map(({ path, message }) =>
       this.problemAt([...prefix, ...(path === '' ? [] : path.split('.'))], message),
     );
   }
 
-  /** What a schema finds wrong; for an unknown key the nearest of `known` is named. */
+  /** Problems found by a schema; suggests the nearest of `known` for an unknown key. */
   schemaProblems(
     error: z.core.$ZodError,
     known: readonly string[],
@@ -74,7 +87,7 @@ export class YamlSource {
     });
   }
 
-  /** The line, from 1, on which the value at a path begins. */
+  /** 1-based line of the value at a path. */
   lineOf(path: readonly PropertyKey[]): number {
     return this.#lines.linePos(this.#offsetOf(path)).line;
   }
@@ -96,13 +109,15 @@ export class YamlSource {
     return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), path, message };
   }
 
-  /** YAML 1.1 has `<<`; here it would be a key like any other, and not do what its author meant. */
+  /** In YAML 1.1 `<<` merges maps. In 1.2 it is an ordinary key, which is not what the author intended. */
   #mergeKeys(contents: ParsedNode | null): SourceProblem[] {
     const problems: SourceProblem[] = [];
     visit(contents, {
       Pair: (_, { key }) => {
         if (isScalar(key) && key.value === '<<') {
-          problems.push(this.#problem(key.range?.[0] ?? 0, '', 'merge keys ("<<") are not read: write the fields out'));
+          problems.push(
+            this.#problem(key.range?.[0] ?? 0, '', 'merge keys ("<<") are not supported: write the fields out'),
+          );
         }
       },
     });
@@ -110,10 +125,10 @@ export class YamlSource {
   }
 }
 
-/** Aliases that grow too much are refused, not resolved. */
+/** Rejects aliases that expand too much. */
 function contentsOf(document: Document.Parsed): [unknown, string | null] {
   try {
-    return [document.toJS({ maxAliasCount: MOST_ALIASES }), null];
+    return [document.toJS({ maxAliasCount: MAX_ALIASES }), null];
   } catch (error) {
     return [null, `aliases are nested too deeply: ${error instanceof Error ? error.message : String(error)}`];
   }

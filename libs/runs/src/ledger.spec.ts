@@ -2,8 +2,8 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerOf } from './ledger.ts';
-import { picoUsd } from './money.ts';
 import { statusOf } from './run.ts';
+import { picoUsd } from './run-totals.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 
@@ -75,7 +75,7 @@ const anyEvents = fc
   .map((list) => list.map((fields, i) => event({ ...(fields as Partial<AgentEvent>), id: `e${i}` })));
 
 describe('ledger', () => {
-  it('is the same for any order and any duplication of its events', () => {
+  it('is the same for any order and duplication of its events', () => {
     const shuffled = anyEvents.chain((events) =>
       fc.tuple(
         fc.constant(events),
@@ -114,7 +114,7 @@ describe('ledger', () => {
   });
 });
 
-describe('the end of a run', () => {
+describe('end of a run', () => {
   const ended = (outcome: AgentEvent['outcome'], second: number, id = 'x') =>
     event({ id, kind: 'run.ended', outcome, occurredAt: `2026-03-01T12:00:0${second}.000Z` });
   const statusAfter = (...events: AgentEvent[]) => {
@@ -123,32 +123,32 @@ describe('the end of a run', () => {
   };
 
   it.each(['succeeded', 'failed', 'timed_out', 'cancelled', 'interrupted'] as const)(
-    'is %s when it says so',
+    'is %s if the run reports it',
     (word) => {
       expect(statusAfter(event(), ended(word, 1))).toBe(word);
     },
   );
 
-  it('is decided by the latest report, also when that one arrives first', () => {
+  it('is set by the latest report, even if that arrives first', () => {
     expect(statusAfter(ended('failed', 5, 'b'), ended('succeeded', 2, 'a'))).toBe('failed');
     expect(statusAfter(ended('failed', 2, 'b'), ended('succeeded', 2, 'a'))).toBe('failed');
   });
 
-  it('is not undone by events that happened later', () => {
+  it('is not undone by later events', () => {
     expect(statusAfter(ended('succeeded', 1), event({ occurredAt: '2026-03-01T13:00:00.000Z' }))).toBe('succeeded');
   });
 
-  it('without an outcome is a failure if it is an error', () => {
+  it('without an outcome is a failure if the event is an error', () => {
     expect(statusAfter(ended(undefined, 1))).toBe('succeeded');
     expect(statusAfter({ ...ended(undefined, 1), isError: true })).toBe('failed');
   });
 
-  it('has not come while nothing reports it', () => {
+  it('is unknown until it is reported', () => {
     expect(statusAfter(event())).toBe('running');
   });
 });
 
-describe('the end of a run of spans', () => {
+describe('end of a run of spans', () => {
   const ended = (by: string, outcome: AgentEvent['outcome'], second: number) =>
     event({
       id: `${by}${second}`,
@@ -164,38 +164,38 @@ describe('the end of a run of spans', () => {
     return run === undefined ? undefined : statusOf(run);
   };
 
-  it('has not come while only an agent inside it has ended', () => {
+  it('is unknown while only an agent inside it has ended', () => {
     expect(statusAfter(ended('agent', 'succeeded', 1))).toBe('running');
     expect(runOf(ended('agent', 'succeeded', 1))?.agentEnd?.value).toBe('succeeded');
   });
 
-  it('is a failure where the root failed, or the agent below a root that is well', () => {
+  it('is a failure if the root failed, or the agent below a successful root', () => {
     expect(statusAfter(ended('agent', 'succeeded', 1), ended('root', 'failed', 2))).toBe('failed');
     expect(statusAfter(ended('agent', 'failed', 1), ended('root', 'succeeded', 2))).toBe('failed');
   });
 
-  it('is well where an agent made up for the failure of one inside it', () => {
+  it('is a success if an agent recovered from the failure of one inside it', () => {
     expect(statusAfter(ended('agent', 'failed', 1), ended('root_agent', 'succeeded', 3))).toBe('succeeded');
     expect(
       statusAfter(ended('agent', 'failed', 1), ended('agent', 'succeeded', 2), ended('root', 'succeeded', 3)),
     ).toBe('succeeded');
   });
 
-  it('is not provisional because of what a client of another dialect writes', () => {
+  it('does not depend on similar events of another dialect', () => {
     expect(statusAfter({ ...ended('agent', 'succeeded', 1), dialect: 'agentlens' })).toBe('succeeded');
   });
 
-  it('comes for a silent one too: every span promises another', () => {
+  it('is expected for a silent run too, because every span promises another', () => {
     expect(runOf(event({ dialect: 'otlp' }))?.heartbeatEveryMs).toBe(600_000);
     expect(runOf(event())?.heartbeatEveryMs).toBeUndefined();
   });
 });
 
-describe('what a start says of its run', () => {
+describe('context from the start of a run', () => {
   const started = (payload: AgentEvent['payload'], id = 'x') => event({ id, kind: 'run.started', payload });
   const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
 
-  it('is taken from its payload, from either dialect', () => {
+  it('is read from the payload in either dialect', () => {
     const actor = { externalId: 'ann', name: 'Ann', metadata: { tier: 'gold' } };
     const run = runOf(
       started({ actor, tags: { team: 'blue' }, runTtlMs: 60_000, heartbeatEveryMs: 5_000, parentRunId: 'p' }),
@@ -205,7 +205,7 @@ describe('what a start says of its run', () => {
     expect(run?.actor?.value).toEqual(actor);
   });
 
-  it('takes the parent and its call from the first event that names a parent, in whatever order they come', () => {
+  it('takes the parent and its call from the first event that names a parent, in any order', () => {
     const named = (parentRunId: string, minute: number) => ({
       ...started({ parentRunId, parentToolUseId: `call of ${parentRunId}` }, parentRunId),
       occurredAt: `2026-03-01T12:0${minute}:00.000Z`,
@@ -215,7 +215,7 @@ describe('what a start says of its run', () => {
       expect(runOf(...order)?.parent?.value).toEqual({ runId: 'z-first', toolUseId: 'call of z-first' });
   });
 
-  it('keeps the first actor, the longest times and all tags of several starts', () => {
+  it('keeps the first actor, the longest intervals and all tags of several starts', () => {
     const one = started({ actor: { externalId: 'ann' }, tags: { a: '1' }, runTtlMs: 1_000 }, 'x');
     const two = started({ actor: { externalId: 'ben' }, tags: { a: '2', b: '1' }, runTtlMs: 2_000 }, 'y');
     const run = runOf(two, one);
@@ -232,21 +232,21 @@ describe('what a start says of its run', () => {
     [{ runTtlMs: 1e300 }],
     [{ runTtlMs: '60' }],
     [{ tags: ['x'] }],
-  ])('leaves out what makes no sense: %j', (payload) => {
+  ])('ignores invalid values: %j', (payload) => {
     const run = runOf(started(payload));
     expect([run?.actor, run?.ttlMs, run?.runTags]).toEqual([undefined, undefined, {}]);
   });
 
-  it('is in a dialect without it what any event says: on whose behalf', () => {
+  it('takes the actor from any event in a dialect without starts', () => {
     expect(runOf(event({ actorId: 'ann' }))?.actor?.value).toEqual({ externalId: 'ann' });
   });
 
-  it('is not taken from other events', () => {
+  it('is not read from other events', () => {
     expect(runOf(event({ payload: { runTtlMs: 5, actor: { externalId: 'ann' } } }))?.ttlMs).toBeUndefined();
   });
 });
 
-describe('what an end says of its run', () => {
+describe('result of a run', () => {
   const ended = (payload: AgentEvent['payload'], second = 1) =>
     event({ id: `e${second}`, kind: 'run.ended', payload, occurredAt: `2026-03-01T12:00:0${second}.000Z` });
   const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
@@ -256,7 +256,7 @@ describe('what an end says of its run', () => {
     [{ summary: 'done' }, 'done'],
     [{ result: null, summary: 'done' }, 'done'],
     [{}, undefined],
-  ])('holds the result of %j', (payload, result) => {
+  ])('is read from %j', (payload, result) => {
     expect(runOf(ended(payload))?.result?.value).toEqual(result);
   });
 
@@ -265,11 +265,11 @@ describe('what an end says of its run', () => {
     [{ error: { message: 'broken', code: 7 } }, 'broken'],
     [{ error: { code: 7 } }, undefined],
     [{ error: '😀'.repeat(2_001) }, '😀'.repeat(2_000)],
-  ])('holds the error of %j', (payload, message) => {
+  ])('contains the error of %j', (payload, message) => {
     expect(runOf(ended(payload))?.errorMessage?.value).toBe(message);
   });
 
-  it('told twice is completed by what only one of the two says', () => {
+  it('combines two reports of the end', () => {
     const run = runOf(ended({ result: 'fine' }, 1), ended({ totalSteps: 2 }, 2));
     expect(run?.result?.value).toBe('fine');
   });
@@ -278,7 +278,7 @@ describe('what an end says of its run', () => {
 describe('calls', () => {
   const kinds = ['tool.called', 'tool.completed', 'llm.called', 'llm.completed'] as const;
 
-  it.each(['agentlens', 'handlebar', 'otlp'])('of %s count once, and a step is a tool call that is over', (dialect) => {
+  it.each(['agentlens', 'handlebar', 'otlp'])('of %s count once, and a step is a tool call that ended', (dialect) => {
     const events = kinds.map((kind) => event({ id: kind, kind, dialect }));
     expect(ledgerOf(events).runs.get('r')?.totals).toMatchObject({ toolCalls: 1, llmCalls: 1, steps: 1 });
   });
@@ -288,13 +288,13 @@ describe('a registration', () => {
   const registered = (payload: AgentEvent['payload'], second: number) =>
     event({ id: `e${second}`, kind: 'agent.registered', payload, occurredAt: `2026-03-01T12:00:0${second}.000Z` });
 
-  it('belongs to an agent and to no run', () => {
+  it('belongs to an agent and not to a run', () => {
     const { runs, agents } = ledgerOf([registered({ slug: 'support' }, 1)]);
     expect(runs.size).toBe(0);
     expect(agents.get('a')).toMatchObject({ runs: 0, registration: { slug: 'support' } });
   });
 
-  it('replaces what it names, keeps what it does not, and adds tools by name', () => {
+  it('replaces values that it names, keeps others, and adds tools by name', () => {
     const agent = ledgerOf([
       registered({ description: 'new', tools: [{ name: 'pay', version: 2 }, { name: 'scan' }] }, 5),
       registered({ description: 'old', tags: ['x'], tools: [{ name: 'pay', version: 1 }, { name: 'ask' }] }, 1),

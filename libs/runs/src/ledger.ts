@@ -1,9 +1,8 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import { type Latest, placeOf } from './event-place.ts';
-import type { Registration } from './registration.ts';
+import { type Latest, placeOf } from './folded-event.ts';
 import { durationMs, type RunRecord, statusOf } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
-import { GrowingTally } from './tally.ts';
+import { GrowingTally, type Registration } from './tally.ts';
 
 interface AgentSummary {
   readonly agentId: string;
@@ -15,7 +14,7 @@ interface AgentSummary {
   readonly totals: RunTotals;
 }
 
-/** One agent's UTC day: its events of that day, and its runs that started that day. */
+/** A UTC day of an agent: events of that day, and runs that started on it. */
 interface AgentDay {
   readonly agentId: string;
   readonly day: string;
@@ -27,24 +26,24 @@ interface AgentDay {
   readonly runPicoUsd: bigint;
 }
 
-/** What a tenant's events amount to. */
+/** Everything derived from a tenant's events. */
 export interface Ledger {
   readonly runs: ReadonlyMap<string, RunRecord>;
   readonly agents: ReadonlyMap<string, AgentSummary>;
-  /** By `agentId`, a newline (which no id contains), and the day. */
+  /** Keys are `agentId`, a newline (which ids cannot contain), and the day. */
   readonly days: ReadonlyMap<string, AgentDay>;
 }
 
-/** Everything that follows from these events of one tenant, in any order, each counted once however often it is there. */
+/** Derives the ledger from events of one tenant, in any order. Duplicates count once. */
 export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const distinct = new Map<string, AgentEvent>();
   for (const event of events) if (!distinct.has(placeOf(event))) distinct.set(placeOf(event), event);
   const tally = new GrowingTally();
   for (const event of distinct.values()) tally.add(event);
-  const { runs, agents: heardOf } = tally;
+  const { runs, agents: tallies } = tally;
   const agents = new Map<string, AgentSummary>();
   const days = new Map<string, AgentDay>();
-  for (const { days: ownDays, ...agent } of heardOf.values()) {
+  for (const { days: ownDays, ...agent } of tallies.values()) {
     agents.set(agent.agentId, { ...agent, runs: 0, totals: sumOfAll(ownDays.values()) });
     for (const [day, totals] of ownDays) onDay(days, agent.agentId, day, (known) => ({ ...known, totals }));
   }
@@ -56,12 +55,12 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   return { runs, agents, days };
 }
 
-/** A run in which something went wrong: it failed, or an event of it was an error. */
+/** A run that failed or has an error event. */
 function isFailedRun(run: RunRecord): boolean {
   return run.totals.errors > 0 || statusOf(run) === 'failed';
 }
 
-/** A run that came to its end, or that somebody ended on purpose. */
+/** A run that succeeded or was cancelled on purpose. */
 function isCompletedRun(run: RunRecord): boolean {
   return statusOf(run) === 'succeeded' || statusOf(run) === 'cancelled';
 }

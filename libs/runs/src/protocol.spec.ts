@@ -18,8 +18,8 @@ import { statusOf } from './run.ts';
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 const noPrices: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
 
-/** Events as the gateway hands them on, a second apart. */
-function told(...translated: TranslatedEvent[]): AgentEvent[] {
+/** Events as the gateway publishes them, a second apart. */
+function eventsOf(...translated: TranslatedEvent[]): AgentEvent[] {
   return translated.map(({ facts }, i) => ({
     ...facts,
     id: `e${i}`,
@@ -39,8 +39,8 @@ const audit = (kind: string, data: object) =>
 const session = (eventType: string, payload: object) =>
   read(translateAgentLensEvent({ eventType, sessionId: 'r', agentId: 'a', payload }, noPrices, NOON));
 
-describe('a run told in the words of an agent SDK', () => {
-  it('knows all that its start and its end said', () => {
+describe('run reported by an agent SDK', () => {
+  it('has everything its start and end reported', () => {
     const start = StartBody.parse({
       agentId: 'a',
       sessionId: 's',
@@ -54,7 +54,7 @@ describe('a run told in the words of an agent SDK', () => {
     });
     const end = EndBody.parse({ agentId: 'a', status: 'error', result: { n: 1 }, error: { message: 'broken' } });
 
-    const events = told(
+    const events = eventsOf(
       runStarted('r', start),
       audit('tool.decision', { tool: { name: 'pay' }, verdict: 'BLOCK' }),
       audit('tool.result', { tool: { name: 'search' }, outcome: 'success', durationMs: 12 }),
@@ -78,18 +78,18 @@ describe('a run told in the words of an agent SDK', () => {
     expect(run && statusOf(run)).toBe('failed');
   });
 
-  it('knows its agent by what it registered', () => {
+  it('has the registration of its agent', () => {
     const tools = [{ name: 'pay', tags: ['money'] }];
-    const agent = ledgerOf(told(agentRegistered('a', { slug: 'support', name: 'Support', tools }))).agents.get('a');
+    const agent = ledgerOf(eventsOf(agentRegistered('a', { slug: 'support', name: 'Support', tools }))).agents.get('a');
 
     expect(agent).toMatchObject({ name: { value: 'Support' }, registration: { slug: 'support' }, runs: 0 });
     expect(agent?.registration.tools.get('pay')?.value).toEqual(tools[0]);
   });
 });
 
-describe('a session told in the words of AgentLens', () => {
-  it('knows the same, where its payloads say it', () => {
-    const events = told(
+describe('session reported in the AgentLens dialect', () => {
+  it('has the same data if its payloads contain it', () => {
+    const events = eventsOf(
       session('session_started', { agentName: 'Ann', tags: ['x'], actor: { externalId: 'ann' }, runTtlMs: 5_000 }),
       session('tool_call', { toolName: 'search', callId: 'c', arguments: {} }),
       session('tool_response', { toolName: 'search', callId: 'c', durationMs: 5, result: 1 }),

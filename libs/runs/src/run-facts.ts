@@ -1,19 +1,18 @@
-import { type JsonObject, OTLP_DIALECT } from '@agentlens/contracts';
-import { byCodePoint } from './event-place.ts';
-import type { FoldedEvent } from './folded-event.ts';
+import { type AgentEvent, type JsonObject, OTLP_DIALECT, type RunOutcome } from '@agentlens/contracts';
+import { byCodePoint, type FoldedEvent } from './folded-event.ts';
 
-/** More tags than this on one run are noise; the first ones in code point order are kept. */
+/** Only the first tags in code point order are kept beyond this number. */
 export const MAX_RUN_TAGS = 100;
-/** An error message longer than this is cut; the whole of it stays in its event. */
+/** Longer error messages are truncated here and complete in their event. */
 const MAX_ERROR_CHARS = 2_000;
 const MAX_ID_CHARS = 256;
-/** About thirty years; what is longer is a mistake and not taken. */
+/** About thirty years. Longer intervals are ignored as mistakes. */
 const MAX_INTERVAL_MS = 1e12;
 
-/** On whose behalf a run acts, as the client said it; `externalId` is what runs are found by. */
+/** On whose behalf a run acts, as reported by the client. Runs are found by `externalId`. */
 export type RunActor = JsonObject & { readonly externalId: string };
 
-/** What a run's start says of it, each where it was said. */
+/** What the start of a run reports; all fields are optional. */
 export interface StartFacts {
   readonly actor?: RunActor;
   readonly runTags: Readonly<Record<string, string>>;
@@ -23,17 +22,20 @@ export interface StartFacts {
   readonly parentToolUseId?: string;
 }
 
-/** What a run's end says of it. */
+/** What the end of a run reports. */
 export interface EndFacts {
-  /** An agent inside the run says it: the run may go on. */
+  /** Reported by an agent inside the run, which may continue. */
   readonly byAgent: boolean;
-  /** The run itself says it. */
+  /** Reported by the run itself. */
   readonly byRun: boolean;
   readonly result?: unknown;
   readonly errorMessage?: string;
 }
 
-/** Of a `run.started`: payload members `actor`, `tags`, `runTtlMs`, `heartbeatEveryMs`; parents beside it or in it. */
+/**
+ * For `run.started`: payload members `actor`, `tags`, `runTtlMs`, `heartbeatEveryMs`; parents in the event or its
+ * payload.
+ */
 export function startFactsOf(event: FoldedEvent): StartFacts | undefined {
   if (event.kind !== 'run.started') return undefined;
   const { actor, tags, runTtlMs, heartbeatEveryMs, parentRunId, parentToolUseId } = event.payload ?? {};
@@ -48,17 +50,17 @@ export function startFactsOf(event: FoldedEvent): StartFacts | undefined {
 }
 
 /**
- * Runs of spans promise no heartbeat and have their root at the end: one that is silent for three times as long as this is
- * given up, and is back with its next event.
+ * Runs of spans have no heartbeat, and their root arrives last. A run that is silent for three times this interval is
+ * marked as lost until its next event.
  */
 const SPANS_EVERY_MS = 10 * 60_000;
 
-/** How often the run promises to be heard of, ms. */
+/** Heartbeat interval that the run promises, ms. */
 export function heartbeatOf(event: FoldedEvent, start: StartFacts | undefined): number | undefined {
   return start?.heartbeatEveryMs ?? (event.dialect === OTLP_DIALECT ? SPANS_EVERY_MS : undefined);
 }
 
-/** Of a `run.ended`: payload members `result` (or `summary`) and `error` (a text, or an object with a `message`). */
+/** For `run.ended`: payload members `result` (or `summary`) and `error` (a string, or an object with `message`). */
 export function endFactsOf(event: FoldedEvent): EndFacts | undefined {
   if (event.kind !== 'run.ended') return undefined;
   const { result, summary, error, by } = event.payload ?? {};
@@ -72,7 +74,7 @@ export function endFactsOf(event: FoldedEvent): EndFacts | undefined {
   };
 }
 
-/** Both records in one; where both name a tag the greater text stays, so that the order says nothing. */
+/** Merges two records. If both have a tag, the larger value wins, so that order does not matter. */
 export function mergedTags(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>) {
   const merged = new Map(Object.entries(a));
   for (const [name, text] of Object.entries(b)) {
@@ -94,16 +96,24 @@ function interval(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 1 && value <= MAX_INTERVAL_MS ? Math.round(value) : undefined;
 }
 
-/** Characters, not UTF-16 units: that is how the database counts. */
+/** Counts characters instead of UTF-16 units, like the database. */
 function idText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return value.length <= MAX_ID_CHARS || Array.from(value).length <= MAX_ID_CHARS ? value : undefined;
 }
 
-function firstChars(text: string, most: number): string {
-  return text.length <= most ? text : Array.from(text).slice(0, most).join('');
+function firstChars(text: string, max: number): string {
+  return text.length <= max ? text : Array.from(text).slice(0, max).join('');
 }
 
 function isRecord(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export type RunStatus = 'running' | RunOutcome | 'lost';
+
+/** Outcome that this event reports for its run; undefined for events other than `run.ended`. */
+export function outcomeOf(event: Pick<AgentEvent, 'kind' | 'outcome' | 'isError'>): RunOutcome | undefined {
+  if (event.kind !== 'run.ended') return undefined;
+  return event.outcome ?? (event.isError ? 'failed' : 'succeeded');
 }

@@ -1,14 +1,44 @@
 import { REPORTS_ENDED_CALLS } from '@agentlens/contracts';
 import type { FoldedEvent } from './folded-event.ts';
-import { picoUsd } from './money.ts';
 
-/** What is added up over the events of a run, an agent or a day. */
+/** Decimal places of amounts: 1e-12 dollars, less than the price of any token. */
+const PLACES = 12;
+
+/**
+ * Converts USD to whole units of 1e-12, so that sums are exact in any order. Rounds the decimal text half away from
+ * zero, like Postgres `numeric(24,12)`.
+ */
+export function picoUsd(usd: number): bigint {
+  if (usd === 0) return 0n;
+  const [digits = '0', exponent = '0'] = String(Math.abs(usd)).split('e');
+  const [whole = '', fraction = ''] = digits.split('.');
+  const shift = PLACES + Number(exponent) - fraction.length;
+  const unscaled = BigInt(whole + fraction);
+  const pico = shift >= 0 ? unscaled * 10n ** BigInt(shift) : roundedQuotient(unscaled, 10n ** BigInt(-shift));
+  return usd < 0 ? -pico : pico;
+}
+
+/** Decimal text that JavaScript and Postgres read without loss, for example `400000e-12`. */
+export function usdText(pico: bigint): string {
+  return `${pico}e-${PLACES}`;
+}
+
+/** Nearest double. */
+export function usdOf(pico: bigint): number {
+  return Number(usdText(pico));
+}
+
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor / 2n) / divisor;
+}
+
+/** Totals over the events of a run, an agent or a day. */
 export interface RunTotals {
   readonly events: number;
   readonly errors: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
-  /** Tool calls that came to an end, well or not: the run's current step. */
+  /** Tool calls that ended, successfully or not: the current step of the run. */
   readonly steps: number;
   readonly llmCalls: number;
   readonly inputTokens: number;
@@ -36,7 +66,7 @@ export const NO_TOTALS: RunTotals = {
   unpriced: 0,
 };
 
-/** What one event adds to the totals of its run, its agent and its day. */
+/** Contribution of one event to the totals of its run, agent and day. */
 export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTotals {
   const endsTool = kind === 'tool.completed';
   const ended = REPORTS_ENDED_CALLS.has(dialect);
@@ -57,14 +87,14 @@ export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTot
   };
 }
 
-/** All of them together; nothing of none. */
+/** Sum of all totals; zero for none. */
 export function sumOfAll(all: Iterable<RunTotals>): RunTotals {
   let sum = NO_TOTALS;
   for (const totals of all) sum = sumOf(sum, totals);
   return sum;
 }
 
-/** Written out: this is done twice for every event. */
+/** Written out for speed, because it runs twice per event. */
 export function sumOf(a: RunTotals, b: RunTotals): RunTotals {
   return {
     events: a.events + b.events,

@@ -1,19 +1,28 @@
-import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
-import type { FoldedEvent } from './folded-event.ts';
+import {
+  byCodePoint,
+  earlier,
+  type FoldedEvent,
+  isAfter,
+  type Latest,
+  later,
+  lesser,
+  placeOf,
+} from './folded-event.ts';
 import {
   type EndFacts,
   endFactsOf,
   heartbeatOf,
   MAX_RUN_TAGS,
   mergedTags,
+  outcomeOf,
   type RunActor,
+  type RunStatus,
   type StartFacts,
   startFactsOf,
 } from './run-facts.ts';
-import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
 
-/** The run that began this one, and by which of its calls. */
+/** The run that started this one, and the tool call that did. */
 interface RunParent {
   readonly runId: string;
   readonly toolUseId?: string;
@@ -21,38 +30,38 @@ interface RunParent {
 
 export interface RunRecord {
   readonly runId: string;
-  /** Of the first event, for the rare run that several agents report on. */
+  /** Agent of the first event, for the rare run with several agents. */
   readonly agentId: string;
   readonly firstPlace: string;
   readonly agentName?: Latest<string>;
   readonly model?: Latest<{ readonly model: string; readonly provider: string | undefined }>;
-  /** The latest `run.ended` of the run itself decides, whenever it arrives. */
+  /** Latest `run.ended` of the run itself, in any order of arrival. */
   readonly end?: Latest<{ readonly status: RunStatus; readonly at: string }>;
-  /** What the latest agent inside the run said when it ended; shown when the run has ended, or is quiet. */
+  /** Latest end of an agent inside the run; shown if the run has ended or is silent. */
   readonly agentEnd?: Latest<RunStatus>;
   readonly sessionId?: string;
-  /** Of the first event that names one, as the context of its start has it. */
+  /** From the first event that names a parent, like the run's context. */
   readonly parent?: Latest<RunParent>;
   readonly startedAt: string;
   readonly lastEventAt: string;
   readonly totals: RunTotals;
   readonly tags: readonly string[];
-  /** Of the first start that names one. */
+  /** From the first start that names an actor. */
   readonly actor?: Latest<RunActor>;
-  /** Said of the run as a whole, by name; `tags` are what its events carry. */
+  /** Tags of the run as a whole, by name; `tags` come from its events. */
   readonly runTags: Readonly<Record<string, string>>;
-  /** The longest that was asked for. */
+  /** Longest reported value. */
   readonly ttlMs?: number;
-  /** The longest that was asked for. */
+  /** Longest reported value. */
   readonly heartbeatEveryMs?: number;
-  /** Of the latest end that has one. */
+  /** From the latest end that has a result. */
   readonly result?: Latest<NonNullable<EndFacts['result']>>;
   readonly errorMessage?: Latest<string>;
 }
 
 /**
- * The run as it is when this event, which adds these totals and was not in it before, is known too. Commutative: the
- * order says nothing.
+ * Adds an event with these totals to a run that does not contain it yet. Commutative, so the order of events does not
+ * matter.
  */
 export function withEvent(run: RunRecord | undefined, event: FoldedEvent, totals: RunTotals): RunRecord {
   const place = placeOf(event);
@@ -88,15 +97,15 @@ export function withEvent(run: RunRecord | undefined, event: FoldedEvent, totals
 }
 
 /**
- * A run has ended when it says so. If its own end was well, the agent inside it that ended last knows better: some
- * frameworks end a run well above a failed agent.
+ * A run has ended when it reports its end. If it reports success, the last agent inside it decides, because some
+ * frameworks report success although an agent failed.
  */
 export function statusOf({ end, agentEnd }: RunRecord): RunStatus {
   if (end === undefined) return 'running';
   return end.value.status === 'failed' ? 'failed' : (agentEnd?.value ?? end.value.status);
 }
 
-/** Until its end, or until it was last heard of. */
+/** Duration until the end or the last event. */
 export function durationMs(run: RunRecord): number {
   return Date.parse(run.end?.value.at ?? run.lastEventAt) - Date.parse(run.startedAt);
 }

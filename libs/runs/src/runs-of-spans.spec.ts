@@ -19,7 +19,7 @@ const anyAttributes = fc.oneof(
   fc.constant({ 'http.request.method': 'GET' }),
 );
 
-/** A trace as a tree: each span's parent is one before it, or none. */
+/** A trace as a tree: the parent of each span is an earlier one or missing. */
 const anyTraces = fc
   .array(
     fc.record({
@@ -57,7 +57,7 @@ const anyTraces = fc
     }),
   );
 
-/** As a gateway takes them, request by request; the traces of agents are known. */
+/** Processes requests like a gateway that knows the traces of agents. */
 function eventsOf(requests: readonly (readonly OtlpSpan[])[]): readonly AgentEvent[] {
   const read = requests.map((spans) => spans.map(readSpan));
   const traces = new Set(
@@ -78,12 +78,12 @@ function eventsOf(requests: readonly (readonly OtlpSpan[])[]): readonly AgentEve
       }),
     ),
   );
-  // What was stored before is not stored again.
+  // Stored events are not stored again.
   return [...new Map(events.map((event) => [event.id, event])).values()];
 }
 
 describe('runs of spans', () => {
-  it('are the same for any order, any split into requests and any repetition of their spans', () => {
+  it('are the same for any order, any split into requests and any duplication of their spans', () => {
     const sent = anyTraces.chain((spans) =>
       fc.tuple(
         fc.constant(spans),
@@ -104,7 +104,7 @@ describe('runs of spans', () => {
     );
   });
 
-  it('are there from their first span on, and end with their root', () => {
+  it('exist from their first span on and end with their root', () => {
     fc.assert(
       fc.property(anyTraces, (spans) => {
         const { runs } = ledgerOf(eventsOf([spans]));

@@ -1,10 +1,55 @@
-import { type Latest, later, placeOf } from './event-place.ts';
-import type { FoldedEvent } from './folded-event.ts';
-import { NO_REGISTRATION, type Registration, withRegistration } from './registration.ts';
+import type { JsonObject } from '@agentlens/contracts';
+import { byCodePoint, type FoldedEvent, isAfter, type Latest, later, lesser, placeOf } from './folded-event.ts';
 import { type RunRecord, withEvent } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOf, totalsOf } from './run-totals.ts';
 
-/** What events of one agent amount to, whatever else is known of it. */
+/** Only the first tools by name are kept beyond this number. */
+const MAX_TOOLS = 1_000;
+const MAX_SLUG_CHARS = 256;
+
+/** Combined content of an agent's `agent.registered` events. Each part comes from the newest event that has it. */
+export interface Registration {
+  readonly slug?: string;
+  readonly description?: Latest<string>;
+  readonly tags?: Latest<readonly string[]>;
+  /** By name. A tool that is registered again is replaced; a tool that is not repeated is kept. */
+  readonly tools: ReadonlyMap<string, Latest<JsonObject>>;
+}
+
+const NO_REGISTRATION: Registration = { tools: new Map() };
+
+/** Adds an event to a registration. Commutative, like `withEvent`. */
+function withRegistration(known: Registration, event: FoldedEvent): Registration {
+  if (event.kind !== 'agent.registered') return known;
+  const place = placeOf(event);
+  const { slug, description, tags, tools } = event.payload ?? {};
+  const isSlug = typeof slug === 'string' && slug !== '' && Array.from(slug).length <= MAX_SLUG_CHARS;
+  return {
+    slug: lesser(known.slug, isSlug ? slug : undefined),
+    description: later(known.description, typeof description === 'string' ? { place, value: description } : undefined),
+    tags: later(known.tags, Array.isArray(tags) ? { place, value: tags.filter(isText) } : undefined),
+    tools: Array.isArray(tools) ? withTools(known.tools, tools, place) : known.tools,
+  };
+}
+
+function withTools(known: Registration['tools'], tools: readonly unknown[], place: string): Registration['tools'] {
+  const all = new Map(known);
+  for (const [index, tool] of tools.entries()) {
+    const name = (tool as { name?: unknown } | null)?.name;
+    if (typeof name !== 'string') continue;
+    // If a name occurs twice in one event, the later one counts.
+    const at = `${place}/${String(index).padStart(5, '0')}`;
+    const before = all.get(name);
+    if (before === undefined || isAfter(at, before.place)) all.set(name, { place: at, value: tool as JsonObject });
+  }
+  return new Map([...all].sort(([a], [b]) => byCodePoint(a, b)).slice(0, MAX_TOOLS));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Contribution of some events to an agent. */
 export interface AgentTally {
   readonly agentId: string;
   readonly name?: Latest<string>;
@@ -16,15 +61,15 @@ export interface AgentTally {
 }
 
 /**
- * What some events of one tenant add to its runs, agents and days. Tallies of different events add up to the tally of all
- * of them, in any order; the runs of agents and days are counted where all events are known.
+ * Contribution of some events of one tenant to its runs, agents and days. Tallies of disjoint events can be added in
+ * any order. How many runs an agent or a day has is counted where all events are known.
  */
 export interface Tally {
   readonly runs: ReadonlyMap<string, RunRecord>;
   readonly agents: ReadonlyMap<string, AgentTally>;
 }
 
-/** An agent while its events are read. */
+/** An agent while its events are being added. */
 interface OpenAgent extends AgentTally {
   name?: Latest<string>;
   registration: Registration;
@@ -33,7 +78,7 @@ interface OpenAgent extends AgentTally {
   readonly days: Map<string, RunTotals>;
 }
 
-/** A tally that grows by events that are different ones. */
+/** A tally to which events are added; each event must be added once. */
 export class GrowingTally implements Tally {
   readonly runs = new Map<string, RunRecord>();
   readonly agents = new Map<string, OpenAgent>();
@@ -41,15 +86,15 @@ export class GrowingTally implements Tally {
   add(event: FoldedEvent): void {
     const { runs, agents } = this;
     const totals = totalsOf(event);
-    // A registration is no part of any run, although it names one as every event does.
+    // A registration does not belong to a run, although every event names one.
     if (event.kind !== 'agent.registered') runs.set(event.runId, withEvent(runs.get(event.runId), event, totals));
-    const agent = agents.get(event.agentId) ?? opened(event);
+    const agent = agents.get(event.agentId) ?? newAgent(event);
     agents.set(event.agentId, agent);
-    hear(agent, event, totals);
+    addEvent(agent, event, totals);
   }
 }
 
-function opened({ agentId, occurredAt }: FoldedEvent): OpenAgent {
+function newAgent({ agentId, occurredAt }: FoldedEvent): OpenAgent {
   return {
     agentId,
     registration: NO_REGISTRATION,
@@ -59,7 +104,7 @@ function opened({ agentId, occurredAt }: FoldedEvent): OpenAgent {
   };
 }
 
-function hear(agent: OpenAgent, event: FoldedEvent, totals: RunTotals): void {
+function addEvent(agent: OpenAgent, event: FoldedEvent, totals: RunTotals): void {
   const { agentName, occurredAt } = event;
   if (agentName !== undefined) agent.name = later(agent.name, { place: placeOf(event), value: agentName });
   agent.registration = withRegistration(agent.registration, event);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { CONTROL_PORT_VARIABLE } from './servers/shared-postgres.ts';
@@ -10,7 +11,7 @@ export interface FreshDatabase {
 
 const NAME_BYTES = 6;
 
-/** A new, empty database on the run's shared Postgres; `migrate` is given its address. */
+/** Creates an empty database on the shared Postgres of the test run and calls `migrate` with its URL. */
 export async function freshDatabase(
   options: { migrate?: (url: string) => Promise<unknown> } = {},
 ): Promise<FreshDatabase> {
@@ -50,4 +51,24 @@ function sharedServer(): Promise<string> {
       else reject(new Error(answer.error));
     });
   });
+}
+
+/**
+ * Inserts recorded rows into the database at `url`. The file contains `{ table: [row, …] }` in an order that satisfies
+ * foreign keys.
+ */
+export async function insertRecordedRows(url: string, file: URL): Promise<void> {
+  const recorded = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, object[]>>;
+  const owner = new pg.Client({ connectionString: url });
+  owner.on('error', () => undefined);
+  await owner.connect();
+  try {
+    for (const [table, rows] of Object.entries(recorded)) {
+      await owner.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
+        JSON.stringify(rows),
+      ]);
+    }
+  } finally {
+    await owner.end();
+  }
 }

@@ -9,7 +9,7 @@ export interface HandlebarOptions {
     readonly description?: string;
     readonly tags?: readonly string[];
   }[];
-  /** First wait of a retry, ms; the client in the field waits 200 and 500. */
+  /** First retry delay, ms; released clients wait 200 and 500. */
   readonly retryBaseMs?: number;
 }
 
@@ -21,7 +21,7 @@ export interface HandlebarDecision {
   readonly evaluatedRules: readonly object[];
 }
 
-/** One call as it was made: what a spec checks the order and the retries by. */
+/** One recorded call, for checking order and retries. */
 export interface MadeCall {
   readonly method: string;
   readonly path: string;
@@ -47,8 +47,8 @@ const FAIL_OPEN: HandlebarDecision = {
 };
 
 /**
- * An agent that speaks only the six calls of the Handlebar protocol, as its SDK 0.3.0 was measured to: no ids on events,
- * no batch ids, no deadline; the run's end before its events, and the batches of one flush all at once.
+ * An agent that uses only the six calls of the Handlebar protocol, as measured with SDK 0.3.0: no event ids, no batch
+ * ids, no deadline; it ends the run before it sends the events, and sends the batches of one flush concurrently.
  */
 export class HandlebarClient {
   readonly calls: MadeCall[] = [];
@@ -89,7 +89,7 @@ export class HandlebarClient {
     return new HandlebarRun(options, lockdown?.active ?? false, this);
   }
 
-  /** Three more tries on network errors and 5xx, none on 4xx; what is no decision is the default one. */
+  /** Three retries on network errors and 5xx, none on 4xx; an invalid decision becomes the default one. */
   async evaluate(runId: string, question: object): Promise<HandlebarDecision> {
     const answer = await this.#retried(`/v1/runs/${runId}/evaluate`, { agentId: this.#agentId ?? '', ...question });
     if (answer?.ok !== true) return FAIL_OPEN;
@@ -112,7 +112,7 @@ export class HandlebarClient {
     if (this.#agentId !== null) this.#queue.push(event);
   }
 
-  /** Everything queued, in batches of fifty that go out together; a retry is the same bytes. */
+  /** Sends the queue in concurrent batches of fifty; a retry sends the same bytes. */
   async flush(): Promise<void> {
     const batches: object[][] = [];
     while (this.#queue.length > 0) batches.push(this.#queue.splice(0, BATCH));
@@ -142,7 +142,7 @@ export class HandlebarClient {
   }
 }
 
-/** A run of that client: two questions per tool call, audit events beside. */
+/** A run of that client: two questions per tool call, and audit events. */
 export class HandlebarRun {
   readonly runId: string;
   readonly isLockedDown: boolean;
@@ -202,7 +202,7 @@ export class HandlebarRun {
     this.#emit('llm.result', { model, tokens, messageCount: 1, durationMs: 12 });
   }
 
-  /** Ends the run on the server, then sends what happened in it. */
+  /** Ends the run on the server, then sends its events. */
   async end(status: 'success' | 'error' | 'timeout' | 'interrupted' = 'success'): Promise<void> {
     await this.#client.endRun(this.runId, status);
     this.#emit('run.ended', { status, totalSteps: this.#step }, false);

@@ -11,12 +11,12 @@ export interface RecordingServer {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly RecordedRequest[];
-  /** How the next requests are answered; the default is 200 with an empty body. */
+  /** Answers for the next requests; the default is 200 with an empty body. */
   answer(handler: (request: RecordedRequest, response: ServerResponse) => void): void;
   close(): Promise<void>;
 }
 
-/** A real HTTP receiver on loopback that keeps what it was sent. */
+/** HTTP server on loopback that records the requests it receives. */
 export async function recordingServer(): Promise<RecordingServer> {
   const requests: RecordedRequest[] = [];
   let handler: (request: RecordedRequest, response: ServerResponse) => void = (_request, response) => {

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from './eventually.ts';
 import { tcpProxy } from './tcp-proxy.ts';
+import { eventually } from './time.ts';
 
 describe('tcp proxy', () => {
   const closers: (() => unknown)[] = [];
@@ -9,7 +9,7 @@ describe('tcp proxy', () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  it('keeps the order of what was sent when latency ends', async () => {
+  it('preserves the order of data when latency ends', async () => {
     let received = '';
     const server = createServer((socket) => {
       socket.setEncoding('utf8').on('data', (text: string) => {
@@ -29,7 +29,7 @@ describe('tcp proxy', () => {
     await eventually(() => expect(received).toBe('0'));
     proxy.mode('latency', 200);
     await sent('1');
-    // The proxy has the first before its mode changes.
+    // The proxy has received the first part before its mode changes.
     await new Promise((resolve) => setTimeout(resolve, 50));
     proxy.mode('pass');
     await sent('2');

@@ -1,8 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * `pass` forwards; `latency` forwards late; `half-open` stops forwarding on existing connections without closing them
- * while new ones pass; `blackhole` accepts and forwards nothing at all. `reset()` breaks what is connected.
+ * `pass` forwards; `latency` forwards with a delay; `half-open` stops forwarding on existing connections without
+ * closing them, while new ones work; `blackhole` accepts connections but forwards nothing. `reset()` breaks existing
+ * connections.
  */
 export type ProxyMode = 'pass' | 'latency' | 'half-open' | 'blackhole';
 
@@ -21,7 +22,7 @@ interface Pair {
   frozen: boolean;
 }
 
-/** Writes chunks after a delay and never out of order, also where the delay has changed since. */
+/** Writes chunks after a delay and in order, even if the delay changes. */
 class LateWriter {
   private readonly waiting: { readonly chunk: Buffer; readonly dueMs: number }[] = [];
   private readonly send: (chunk: Buffer) => void;
@@ -62,7 +63,7 @@ export async function tcpProxy(targetUrl: string): Promise<TcpProxy> {
   let current: ProxyMode = 'pass';
   let delayMs = 0;
 
-  // Clients and servers send small packets at once; held back here, they would wait for an acknowledgement, 40 ms.
+  // Clients and servers send small packets without delay; with Nagle's algorithm here they would wait 40 ms.
   const noDelay = true;
   const server = createServer({ noDelay }, (near) => {
     const far = connect({ host: target.hostname, port: Number(target.port), noDelay });

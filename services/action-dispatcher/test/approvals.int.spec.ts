@@ -1,5 +1,5 @@
 import { COMMANDS, canonicalJson, sha256Hex } from '@agentlens/contracts';
-import { eventually, hearMeters } from '@agentlens/testing';
+import { eventually, recordMeters } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Dispatching, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
@@ -45,7 +45,7 @@ describe('approvals', () => {
   it('that wait are shown as a number and an age, until somebody decides or they run out', async () => {
     await world.stopAll();
     await world.db.deleteFrom('alerts').execute();
-    const meters = hearMeters();
+    const meters = recordMeters();
     try {
       await world.start({ timings: { observeMs: 15 } });
       const shows = (approvals: number, oldestMs: number) =>

@@ -3,10 +3,10 @@ import type { Subscription } from '@agentlens/messaging';
 import {
   aTrigger,
   eventually,
-  type HeardMeters,
-  hearMeters,
+  type RecordedMeters,
   type RecordingServer,
   recordingServer,
+  recordMeters,
 } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Dispatching, firedBy } from './dispatching.ts';
@@ -18,14 +18,14 @@ const STALE_MS = 72 * HOUR_MS + 1;
 describe('actions that are given up', () => {
   let world: Dispatching;
   let receiver: RecordingServer;
-  let meters: HeardMeters;
+  let meters: RecordedMeters;
   let watch: Subscription;
   let facts: DeliverySettled[];
   withReceiver((its, receiving) => {
     [world, receiver] = [its, receiving];
   });
   beforeEach(async () => {
-    meters = hearMeters();
+    meters = recordMeters();
     facts = [];
     watch = await world.bus.watch(deliverySettled, {}, ({ value }) => facts.push(value));
   });

@@ -1,5 +1,5 @@
 import { AgentLens } from '@agentlens/sdk';
-import { eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
+import { eventually, type RecordedMeters, recordMeters } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
@@ -10,9 +10,9 @@ const COUNTER = 'agentlens.ingest.client_events_dropped';
 /** A server that takes few events, and an agent that makes many. */
 describe('events an agent could not deliver', () => {
   let platform: PlatformUnderTest;
-  let meters: HeardMeters;
+  let meters: RecordedMeters;
   beforeAll(async () => {
-    meters = hearMeters();
+    meters = recordMeters();
     platform = await startEmbedded();
   });
   afterAll(async () => {

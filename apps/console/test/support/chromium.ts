@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
-import { cacheFolder } from '../../../../libs/testing/src/servers/cache-folder.ts';
+import { cacheFolder } from '../../../../libs/testing/src/servers/debian-packages.ts';
 
 const PACKAGE = '@sparticuz/chromium';
 const VERSION = '147.0.0';

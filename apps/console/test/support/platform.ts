@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../../../libs/testing/src/servers/free-port.ts';
+import { freePort } from '../../../../libs/testing/src/servers/server-process.ts';
 import type { Target } from './traffic.ts';
 
 export interface RunningPlatform extends Target {

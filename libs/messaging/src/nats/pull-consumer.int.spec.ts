@@ -1,5 +1,5 @@
 import { agentEvents, type EventBatch, guardrailTriggered } from '@agentlens/contracts';
-import { aBatch, anEvent, aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
+import { aBatch, anEvent, aTrigger, eventually, type RecordedMeters, recordMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
 import { ACK, SILENT } from '../event-bus.ts';
@@ -17,10 +17,10 @@ const ROOM = 37;
 
 describe('a pull consumer', () => {
   let stuck: ReturnType<typeof gate>;
-  let meters: HeardMeters;
+  let meters: RecordedMeters;
   beforeEach(() => {
     stuck = gate();
-    meters = hearMeters();
+    meters = recordMeters();
   });
   afterEach(() => {
     stuck.open();

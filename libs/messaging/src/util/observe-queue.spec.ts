@@ -1,9 +1,9 @@
-import { hearMeters } from '@agentlens/testing';
+import { recordMeters } from '@agentlens/testing';
 import { expect, it } from '@jest/globals';
 import { observeQueue } from './telemetry.ts';
 
 it('reports the size and the capacity of a queue until it is stopped', () => {
-  const meters = hearMeters();
+  const meters = recordMeters();
   const waiting = [1, 2];
   const stop = observeQueue({ name: 'things', capacity: 10, size: () => waiting.length });
   waiting.push(3);

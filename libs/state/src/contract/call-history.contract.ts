@@ -113,7 +113,7 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect([kept.length, kept[0], kept.at(-1)]).toEqual([1000, 'call-3', 'call-1002']);
     });
 
-    it('separates runs and tenants, whatever characters their names contain', async () => {
+    it('separates runs and tenants, with any characters in their names', async () => {
       const run = { tenantId: 'acme', runId: fresh('r:{}\n"') };
       await calls().enter(run, aCall('a\n"{}', { toolName: 'x\ny' }));
       expect(await calls().read(run)).toMatchObject([{ callKey: 'a\n"{}', toolName: 'x\ny' }]);

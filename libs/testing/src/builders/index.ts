@@ -10,7 +10,7 @@ import {
 const NOON = '2026-03-01T12:00:00.000Z';
 let serial = 0;
 
-/** Unique within the process and in order, so that a failing test is readable. */
+/** Unique within the process and sequential, so that failing tests are readable. */
 function nextId(prefix: string): string {
   serial += 1;
   return derivedId(Date.parse(NOON), prefix, serial);

@@ -1,15 +1,23 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder } from './cache-folder.ts';
+
+/** Cache for downloaded server packages: `AGENTLENS_TEST_CACHE`, otherwise the user's cache folder. */
+export function cacheFolder(): string {
+  const chosen = process.env.AGENTLENS_TEST_CACHE;
+  if (chosen) return chosen;
+  const base = process.env.XDG_CACHE_HOME ?? (homedir() ? join(homedir(), '.cache') : tmpdir());
+  return join(base, 'agentlens');
+}
 
 const run = promisify(execFile);
 const APT_DEADLINE_MS = 180_000;
 
-/** A package unpacked beside the system: its programs, and the environment they need to find their libraries. */
-export interface UnpackedPackage {
+/** A package unpacked outside the system: its programs and the environment in which they find their libraries. */
+interface UnpackedPackage {
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -20,15 +28,15 @@ export function aptIsHere(): boolean {
 
 export interface PackageOptions {
   /**
-   * A newer Debian release to take the package from, for a program that needs nothing but the C library. Ignored
-   * elsewhere than on an older Debian; the machine's own release is the fallback.
+   * A newer Debian release to take the package from, for a program that needs only the C library. Used only on an older
+   * Debian; the machine's own release is the fallback.
    */
   readonly newerRelease?: { readonly codename: string; readonly version: number };
 }
 
 /**
- * Downloads a Debian package with whatever of its dependencies the machine lacks and unpacks them into the cache
- * folder: nothing is installed, and no root is needed, because apt works on lists and archives of its own.
+ * Downloads a Debian package and missing dependencies and unpacks them into the cache folder. Installs nothing and
+ * needs no root, because apt works with its own lists and archives.
  */
 export async function unpackPackage(name: string, options: PackageOptions = {}): Promise<UnpackedPackage> {
   const newer = options.newerRelease;
@@ -58,7 +66,7 @@ async function debianOlderThan(version: number): Promise<boolean> {
   return id === 'debian' && own < version;
 }
 
-/** The machine's own mirror, so that a company mirror stays in use. */
+/** Uses the machine's own mirror. */
 async function mirror(): Promise<string> {
   const files = ['/etc/apt/sources.list', '/etc/apt/sources.list.d/debian.sources'];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
@@ -66,7 +74,7 @@ async function mirror(): Promise<string> {
 }
 
 async function download(name: string, root: string, codename?: string): Promise<void> {
-  // Everything of apt's in a folder of this process: several may fetch at once without a lock.
+  // Keeps apt's state in a folder of this process, so that concurrent downloads need no lock.
   const work = `${root}.${process.pid}`;
   const archives = join(work, 'archives');
   await mkdir(join(archives, 'partial'), { recursive: true });
@@ -91,7 +99,7 @@ async function download(name: string, root: string, codename?: string): Promise<
   process.stderr.write(`agentlens: fetching the Debian package ${name} into ${root} (once; nothing is installed)\n`);
   try {
     await apt(['update']);
-    // From another release only the file itself: its dependencies would replace this machine's.
+    // From another release, extract only the file itself; its dependencies would replace this machine's.
     if (codename) await apt(['download', name], archives);
     else await apt(['-y', '--no-install-recommends', '--download-only', 'install', name]);
     const unpacked = join(work, 'root');
@@ -101,7 +109,7 @@ async function download(name: string, root: string, codename?: string): Promise<
     }
     await mkdir(join(root, '..'), { recursive: true });
     await rename(unpacked, root).catch((error: NodeJS.ErrnoException) => {
-      // Another test process finished the same download first.
+      // Another test process has finished the same download.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } finally {

@@ -4,8 +4,8 @@ const PROBE_DEADLINE_MS = 2_000;
 let answer: Promise<boolean> | undefined;
 
 /**
- * Whether a Docker engine answers. Asked once; `AGENTLENS_TEST_SERVERS=local` skips the question. The socket is tried
- * first, so that a machine with only the client installed does not pay for loading testcontainers.
+ * Whether a Docker engine answers. Checked once; `AGENTLENS_TEST_SERVERS=local` skips the check. The socket is tried
+ * first, so that a machine with only the client installed does not load testcontainers.
  */
 export function dockerAnswers(): Promise<boolean> {
   answer ??= ask();
@@ -54,7 +54,7 @@ export interface RunningContainer {
   stop(): Promise<void>;
 }
 
-/** testcontainers pulls a native optional module; imported only where an engine answered. */
+/** testcontainers loads an optional native module, so it is imported only if an engine answered. */
 export async function startContainer(spec: ContainerSpec): Promise<RunningContainer> {
   const { GenericContainer, Wait } = await import('testcontainers');
   let container = new GenericContainer(spec.image)

@@ -16,13 +16,13 @@ function executable(path: string): boolean {
   }
 }
 
-/** Folders distributions keep servers in that are often missing from a user's PATH. */
+/** Folders for servers that are often missing from a user's PATH. */
 function searchFolders(): string[] {
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return [...path, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'];
 }
 
-/** Where Debian and Ubuntu keep the Postgres server programs, newest first. */
+/** Folders with the Postgres server programs on Debian and Ubuntu, newest first. */
 export function postgresFolders(): string[] {
   try {
     return readdirSync('/usr/lib/postgresql')
@@ -38,8 +38,8 @@ export function onPath(name: string, extraFolders: readonly string[] = []): stri
 }
 
 /**
- * A server program: from PATH, else from a Debian package unpacked into the cache.
- * @throws Error that says how to get it.
+ * Finds a server program on PATH or in a Debian package unpacked into the cache.
+ * @throws Error that says how to get it
  */
 export async function findProgram(name: string, debianPackage: string, options?: PackageOptions): Promise<Program> {
   const local = onPath(name);
@@ -64,7 +64,7 @@ export async function findProgram(name: string, debianPackage: string, options?:
 
 function howToGet(name: string, debianPackage: string): string {
   return [
-    `${name} was not found, and the integration tests run on the real server. Any one of these helps:`,
+    `${name} was not found, but the integration tests need the real server. Do one of the following:`,
     '  - start a Docker engine (the tests then use containers), or',
     `  - install it: apt-get install ${debianPackage}  |  brew install ${debianPackage}  |  see docs/running.md, or`,
     `  - put the program ${name} on PATH.`,

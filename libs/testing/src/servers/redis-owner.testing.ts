@@ -1,6 +1,6 @@
 import { startRedis } from './redis.ts';
 
-// A process that starts a server and lives until it is killed, for the spec of what becomes of the server then.
+// Starts a server and runs until it is killed, for the spec that checks that the server ends too.
 const { url } = await startRedis();
 process.send?.({ url });
 process.on('message', () => undefined);

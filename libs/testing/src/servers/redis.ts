@@ -3,28 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { findProgram } from './find-program.ts';
-import { freePort } from './free-port.ts';
-import { ServerProcess } from './server-process.ts';
+import { freePort, ServerProcess } from './server-process.ts';
 import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 export interface RedisOptions {
   readonly port?: number;
-  /** Asked of every client; without it everybody may connect. */
+  /** Password for all clients; without it, anonymous connections are allowed. */
   readonly password?: string;
-  /** Data folder to use and keep; without it a temporary one that goes with the server. */
+  /** Data folder to use and keep. Default: a temporary one that is deleted with the server. */
   readonly dataDir?: string;
 }
 
 const IMAGE = 'redis:7-alpine';
 const SETTINGS = 'appendonly yes\nappendfsync everysec\nsave ""\n';
 
-/** A redis-server of its own, append-only file synced every second as in production. */
+/** Starts a redis-server with an append-only file that is synced every second, as in production. */
 export async function startRedis(options: RedisOptions = {}): Promise<TestServer> {
   if (await dockerAnswers()) return redisContainer(options);
   const program = await findProgram('redis-server', 'redis-server');
   const port = options.port ?? (await freePort());
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-redis-')));
-  // Arguments of a process can be read by everybody on the machine.
+  // Every user on the machine can read the arguments of a process.
   const file = join(folder, 'redis.conf');
   await writeFile(file, configuration(options), { mode: 0o600 });
   const server = new ServerProcess({

@@ -1,8 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { connect } from 'node:net';
-import { endWithParent } from './end-with-parent.ts';
+import { randomInt } from 'node:crypto';
+import { connect, createServer } from 'node:net';
 
-export interface ProcessSpec {
+/**
+ * Ends a process when this one exits for any reason: a shell waits for the other end of a pipe to close. Otherwise a
+ * killed test runner would leave its servers running.
+ * @returns stops watching, for a process that has exited
+ */
+function endWithParent(pid: number): () => void {
+  const watcher = spawn('/bin/sh', ['-c', `cat >/dev/null; kill -9 ${pid} 2>/dev/null`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  // Without a shell nothing watches, and the server may outlive its parent.
+  watcher.once('error', () => undefined);
+  watcher.stdin.once('error', () => undefined);
+  watcher.unref();
+  return () => watcher.kill('SIGKILL');
+}
+
+interface ProcessSpec {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -10,9 +27,9 @@ export interface ProcessSpec {
   readonly env?: NodeJS.ProcessEnv;
   readonly uid?: number;
   readonly gid?: number;
-  /** Beyond an open port: rejects while the server cannot be used yet. */
+  /** Readiness check after the port is open; rejects while the server is not usable. */
   readonly ready?: () => Promise<void>;
-  /** How it is asked to stop; Postgres wants SIGINT for a fast shutdown. */
+  /** Signal to stop it. For Postgres, SIGINT is a fast shutdown. */
   readonly stopSignal?: NodeJS.Signals;
 }
 
@@ -21,9 +38,9 @@ const STOP_DEADLINE_MS = 10_000;
 const PROBE_EVERY_MS = 15;
 const KEPT_OUTPUT = 4_000;
 
-/** A server as a plain child process: started until it answers, stopped by its own handle, restarted in place. */
+/** A server as a child process that can be started, stopped and restarted in place. */
 export class ServerProcess {
-  // No parameter property: Jest's global setup loads this file with Node's own type stripping.
+  // No parameter property, because Jest's global setup loads this file with Node's type stripping.
   private readonly spec: ProcessSpec;
   private child: ChildProcess | undefined;
   private output = '';
@@ -58,7 +75,7 @@ export class ServerProcess {
     for (;;) {
       if (failure) throw new Error(`${spec.name} could not be started: ${failure.message}`, { cause: failure });
       if (child.exitCode !== null)
-        throw new Error(`${spec.name} ended at start (exit ${child.exitCode}):\n${this.output}`);
+        throw new Error(`${spec.name} exited during start (exit ${child.exitCode}):\n${this.output}`);
       try {
         await probe(spec.port);
         await spec.ready?.();
@@ -75,7 +92,7 @@ export class ServerProcess {
     }
   }
 
-  /** Sends a signal; for SIGKILL and SIGTERM style signals waits until the process is gone. */
+  /** Sends a signal. For SIGKILL and SIGTERM, waits until the process has exited. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -108,5 +125,31 @@ function probe(port: number): Promise<void> {
       resolve();
     });
     socket.once('error', reject);
+  });
+}
+
+/**
+ * Lowest and highest port tried. Below the ports for outgoing connections (Linux from 32,768, others from 49,152),
+ * which could take a port between the check and the listen.
+ */
+const MIN_PORT = 12_000;
+const MAX_PORT = 32_767;
+const TRIES = 50;
+
+/** Returns a free loopback port: the wanted one, if it is free. */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted))) return wanted;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(MIN_PORT, MAX_PORT + 1);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`none of ${TRIES} ports between ${MIN_PORT} and ${MAX_PORT} is free`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }

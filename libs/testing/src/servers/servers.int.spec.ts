@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { eventually } from '../eventually.ts';
 import { freshDatabase } from '../fresh-database.ts';
+import { eventually } from '../time.ts';
 import { startNats } from './nats.ts';
 import { startRedis } from './redis.ts';
 import type { TestServer } from './test-server.ts';
@@ -24,7 +24,7 @@ async function firstBytes(url: string, send = ''): Promise<string> {
   });
 }
 
-describe('servers for tests', () => {
+describe('test servers', () => {
   it('starts a NATS server with JetStream that survives a kill on the same port', async () => {
     const nats = await startNats();
     servers.push(nats);
@@ -40,7 +40,7 @@ describe('servers for tests', () => {
     expect(await firstBytes(redis.url, 'PING\r\n')).toBe('+PONG\r\n');
   });
 
-  it('asks for the password that it was given', async () => {
+  it('require the given password', async () => {
     const [nats, redis] = await Promise.all([
       startNats({ password: 'n-secret' }),
       startRedis({ password: 'r-secret' }),
@@ -52,7 +52,7 @@ describe('servers for tests', () => {
     expect([new URL(nats.url).password, new URL(redis.url).password]).toEqual(['n-secret', 'r-secret']);
   });
 
-  it('end with the process that started them, even if it is killed', async () => {
+  it('exit with the process that started them, even if it is killed', async () => {
     const owner = fork(new URL('./redis-owner.testing.ts', import.meta.url));
     const [{ url }] = (await once(owner, 'message')) as [{ url: string }];
     expect(await firstBytes(url, 'PING\r\n')).toBe('+PONG\r\n');
@@ -60,7 +60,7 @@ describe('servers for tests', () => {
     await eventually(() => expect(firstBytes(url, 'PING\r\n')).rejects.toThrow());
   });
 
-  it('gives every caller a database of its own on one Postgres', async () => {
+  it('give every caller its own database on one Postgres', async () => {
     const [first, second] = await Promise.all([freshDatabase(), freshDatabase()]);
     expect(first.url).not.toBe(second.url);
     const client = new pg.Client({ connectionString: first.url });

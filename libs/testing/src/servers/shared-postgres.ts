@@ -5,8 +5,8 @@ import type { TestServer } from './test-server.ts';
 export const CONTROL_PORT_VARIABLE = 'AGENTLENS_TEST_CONTROL_PORT';
 
 /**
- * One Postgres for a whole test run, started by the first test that asks: the run's parent process listens on a
- * loopback port, a test connects and is told the address.
+ * One Postgres for a whole test run, started by the first test that needs it. The parent process of the run listens on
+ * a loopback port and sends the address to each test that connects.
  */
 export class SharedPostgres {
   private server: Promise<TestServer> | undefined;

@@ -4,16 +4,16 @@ import type { ServerProcess } from './server-process.ts';
 
 export interface TestServer {
   readonly url: string;
-  /** SIGKILL and the like; a container can only be stopped. */
+  /** Sends a signal such as SIGKILL; a container can only be stopped. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again after a kill, on the same port and data. */
+  /** Restarts it after a kill with the same port and data. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** Stops it and removes its data. */
+  /** Stops it and deletes its data. */
   stop(): Promise<void>;
 }
 
-/** A server that runs as a child process. `temporary` is the folder that goes with it, if there is one. */
+/** Wraps a server in a child process. `temporary` is the folder to delete with it, if any. */
 export function processServer(url: string, server: ServerProcess, temporary: string | undefined): TestServer {
   return {
     url,
@@ -27,7 +27,7 @@ export function processServer(url: string, server: ServerProcess, temporary: str
   };
 }
 
-/** A server that runs in a container; a kill brings it back at once. */
+/** Wraps a server in a container; a kill restarts it immediately. */
 export function containerServer(url: string, container: RunningContainer): TestServer {
   return {
     url,

@@ -1,7 +1,7 @@
 import { type Decision, type DecisionRequest, decisionDecided, type TranslatedEvent } from '@agentlens/contracts';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
-import { fixedClock, type HeardMeters, hearMeters } from '@agentlens/testing';
+import { fixedClock, type RecordedMeters, recordMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DecisionGateway } from './decision-gateway.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
@@ -18,14 +18,14 @@ function aQuestion(runId: string): DecisionRequest {
 }
 
 describe('the records of decisions that no evaluator made', () => {
-  let meters: HeardMeters;
+  let meters: RecordedMeters;
   let bus: EventBus;
   let gateway: DecisionGateway;
   let decisions: Decision[];
   let events: TranslatedEvent[];
   let recordEvent: (event: TranslatedEvent) => Promise<void>;
   beforeEach(async () => {
-    meters = hearMeters();
+    meters = recordMeters();
     bus = createMemoryBus();
     decisions = [];
     events = [];

@@ -1,6 +1,36 @@
-import { baselineStart, type HealthWindow } from './health-window.ts';
+import { DAY_MS } from '@agentlens/contracts';
 
-/** Totals of one agent and UTC day, as kept in `agent_daily`; run_* by the day the run started. */
+/** Length of the period before the window that defines the usual cost and duration. */
+const BASELINE_DAYS = 30;
+
+/** Scored range of UTC days (`2026-11-21`), both inclusive. */
+export interface HealthWindow {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The last `days` days, including today. */
+export function healthWindow(days: number, nowMs: number): HealthWindow {
+  return { from: dayOf(nowMs - (days - 1) * DAY_MS), to: dayOf(nowMs) };
+}
+
+/** Window of the same length that ends the day before. */
+export function windowBefore(window: HealthWindow): HealthWindow {
+  const length = Date.parse(window.to) - Date.parse(window.from);
+  const to = Date.parse(window.from) - DAY_MS;
+  return { from: dayOf(to - length), to: dayOf(to) };
+}
+
+/** First day whose totals are needed to score this window. */
+export function baselineStart(window: HealthWindow): string {
+  return dayOf(Date.parse(window.from) - BASELINE_DAYS * DAY_MS);
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Totals of one agent and UTC day from `agent_daily`; run_* by the day the run started. */
 export interface DailyRollup {
   readonly day: string;
   readonly toolCallCount: number;
@@ -15,7 +45,7 @@ export interface DailyRollup {
 
 export type HealthDimension = 'error_rate' | 'cost_efficiency' | 'tool_success' | 'latency' | 'completion_rate';
 
-/** Share of each dimension in the score; they add up to 1. */
+/** Weight of each dimension; the sum is 1. */
 type HealthWeights = Readonly<Record<HealthDimension, number>>;
 
 export const HEALTH_WEIGHTS: HealthWeights = {
@@ -31,7 +61,7 @@ interface DimensionScore {
   /** 0 to 100. */
   readonly score: number;
   readonly weight: number;
-  /** What was measured; null where there was nothing to measure or to compare with, which scores 100. */
+  /** Measured value; null if there is nothing to measure or compare with, which scores 100. */
   readonly rawValue: number | null;
   readonly description: string;
 }
@@ -47,8 +77,8 @@ type Totals = Omit<DailyRollup, 'day'>;
 type Measured = Pick<DimensionScore, 'score' | 'rawValue' | 'description'>;
 
 /**
- * Health of one agent over a window, against its own 30 days before it. Null without a run in the window: no data is
- * neither healthy nor ill. `rollups` may hold any days, in any order.
+ * Health of one agent in a window, compared with the 30 days before. Null without a run in the window, because no data
+ * is neither healthy nor unhealthy. `rollups` may contain any days in any order.
  */
 export function healthScore(
   rollups: readonly DailyRollup[],
@@ -82,21 +112,22 @@ function errorRate(now: Totals): Measured {
 
 function costEfficiency(now: Totals, usual: Totals): Measured {
   const change = relativeChange(now.runCostUsd / now.runCount, usual.runCostUsd / usual.runCount);
-  const description = 'Average cost of a run against the 30 days before, as a change';
+  const description = 'Change of the average cost of a run compared with the 30 days before';
   return { score: change === null ? 100 : clamped(100 - change * 100), rawValue: change, description };
 }
 
 function toolSuccess(now: Totals): Measured {
   const description = 'Share of tool calls that succeeded';
   if (now.toolCallCount === 0) return { score: 100, rawValue: null, description };
-  // A late answer can fail a call of the day before: more failures than calls is no success, not less than none.
+  // A late result may count as a failure of the previous day, so there may be more failures than calls; do not go below
+  // zero.
   const share = Math.max(0, now.toolCallCount - now.toolErrorCount) / now.toolCallCount;
   return { score: clamped(100 * share), rawValue: share, description };
 }
 
 function latency(now: Totals, usual: Totals): Measured {
   const change = relativeChange(now.runDurationMs / now.runCount, usual.runDurationMs / usual.runCount);
-  const description = 'Average duration of a run against the 30 days before, as a change';
+  const description = 'Change of the average duration of a run compared with the 30 days before';
   return { score: change === null ? 100 : clamped(100 - change * 50), rawValue: change, description };
 }
 
@@ -105,7 +136,7 @@ function completion(now: Totals): Measured {
   return { score: clamped(100 * share), rawValue: share, description: 'Share of runs that succeeded' };
 }
 
-/** 0.5: half as much again. Null where there is no baseline. */
+/** Relative change: 0.5 means half as much again. Null without a baseline. */
 function relativeChange(value: number, usual: number): number | null {
   return Number.isFinite(usual) && usual > 0 ? value / usual - 1 : null;
 }

@@ -1,15 +1,15 @@
 import { createServer } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { freePort } from './free-port.ts';
+import { freePort } from './server-process.ts';
 
-it('finds a port that can be listened on, below those of outgoing connections', async () => {
+it('finds a port that can be listened on, outside the range of outgoing connections', async () => {
   const port = await freePort();
 
   expect(port).toBeLessThan(32_768);
   await listening(port, () => undefined);
 });
 
-it('takes the wanted port while it is free, and another once somebody listens on it', async () => {
+it('uses the wanted port if it is free, otherwise another', async () => {
   const wanted = await freePort();
 
   expect(await freePort(wanted)).toBe(wanted);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DailyRollup, HEALTH_WEIGHTS, type HealthDimension, healthScore } from './health-score.ts';
-import { baselineStart, healthWindow, windowBefore } from './health-window.ts';
+import {
+  baselineStart,
+  type DailyRollup,
+  HEALTH_WEIGHTS,
+  type HealthDimension,
+  healthScore,
+  healthWindow,
+  windowBefore,
+} from './health.ts';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const week = healthWindow(7, now);
@@ -23,12 +30,12 @@ const dimension = (rollups: readonly DailyRollup[], name: HealthDimension) =>
   healthScore(rollups, week)?.dimensions.find((found) => found.name === name);
 
 describe('health window', () => {
-  it('is today and the days before it', () => {
+  it('ends today', () => {
     expect(week).toEqual({ from: '2026-11-15', to: '2026-11-21' });
     expect(healthWindow(1, now)).toEqual({ from: '2026-11-21', to: '2026-11-21' });
   });
 
-  it('has one of the same length before it, and a baseline of thirty days', () => {
+  it('is preceded by one of the same length and a baseline of thirty days', () => {
     expect(windowBefore(week)).toEqual({ from: '2026-11-08', to: '2026-11-14' });
     expect(baselineStart(week)).toBe('2026-10-16');
   });
@@ -41,18 +48,18 @@ describe('health score', () => {
     expect(healthScore([aDay({ day: '2026-11-22' })], week)).toBeNull();
   });
 
-  it('is 100 for an agent without a fault or a past', () => {
+  it('is 100 for an agent without errors or a baseline', () => {
     expect(healthScore([aDay()], week)).toMatchObject({ score: 100, runCount: 10 });
   });
 
-  it('weighs the dimensions as the table says', () => {
+  it('weighs the dimensions as in the table', () => {
     const weights = Object.values(HEALTH_WEIGHTS).reduce((sum, weight) => sum + weight, 0);
     expect(weights).toBeCloseTo(1);
     const rollup = aDay({ runErrorCount: 5, runSucceededCount: 8, toolCallCount: 4, toolErrorCount: 1 });
     expect(healthScore([rollup], week)?.score).toBeCloseTo(0.3 * 50 + 0.2 * 100 + 0.2 * 75 + 0.15 * 100 + 0.15 * 80);
   });
 
-  it('adds up the days of the window, in any order', () => {
+  it('sums the days of the window in any order', () => {
     const days = [aDay({ day: '2026-11-15', runErrorCount: 10 }), aDay({ day: '2026-11-21' })];
     expect(dimension(days, 'error_rate')?.score).toBe(50);
     expect(healthScore(days.toReversed(), week)).toEqual(healthScore(days, week));
@@ -63,19 +70,19 @@ describe('health score', () => {
     [1.5, 50, 75],
     [0.5, 100, 100],
     [3.5, 0, 0],
-  ])('compares with the thirty days before: %d times as much', (times, costScore, latencyScore) => {
+  ])('compares with the thirty days before: factor %d', (times, costScore, latencyScore) => {
     const before = aDay({ day: '2026-11-10' });
     const today = aDay({ runCostUsd: times, runDurationMs: 10_000 * times });
     expect(dimension([before, today], 'cost_efficiency')?.score).toBe(costScore);
     expect(dimension([before, today], 'latency')?.score).toBe(latencyScore);
   });
 
-  it('ignores what lies before the baseline', () => {
+  it('ignores days before the baseline', () => {
     const days = [aDay({ day: '2026-10-15', runCostUsd: 0.01 }), aDay()];
     expect(dimension(days, 'cost_efficiency')).toMatchObject({ score: 100, rawValue: null });
   });
 
-  it('never leaves 0 to 100, whatever the counts', () => {
+  it('stays between 0 and 100 for any counts', () => {
     const odd = aDay({ toolCallCount: 1, toolErrorCount: 5, runErrorCount: 20, runSucceededCount: 20 });
     for (const { score } of healthScore([odd], week)?.dimensions ?? []) {
       expect(score).toBeGreaterThanOrEqual(0);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { picoUsd, usdOf, usdText } from './money.ts';
+import { picoUsd, usdOf, usdText } from './run-totals.ts';
 
-/** Whole units of 1e-12 of a decimal text, half away from zero, digit by digit. */
+/** Whole units of 1e-12 of a decimal text, rounded half away from zero digit by digit. */
 function roundedText(text: string): bigint {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(text) ?? [];
@@ -26,25 +26,25 @@ describe('money', () => {
     [-0.1, -100_000_000_000n],
     [1e21, 10n ** 33n],
     [99_999_999.123456, 99_999_999_123_456_000_000n],
-  ])('keeps %p USD as %p units of 1e-12', (usd, pico) => {
+  ])('converts %p USD to %p units of 1e-12', (usd, pico) => {
     expect(picoUsd(usd)).toBe(pico);
   });
 
-  it.each([0, 4e-7, 0.1, 1.000001, 99_999_999.999_999])('gives back %p USD as it was', (usd) => {
+  it.each([0, 4e-7, 0.1, 1.000001, 99_999_999.999_999])('round-trips %p USD', (usd) => {
     expect(usdOf(picoUsd(usd))).toBe(usd);
     expect(Number(usdText(picoUsd(usd)))).toBe(usd);
   });
 
-  it('adds up without drifting', () => {
+  it('adds without drift', () => {
     const sum = Array.from({ length: 10_000 }, () => picoUsd(0.1)).reduce((a, b) => a + b, 0n);
     expect(usdOf(sum)).toBe(1000);
   });
 
-  it('is rounded by its decimal text, as Postgres does', () => {
+  it('rounds the decimal text like Postgres', () => {
     const amounts = fc.oneof(
       fc.double({ min: 0, max: 1e8, noNaN: true }),
       fc.double({ min: 0, max: 0.001, noNaN: true }),
-      // On and beside a half.
+      // At and next to a half.
       fc.tuple(fc.nat(2 ** 31 - 1), fc.integer({ min: -3, max: 3 })).map(([n, by]) => (n + 0.5) / 1e12 + by * 1e-22),
       fc
         .tuple(fc.nat(10 ** 6), fc.nat(10 ** 9))

@@ -1,22 +1,22 @@
 import { type Attributes, createNoopMeter, type Meter, metrics, type ObservableCallback } from '@opentelemetry/api';
 
-/** What the instruments say that were made since. */
-export interface HeardMeters {
-  /** What a counter was told altogether; with labels, only what was told under all of them. */
+/** Values of instruments created since `recordMeters` was called. */
+export interface RecordedMeters {
+  /** Total of a counter; with labels, the total of records that have all of them. */
   total(counter: string, labels?: Attributes): number;
-  /** What a gauge shows now; undefined where it shows nothing. */
+  /** Current value of a gauge; undefined if it reports none. */
   gauge(name: string): number | undefined;
-  /** Lets go of the meters of this process. */
+  /** Restores the process's meters. */
   stop(): void;
 }
 
-/** Takes the place of a telemetry SDK, for instruments made from now on. Gauges with labels show their last value. */
-export function hearMeters(): HeardMeters {
-  const told: { readonly counter: string; readonly count: number; readonly labels: Attributes }[] = [];
+/** Replaces the telemetry SDK for instruments created from now on. Gauges with labels report their last value. */
+export function recordMeters(): RecordedMeters {
+  const records: { readonly counter: string; readonly count: number; readonly labels: Attributes }[] = [];
   const callbacks = new Map<string, Set<ObservableCallback>>();
   const own = {
     createCounter: (counter: string) => ({
-      add: (count: number, labels: Attributes = {}) => void told.push({ counter, count, labels }),
+      add: (count: number, labels: Attributes = {}) => void records.push({ counter, count, labels }),
     }),
     createObservableGauge: (name: string) => {
       const known = callbacks.get(name) ?? new Set();
@@ -31,7 +31,7 @@ export function hearMeters(): HeardMeters {
   metrics.setGlobalMeterProvider({ getMeter: () => meter });
   return {
     total: (name, labels = {}) =>
-      told
+      records
         .filter((one) => one.counter === name && Object.entries(labels).every(([key, is]) => one.labels[key] === is))
         .reduce((sum, { count }) => sum + count, 0),
     gauge: (name) => {
