@@ -1,17 +1,4 @@
-import type { Database } from '@agentlens/database';
-import type { EventBus } from '@agentlens/messaging';
-import {
-  ApiKeys,
-  CLOCK,
-  type Clock,
-  DATABASE,
-  EVENT_BUS,
-  LOGGER,
-  type Platform,
-  PlatformModule,
-  SessionCookies,
-  StreamTickets,
-} from '@agentlens/platform';
+import { type Platform, PlatformModule, SessionCookies, StreamTickets } from '@agentlens/platform';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
@@ -176,12 +163,6 @@ export class QueryModule {
         SignInCodes,
         ConsoleServer,
         McpEndpoint,
-        {
-          provide: ApiKeys,
-          inject: [DATABASE, EVENT_BUS, CLOCK, LOGGER],
-          useFactory: (database: Database, bus: EventBus, clock: Clock, logger: Platform['logger']) =>
-            new ApiKeys(database, bus, clock, logger),
-        },
       ],
     };
   }
