@@ -54,17 +54,10 @@ export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
-  BREAKER_STORE,
-  BUDGET_STORE,
-  CALL_HISTORY,
   CLOCK,
   CONFIG,
   CONTROL_BOARD,
-  COOLDOWN_STORE,
   DATABASE,
-  EGRESS_CLIENT,
-  EGRESS_POLICY,
-  EVALUATION_TALLY,
   EVENT_BUS,
   HEALTH,
   IDEMPOTENCY_STORE,
@@ -74,6 +67,5 @@ export {
   QUOTA,
   RUN_CONTEXTS,
   SECRET_BOX,
-  WINDOW_STORE,
 } from './tokens.ts';
 export { withDeadline } from './with-deadline.ts';

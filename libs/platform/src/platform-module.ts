@@ -5,17 +5,10 @@ import { ControlBoard } from './control/control-board.ts';
 import { ControlTables } from './control/control-tables.ts';
 import type { Platform } from './platform.ts';
 import {
-  BREAKER_STORE,
-  BUDGET_STORE,
-  CALL_HISTORY,
   CLOCK,
   CONFIG,
   CONTROL_BOARD,
-  COOLDOWN_STORE,
   DATABASE,
-  EGRESS_CLIENT,
-  EGRESS_POLICY,
-  EVALUATION_TALLY,
   EVENT_BUS,
   HEALTH,
   IDEMPOTENCY_STORE,
@@ -25,11 +18,10 @@ import {
   QUOTA,
   RUN_CONTEXTS,
   SECRET_BOX,
-  WINDOW_STORE,
 } from './tokens.ts';
 
 /** Services that evaluate orders; the others do not read those tables. */
-const FOLLOWING_CONTROL: readonly ServiceName[] = ['ingest', 'guardrail-evaluator'];
+const FOLLOWING_CONTROL: readonly ServiceName[] = ['ingest'];
 
 /** Provides ports to the services that are not built by a `wire.ts` yet. */
 @Module({})
@@ -38,41 +30,34 @@ export class PlatformModule {
     const ports: Provider[] = [
       { provide: CONFIG, useValue: platform.config },
       { provide: EVENT_BUS, useValue: platform.bus },
-      { provide: WINDOW_STORE, useValue: platform.windows },
-      { provide: COOLDOWN_STORE, useValue: platform.cooldowns },
       { provide: QUOTA, useValue: platform.quota },
       { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
       { provide: PRESENCE, useValue: platform.presence },
       { provide: RUN_CONTEXTS, useValue: platform.runContexts },
-      { provide: EVALUATION_TALLY, useValue: platform.evaluationTally },
-      { provide: CALL_HISTORY, useValue: platform.calls },
-      { provide: BREAKER_STORE, useValue: platform.breakers },
-      { provide: BUDGET_STORE, useValue: platform.budgets },
       { provide: DATABASE, useFactory: () => platform.database(name) },
       { provide: CLOCK, useValue: platform.clock },
       { provide: SECRET_BOX, useValue: platform.secrets },
-      { provide: EGRESS_POLICY, useValue: platform.egressPolicy },
       { provide: LOGGER, useFactory: () => platform.logger.child({ service: name }) },
       { provide: HEALTH, useValue: platform.health },
       { provide: KEY_DIRECTORY, useValue: platform.keys },
       ...(name === 'query' ? [apiKeysOf(platform)] : []),
-      ...(name === 'action-dispatcher' ? [egressOf(platform)] : []),
       ...(FOLLOWING_CONTROL.includes(name) ? [controlBoardOf(platform, name)] : []),
     ];
     return { module: PlatformModule, providers: ports, exports: ports };
   }
 }
 
-/** Only `action-dispatcher` sends requests. */
-function egressOf(platform: Platform): Provider {
-  return { provide: EGRESS_CLIENT, useFactory: () => platform.egress };
-}
-
 /** Only `query` may write keys. */
 function apiKeysOf(platform: Platform): Provider {
   return {
     provide: ApiKeys,
-    useFactory: () => new ApiKeys(platform.database('query'), platform.bus, platform.clock, platform.logger),
+    useFactory: () =>
+      new ApiKeys(
+        platform.database('query'),
+        platform.bus,
+        platform.clock,
+        platform.logger.child({ service: 'query' }),
+      ),
   };
 }
 

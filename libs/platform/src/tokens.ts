@@ -1,23 +1,13 @@
 /** Injection tokens of the ports; `PlatformModule.forService` provides them to one service's module. */
 export const EVENT_BUS = Symbol('EVENT_BUS');
-export const WINDOW_STORE = Symbol('WINDOW_STORE');
-export const COOLDOWN_STORE = Symbol('COOLDOWN_STORE');
 export const QUOTA = Symbol('QUOTA');
 export const IDEMPOTENCY_STORE = Symbol('IDEMPOTENCY_STORE');
 export const DATABASE = Symbol('DATABASE');
 export const CLOCK = Symbol('CLOCK');
 export const SECRET_BOX = Symbol('SECRET_BOX');
-export const EGRESS_POLICY = Symbol('EGRESS_POLICY');
-export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
-/** Counts of evaluated events, for the auditor; see EvaluationTally. */
-export const EVALUATION_TALLY = Symbol('EVALUATION_TALLY');
 /** Connected SDK instances; see Presence. */
 export const PRESENCE = Symbol('PRESENCE');
-/** Tool calls per run, circuit breakers, budgets; see the ports in @agentlens/guardrails. */
-export const CALL_HISTORY = Symbol('CALL_HISTORY');
-export const BREAKER_STORE = Symbol('BREAKER_STORE');
-export const BUDGET_STORE = Symbol('BUDGET_STORE');
 /** Context that runs reported at their start; see RunContexts. */
 export const RUN_CONTEXTS = Symbol('RUN_CONTEXTS');
 /** Orders and directives in force, in memory (ingest and guardrail-evaluator only); see ControlBoard. */

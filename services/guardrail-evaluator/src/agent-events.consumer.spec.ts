@@ -1,14 +1,15 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { createMemoryBus, type EventBus, encodeMessage } from '@agentlens/messaging';
+import { createMemoryBus, type EventBus, encodeMessage, type Subscription } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { aBatch, eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
+import { AgentEventsConsumer } from './agent-events.consumer.ts';
+import { EVENTS } from './evaluation.controller.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
 let bus: EventBus;
-let consumer: AgentEventsConsumer;
+let consumed: Subscription;
 let evaluated: string[];
 let counted: string[];
 
@@ -23,11 +24,11 @@ const evaluator = {
 beforeEach(async () => {
   bus = createMemoryBus();
   [evaluated, counted] = [[], []];
-  consumer = new AgentEventsConsumer(bus, evaluator, [async ({ id }) => void counted.push(id)], logger);
-  await consumer.start();
+  const consumer = new AgentEventsConsumer(evaluator, [async ({ id }) => void counted.push(id)], logger);
+  consumed = await bus.consume(agentEvents, EVENTS, (messages) => consumer.take(messages));
 });
 afterEach(async () => {
-  await consumer.stop();
+  await consumed.close();
   await bus.close();
 });
 
@@ -43,7 +44,7 @@ describe('the consumer of agent events', () => {
     await bus.publishEncoded(agentEvents, { ...encodeMessage(agentEvents, bad), body: Buffer.from('{"events":[') });
     await bus.publish(agentEvents, good);
     await eventually(async () => {
-      expect(await bus.deadLetters(GROUP)).toMatchObject([{ messageId: bad.id, attempts: 1 }]);
+      expect(await bus.deadLetters(EVENTS.group)).toMatchObject([{ messageId: bad.id, attempts: 1 }]);
     });
     await eventually(() => expect(counted).toEqual([good.id]));
     expect(evaluated).toEqual([good.id]);

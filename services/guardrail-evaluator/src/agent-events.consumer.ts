@@ -1,22 +1,10 @@
-import { agentEvents, type EventBatch, factsOfMessage, GROUPS, tenantOfEvents } from '@agentlens/contracts';
-import {
-  ACK,
-  type EventBus,
-  type HandlingOutcome,
-  type Received,
-  type Subscription,
-  settleAll,
-} from '@agentlens/messaging';
+import { type EventBatch, factsOfMessage, tenantOfEvents } from '@agentlens/contracts';
+import { ACK, type HandlingOutcome, type Received, settleAll } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BatchEvaluator, EvaluationRound } from './evaluation/batch-evaluator.ts';
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { Failures } from './evaluation/failures.ts';
 import { Rounds } from './evaluation/rounds.ts';
-
-export const GROUP = GROUPS.guardrailEvaluator;
-
-/** Batches that are here at once. Which of them is next is decided here, so that the loudest tenant does not. */
-const IN_HAND = 128;
 
 /** Something that is done with every batch. May be done again with the same batch at any time. */
 export type BatchWork = (batch: EventBatch) => Promise<void>;
@@ -25,10 +13,8 @@ export type BatchWork = (batch: EventBatch) => Promise<void>;
 export class AgentEventsConsumer {
   readonly #failures = new Failures();
   readonly #rounds: Rounds;
-  #subscription: Subscription | undefined;
 
   constructor(
-    private readonly bus: EventBus,
     private readonly evaluator: Pick<BatchEvaluator, 'begin' | 'evaluate'>,
     private readonly works: readonly BatchWork[],
     private readonly logger: Platform['logger'],
@@ -37,20 +23,7 @@ export class AgentEventsConsumer {
     this.#rounds = new Rounds({ begin: (batches) => this.#begin(batches) });
   }
 
-  async start(): Promise<void> {
-    // The wait is how long a batch lies when an evaluator dies; running handlers extend it.
-    this.#subscription = await this.bus.consume(
-      agentEvents,
-      { group: GROUP, maxBatch: 1, concurrency: IN_HAND, ackWaitMs: 5_000, lazy: true },
-      (messages) => this.#handleAll(messages),
-    );
-  }
-
-  async stop(): Promise<void> {
-    await this.#subscription?.close();
-  }
-
-  async #handleAll(messages: readonly Received<EventBatch>[]): Promise<readonly HandlingOutcome[]> {
+  async take(messages: readonly Received<EventBatch>[]): Promise<readonly HandlingOutcome[]> {
     const outcomes = await Promise.all(messages.map((message) => this.#handle(message)));
     await this.marks?.add(messages.filter((_, index) => outcomes[index]?.kind === 'ack'));
     return outcomes;

@@ -1,8 +1,9 @@
-import { agentEvents, BreakerChanged, breakerChanged, RulesChanged, rulesChanged } from '@agentlens/contracts';
+import { agentEvents, BreakerChanged, breakerChanged, GROUPS, RulesChanged, rulesChanged } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Rearming } from '@agentlens/guardrails';
+import type { EventBus } from '@agentlens/messaging';
 import type { HealthAnswer, Platform } from '@agentlens/platform';
-import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
+import { AgentEventsConsumer } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
 import { EvaluatorDropMetrics } from './drop-metrics.ts';
 import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
@@ -11,17 +12,16 @@ import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerPublisher } from './evaluation/trigger-publisher.ts';
 import { WindowGap } from './evaluation/window-gap.ts';
 import { WindowRecovery } from './evaluation/window-recovery.ts';
-import type { EvaluatorPorts } from './evaluator-ports.ts';
 import { HealthTicker } from './health/health-ticker.ts';
 import { RollupHealthScores } from './health/rollup-health-scores.ts';
 import { WRITER } from './outbox-writer.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
-import { serveRuleCommands } from './rules/rules.commands.ts';
 import { RulesRepository } from './rules/rules.repository.ts';
 import { RulesetWriter } from './rules/ruleset-writer.ts';
 import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
+import type { EvaluatorPorts } from './wire.ts';
 
 const RETRY_MS = 1_000;
 /** A batch waiting longer than this means that evaluation stands still. */
@@ -32,14 +32,15 @@ export class GuardrailEvaluator {
   readonly rules: RuleLibrary;
   readonly ticker: HealthTicker;
   readonly decisions: Decisions;
+  readonly writer: RuleWriter;
+  readonly rulesets: RulesetWriter;
+  readonly consumer: AgentEventsConsumer;
   readonly #ports: EvaluatorPorts;
-  readonly #writer: RuleWriter;
-  readonly #rulesets: RulesetWriter;
   readonly #relay: OutboxRelay;
   readonly #states: StateRecorder;
-  readonly #consumer: AgentEventsConsumer;
   readonly #recovery: WindowRecovery;
-  #commands: Subscription[] = [];
+  readonly #loaded = Promise.withResolvers<void>();
+  readonly #recovered = Promise.withResolvers<void>();
   #retry: NodeJS.Timeout | undefined;
   #starting: Promise<void> | undefined;
   #stopped = false;
@@ -56,13 +57,13 @@ export class GuardrailEvaluator {
     this.#relay = relayOf(database, bus, logger);
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     const changed = (tenantId: string) => this.#ruleChanged(tenantId);
-    this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, changed);
-    this.#rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
+    this.writer = new RuleWriter(repository, secrets, egressPolicy, clock, changed);
+    this.rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
     const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
     this.#recovery = new WindowRecovery({ marker: windows.marker, evaluator, gap, bus, clock, logger });
-    this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports, drops));
+    this.consumer = new AgentEventsConsumer(evaluator, this.decisions.works, logger, marksOf(ports, drops));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 
@@ -70,10 +71,23 @@ export class GuardrailEvaluator {
   async start(): Promise<void> {
     this.#states.start();
     this.#relay.start();
-    const { bus, cooldowns } = this.#ports;
-    this.#commands = await serveRuleCommands(bus, { writer: this.#writer, rulesets: this.#rulesets, cooldowns });
-    await this.decisions.serveCommands();
     await this.#startEvaluating();
+  }
+
+  /** Resolves when rules and settings are loaded: without all of them a decision would be wrong. */
+  get loaded(): Promise<void> {
+    return this.#loaded.promise;
+  }
+
+  /** Resolves when events may be evaluated: rules are loaded and lost windows are being rebuilt. */
+  get recovered(): Promise<void> {
+    return this.#recovered.promise;
+  }
+
+  /** Ends the cooldowns of these rules for an agent. */
+  async rearm(rearming: Rearming) {
+    await this.#ports.cooldowns.rearm(rearming);
+    return { ok: true, value: { ok: true } } as const;
   }
 
   /** Finishes what is in hand and writes what is pending. */
@@ -81,10 +95,7 @@ export class GuardrailEvaluator {
     this.#stopped = true;
     clearTimeout(this.#retry);
     await this.#starting;
-    await Promise.all(this.#commands.map((subscription) => subscription.close()));
-    await this.decisions.close();
     await this.#recovery.stop();
-    await this.#consumer.stop();
     await this.ticker.stop();
     await this.rules.stop();
     await this.decisions.drain();
@@ -94,7 +105,7 @@ export class GuardrailEvaluator {
 
   async health(): Promise<HealthAnswer> {
     if (!this.rules.loaded) return { ok: false, detail: { reason: 'rules are not loaded' } };
-    const lag = await this.#ports.bus.lag(agentEvents, GROUP);
+    const lag = await this.#ports.bus.lag(agentEvents, GROUPS.guardrailEvaluator);
     return { ok: lag.oldestAgeMs < STALLED_MS, detail: { ...lag, rules: this.rules.book.size } };
   }
 
@@ -103,16 +114,16 @@ export class GuardrailEvaluator {
       await this.rules.start();
       await this.decisions.load();
     } catch (error) {
-      this.#ports.logger.warn({ err: error }, 'rules could not be loaded, trying again');
+      this.#ports.logger.warn({ err: error }, 'loading rules failed, will retry');
       if (this.#stopped) return;
       this.#retry = setTimeout(() => {
         this.#starting = this.#startEvaluating();
       }, RETRY_MS);
       return;
     }
-    await this.decisions.serveQuestions();
+    this.#loaded.resolve();
     await this.#recovery.start();
-    await this.#consumer.start();
+    this.#recovered.resolve();
     this.ticker.start();
   }
 

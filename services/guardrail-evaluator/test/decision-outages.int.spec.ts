@@ -6,8 +6,9 @@ import { AesSecretBox, createLogger } from '@agentlens/platform';
 import { connectRedisState } from '@agentlens/state';
 import { eventually, freshDatabase, startRedis, type TcpProxy, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { EvaluatorPorts } from '../src/wire.ts';
 import { anAlert, ask, told } from './asking.ts';
+import { startEvaluator } from './start-evaluator.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 let bus: EventBus;
@@ -35,20 +36,20 @@ beforeAll(async () => {
   const state = await connectRedisState({ url: redis.url });
   const database = openDatabase({ url: postgres.url, role: 'guardrail-evaluator', maxConnections: 3 });
   bus = createMemoryBus({ backOffMs: [20] });
-  const evaluator = new GuardrailEvaluator({
+  const ports: EvaluatorPorts = {
     ...{ bus, database, clock: Date, egressPolicy: { allow: [] } },
     ...{ windows: state.windows, cooldowns: state.cooldowns, calls: counted(state.calls) },
     ...{ breakers: state.breakers, budgets: state.budgets },
     control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     logger: createLogger({ name: 'test', level: 'silent' }),
-  });
+  };
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
   await bus.serve(COMMANDS.resolveApproval, async (question) => {
     approvalQuestions.push(question);
     return { ok: true as const, value: approval === 'hangs' ? await end.promise : approval };
   });
-  await evaluator.start();
+  const evaluator = await startEvaluator(ports);
   closing.push(
     () => evaluator.stop(),
     () => bus.close(),

@@ -7,8 +7,9 @@ import { connectNatsBus, type EventBus } from '@agentlens/messaging';
 import { AesSecretBox, createLogger } from '@agentlens/platform';
 import { connectRedisState, type StateStores } from '@agentlens/state';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
-import type { EvaluatorPorts } from '../src/evaluator-ports.ts';
-import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { EvaluatorPorts } from '../src/wire.ts';
+import { startEvaluator } from './start-evaluator.ts';
 
 const BACK_OFF_MS = [20, 50, 100];
 
@@ -76,13 +77,12 @@ export async function openHarness(): Promise<Harness> {
         egressPolicy: { allow: [] },
         logger,
       };
-      const evaluator = new GuardrailEvaluator({ ...ports, ...change(ports) });
-      await evaluator.start();
+      const { evaluator, stop } = await startEvaluator({ ...ports, ...change(ports) });
       const replica: Replica = {
         evaluator,
         stop: async () => {
           replicas.delete(replica);
-          await evaluator.stop();
+          await stop();
           await own.bus.close();
           await own.state.close();
           await own.db.close();

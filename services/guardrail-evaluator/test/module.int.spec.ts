@@ -1,11 +1,10 @@
 import { agentEvents, COMMANDS, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { migrate } from '@agentlens/database';
 import { createMemoryBus } from '@agentlens/messaging';
-import { assemblePlatform, createLogger, loadConfig } from '@agentlens/platform';
+import { assemblePlatform, createHttpApp, createLogger, loadConfig, startApp } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent, eventually, freshDatabase } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { Test } from '@nestjs/testing';
 import { GuardrailEvaluatorModule } from '../src/index.ts';
 
 describe('GuardrailEvaluatorModule', () => {
@@ -22,10 +21,8 @@ describe('GuardrailEvaluatorModule', () => {
     const { bus } = platform;
     const triggers: Trigger[] = [];
     await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
-    const application = await Test.createTestingModule({
-      imports: [GuardrailEvaluatorModule.register(platform)],
-    }).compile();
-    await application.init();
+    const application = await createHttpApp(platform, [GuardrailEvaluatorModule.register(platform)]);
+    await startApp(application);
 
     const body = { name: 'Any error', conditionType: 'error_rate_threshold', actionType: 'pause_agent' };
     expect(await bus.request(COMMANDS.createRule, { tenantId: 'acme', body })).toMatchObject({ ok: true });

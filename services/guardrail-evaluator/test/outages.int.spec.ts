@@ -5,7 +5,8 @@ import { AesSecretBox, createLogger } from '@agentlens/platform';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import { aBatch, anEvent, eventually, freshDatabase, startRedis, tcpProxy } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import { startEvaluator } from './start-evaluator.ts';
 
 const DRAFT = {
   name: 'Too many errors',
@@ -27,7 +28,7 @@ function closeLater<T>(thing: T, close: (thing: T) => Promise<unknown>): T {
 async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: string): Promise<GuardrailEvaluator> {
   const database = openDatabase({ url: databaseUrl, role: 'guardrail-evaluator', maxConnections: 3 });
   closeLater(database, (open) => open.close());
-  const evaluator = new GuardrailEvaluator({
+  const { evaluator, stop } = await startEvaluator({
     bus,
     windows: state.windows,
     cooldowns: state.cooldowns,
@@ -41,8 +42,7 @@ async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: strin
     egressPolicy: { allow: [] },
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  closeLater(evaluator, (one) => one.stop());
-  await evaluator.start();
+  closeLater(evaluator, stop);
   return evaluator;
 }
 

@@ -84,8 +84,8 @@ describe('npm start', () => {
       'tool_error',
       'fires: Error rate',
       'signature fine',
-      'is paused:',
-      'asks a human',
+      'was paused:',
+      'requests approval',
       'denied by',
       'notify_webhook success',
     ]) {

@@ -15,16 +15,16 @@ const EVENT_BUS_TRANSPORT = Symbol('EVENT_BUS_TRANSPORT');
 /** Finds a provider of the application. */
 type Find = <T>(type: Type<T>) => T;
 
-interface CommandOptions {
-  /** The command is served once this promise resolves. Default: as soon as the application listens. */
+interface ReadyOptions {
+  /** Messages are handled once this promise resolves. Default: as soon as the application listens. */
   readonly whenReady?: (find: Find) => Promise<unknown>;
 }
 
-interface CommandExtras extends CommandOptions {
+interface CommandExtras extends ReadyOptions {
   readonly command: Command<unknown, unknown>;
 }
 
-interface TopicExtras {
+interface TopicExtras extends ReadyOptions {
   readonly topic: Topic<unknown>;
   readonly options: ConsumeOptions;
 }
@@ -42,7 +42,7 @@ type DecoratorOf<H> = <M extends H>(
  */
 export function HandlesCommand<Q, A>(
   command: Command<Q, A>,
-  options: CommandOptions = {},
+  options: ReadyOptions = {},
 ): DecoratorOf<(question: Q) => Promise<A>> {
   const extras: CommandExtras = { command, ...options };
   return MessagePattern(command.subject, EVENT_BUS_TRANSPORT, extras);
@@ -52,8 +52,11 @@ export function HandlesCommand<Q, A>(
  * Makes a controller's method the handler of a topic for one consumer group, at least once and in batches: it returns
  * one outcome per message, in order. If it throws, the whole batch is redelivered with backoff.
  */
-export function Consumes<T>(topic: Topic<T>, options: ConsumeOptions): DecoratorOf<BatchHandler<T>> {
-  const extras: TopicExtras = { topic, options };
+export function Consumes<T>(
+  topic: Topic<T>,
+  { whenReady, ...options }: ConsumeOptions & ReadyOptions,
+): DecoratorOf<BatchHandler<T>> {
+  const extras: TopicExtras = { topic, options, ...(whenReady && { whenReady }) };
   return EventPattern(`${topic.name} ${options.group}`, EVENT_BUS_TRANSPORT, extras) as MethodDecorator;
 }
 
@@ -66,7 +69,7 @@ export class BusTransport extends Server implements CustomTransportStrategy {
   readonly #find: Find;
   readonly #served: Subscription[] = [];
   readonly #consumed: Subscription[] = [];
-  /** Commands whose subscription is being opened after their `whenReady`. */
+  /** Subscriptions that are being opened after their `whenReady`. */
   readonly #opening = new Set<Promise<void>>();
   #closed = false;
 
@@ -89,8 +92,8 @@ export class BusTransport extends Server implements CustomTransportStrategy {
   /** Takes no more messages and waits for running handlers; commands last, because handlers of topics may send some. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#consumed.splice(0).map((subscription) => subscription.close()));
     await Promise.all(this.#opening);
+    await Promise.all(this.#consumed.splice(0).map((subscription) => subscription.close()));
     await Promise.all(this.#served.splice(0).map((subscription) => subscription.close()));
   }
 
@@ -108,25 +111,32 @@ export class BusTransport extends Server implements CustomTransportStrategy {
 
   async #serve(handler: MessageHandler): Promise<void> {
     const { command, whenReady } = handler.extras as CommandExtras;
-    const open = async (): Promise<void> => {
-      if (this.#closed) return;
+    await this.#openWhenReady(whenReady, command.subject, async () => {
       this.#served.push(await this.#bus.serve(command, (question) => answerOf(handler, question)));
-    };
-    if (whenReady === undefined) return open();
-    whenReady(this.#find)
-      .then(() => {
-        const opening = open().finally(() => this.#opening.delete(opening));
-        this.#opening.add(opening);
-        return opening;
-      })
-      .catch((error: unknown) => this.logger.error(error, `command ${command.subject} not served`));
+    });
   }
 
   async #consume(handler: MessageHandler): Promise<void> {
-    const { topic, options } = handler.extras as TopicExtras;
+    const { topic, options, whenReady } = handler.extras as TopicExtras;
     const onBatch: BatchHandler<unknown> = async (messages) =>
       (await answerOf(handler, messages)) as readonly HandlingOutcome[];
-    this.#consumed.push(await this.#bus.consume(topic, options, onBatch));
+    await this.#openWhenReady(whenReady, topic.name, async () => {
+      this.#consumed.push(await this.#bus.consume(topic, options, onBatch));
+    });
+  }
+
+  /** Waits only for handlers that are ready already; the others open later. */
+  async #openWhenReady(whenReady: ReadyOptions['whenReady'], name: string, open: () => Promise<void>): Promise<void> {
+    if (whenReady === undefined) return open();
+    const opened = whenReady(this.#find).then(async () => {
+      if (this.#closed) return;
+      const opening = open().finally(() => this.#opening.delete(opening));
+      this.#opening.add(opening);
+      await opening;
+    });
+    const reported = opened.catch((error: unknown) => this.logger.error(error, `subscribing to ${name} failed`));
+    await Promise.race([reported, new Promise((resolve) => setImmediate(resolve))]);
+    await Promise.all(this.#opening);
   }
 }
 

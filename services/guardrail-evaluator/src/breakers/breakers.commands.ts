@@ -3,13 +3,11 @@ import {
   BreakerLimitsDraft,
   BreakerLimitsPatch,
   type ChangeAuthor,
-  COMMANDS,
   otherVersion,
   type Problem,
 } from '@agentlens/contracts';
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
-import type { EventBus, Subscription } from '@agentlens/messaging';
-import { type CommandRefusal, invalid } from '../command-refusals.ts';
+import { invalid } from '../command-refusals.ts';
 import type { BreakerTransactions } from './breaker-transactions.ts';
 import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
 import type { TenantLimits } from './limits.ts';
@@ -35,18 +33,25 @@ interface Authored {
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** Answers the commands on breakers; replicas share them. */
-export async function serveBreakerCommands(
-  bus: EventBus,
-  parts: BreakerCommandsDependencies,
-  orAway: <A>(answer: Promise<A>) => Promise<A | CommandRefusal>,
-): Promise<Subscription[]> {
-  return [
-    await bus.serve(COMMANDS.setBreakerLimits, (question) => orAway(setLimits(parts, question))),
-    await bus.serve(COMMANDS.patchBreakerLimits, (question) => orAway(patchLimits(parts, question))),
-    await bus.serve(COMMANDS.deleteBreakerLimits, (question) => orAway(deleteLimits(parts, question))),
-    await bus.serve(COMMANDS.resetBreaker, (question) => orAway(reset(parts, question))),
-  ];
+/** Commands on breakers and their limits. */
+export class BreakerCommands {
+  constructor(private readonly dependencies: BreakerCommandsDependencies) {}
+
+  setLimits(question: ChangeLimits) {
+    return setLimits(this.dependencies, question);
+  }
+
+  patchLimits(question: ChangeLimits) {
+    return patchLimits(this.dependencies, question);
+  }
+
+  deleteLimits(question: ChangeLimits) {
+    return deleteLimits(this.dependencies, question);
+  }
+
+  reset(question: Reset) {
+    return reset(this.dependencies, question);
+  }
 }
 
 interface ChangeLimits extends LimitsScope, Authored {

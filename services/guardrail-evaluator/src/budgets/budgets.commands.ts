@@ -3,12 +3,10 @@ import {
   BudgetDraft,
   BudgetPatch,
   type ChangeAuthor,
-  COMMANDS,
   otherVersion,
   type Problem,
   timeOrderedId,
 } from '@agentlens/contracts';
-import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
 import { type CommandRefusal, invalid } from '../command-refusals.ts';
@@ -28,25 +26,38 @@ interface BudgetCommandsDependencies {
   readonly changed: (tenantId: string) => Promise<unknown>;
 }
 
-/** Answers the commands on budgets; replicas share them. */
-export async function serveBudgetCommands(
-  bus: EventBus,
-  parts: BudgetCommandsDependencies,
-  orAway: <A>(answer: Promise<A>) => Promise<A | CommandRefusal>,
-): Promise<Subscription[]> {
-  return [
-    await bus.serve(COMMANDS.createBudget, (question) => orAway(create(parts, question))),
-    await bus.serve(COMMANDS.updateBudget, (question) => orAway(update(parts, question))),
-    await bus.serve(COMMANDS.deleteBudget, (question) => orAway(remove(parts, question))),
-    await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetBalance(parts, question))),
-    await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
-  ];
+/** Commands on budgets. */
+export class BudgetCommands {
+  constructor(private readonly dependencies: BudgetCommandsDependencies) {}
+
+  create(question: NewBudget) {
+    return create(this.dependencies, question);
+  }
+
+  update(question: BudgetChange) {
+    return update(this.dependencies, question);
+  }
+
+  remove(question: BudgetChange) {
+    return remove(this.dependencies, question);
+  }
+
+  balance(question: { readonly tenantId: string; readonly budgetId: string }) {
+    return orUnknown(budgetBalance(this.dependencies, question));
+  }
+
+  settle(question: Settle) {
+    return settle(this.dependencies, question);
+  }
 }
 
-async function create(
-  { repository, now, changed }: BudgetCommandsDependencies,
-  { tenantId, body, author }: { tenantId: string; body?: unknown; author?: ChangeAuthor | undefined },
-) {
+interface NewBudget {
+  readonly tenantId: string;
+  readonly body?: unknown;
+  readonly author?: ChangeAuthor | undefined;
+}
+
+async function create({ repository, now, changed }: BudgetCommandsDependencies, { tenantId, body, author }: NewBudget) {
   const draft = BudgetDraft.safeParse(body);
   if (!draft.success) return invalid(draft.error);
   const nowMs = now();

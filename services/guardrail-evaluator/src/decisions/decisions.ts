@@ -1,24 +1,22 @@
-import { breakerChanged, COMMANDS, rulesChanged } from '@agentlens/contracts';
-import type { Subscription } from '@agentlens/messaging';
+import { breakerChanged, rulesChanged } from '@agentlens/contracts';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
 import { BreakerFeeder } from '../breakers/breaker-feeder.ts';
 import { BreakerRecorder } from '../breakers/breaker-recorder.ts';
 import { BreakerTransactions } from '../breakers/breaker-transactions.ts';
-import { serveBreakerCommands } from '../breakers/breakers.commands.ts';
+import { BreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
-import { serveBudgetCommands } from '../budgets/budgets.commands.ts';
+import { BudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
-import type { EvaluatorPorts } from '../evaluator-ports.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
-import { orAway } from '../rules/rules.commands.ts';
 import { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
 import { ReportedResults } from './approvals.ts';
 import { DecisionService } from './decision.service.ts';
@@ -38,6 +36,8 @@ export class Decisions {
   /** What breakers and budgets take from events. */
   readonly works: readonly BatchWork[];
   readonly service: DecisionService;
+  readonly breakerCommands: BreakerCommands;
+  readonly budgetCommands: BudgetCommands;
   readonly ledger: LedgerWriter;
   readonly #ports: EvaluatorPorts;
   readonly #rules: RuleLibrary;
@@ -53,8 +53,6 @@ export class Decisions {
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
-  #commands: Subscription[] = [];
-  #questions: Subscription | undefined;
 
   /** @param announce a change is committed and waits to be announced */
   constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
@@ -108,32 +106,27 @@ export class Decisions {
       ended: this.#ended,
       steps: new TenantSteps(now),
     });
-  }
-
-  async serveCommands(): Promise<void> {
-    const { bus, clock } = this.#ports;
-    const limits = (tenantId: string) => this.#limits.of(tenantId);
-    const breakers = { repository: this.#breakers, transactions: this.#transactions, limits };
-    const budgets = {
+    const reload = (tenantId: string, settings: { reload(tenantId: string): Promise<void> }) =>
+      settings.reload(tenantId).catch((err: unknown) => {
+        logger.warn({ err, tenantId }, 'applying a change failed, the next poll will retry');
+      });
+    this.breakerCommands = new BreakerCommands({
+      repository: this.#breakers,
+      transactions: this.#transactions,
+      limits: (tenantId) => this.#limits.of(tenantId),
+      changed: (tenantId) => reload(tenantId, this.#limits),
+    });
+    this.budgetCommands = new BudgetCommands({
       repository: this.#budgets,
       budgetStore: this.#budgetStore,
       ledger: this.ledger,
-      now: () => clock.now(),
-    };
-    const changed = (tenantId: string, settings: { reload(tenantId: string): Promise<void> }) =>
-      settings.reload(tenantId).catch((error: unknown) => {
-        this.#ports.logger.warn({ err: error, tenantId }, 'a change is not yet in force, the next poll will see to it');
-      });
-    const ofLimits = (tenantId: string) => changed(tenantId, this.#limits);
-    const ofBudgets = (tenantId: string) => changed(tenantId, this.#tenantBudgets);
-    this.#commands = [
-      ...(await serveBreakerCommands(bus, { ...breakers, changed: ofLimits }, orAway)),
-      ...(await serveBudgetCommands(bus, { ...budgets, changed: ofBudgets }, orAway)),
-      await bus.serve(COMMANDS.ruleBundle, (question) => orAway(this.#bundle(question))),
-    ];
+      now,
+      changed: (tenantId) => reload(tenantId, this.#tenantBudgets),
+    });
   }
 
-  async #bundle({ tenantId, agentId }: { readonly tenantId: string; readonly agentId: string }) {
+  /** The rules of an agent, for evaluation in its process. */
+  async bundle({ tenantId, agentId }: { readonly tenantId: string; readonly agentId: string }) {
     const limits = this.#limits.of(tenantId);
     const value = bundleOf({
       agentId,
@@ -156,20 +149,6 @@ export class Decisions {
   /** Reads a tenant's limits and budgets again. */
   async reload(tenantId: string): Promise<void> {
     await Promise.all([this.#limits.reload(tenantId), this.#tenantBudgets.reload(tenantId)]);
-  }
-
-  /** Only with everything loaded: an answer by half of the rules would be a wrong one. */
-  async serveQuestions(): Promise<void> {
-    this.#questions = await this.#ports.bus.serve(COMMANDS.decide, async (request) => ({
-      ok: true as const,
-      value: await this.service.decide(request),
-    }));
-  }
-
-  /** Takes no more questions and commands, and waits for those in hand. */
-  async close(): Promise<void> {
-    await this.#questions?.close();
-    await Promise.all(this.#commands.map((subscription) => subscription.close()));
   }
 
   /** Writes, publishes and announces what is still in hand. */

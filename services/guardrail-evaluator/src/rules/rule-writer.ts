@@ -23,7 +23,7 @@ import { masked, opened } from './rule-secrets.ts';
 import type { RuleStore, TenantRules } from './rule-transaction.ts';
 
 /** What a policy import made. */
-interface ImportedPolicy {
+export interface ImportedPolicy {
   readonly policyId: string;
   readonly rules: GuardrailRule[];
 }

@@ -1,0 +1,31 @@
+import { agentEvents, COMMANDS, type EventBatch, GROUPS, type QuestionOf } from '@agentlens/contracts';
+import type { ConsumeOptions, Received } from '@agentlens/messaging';
+import { Consumes, HandlesCommand } from '@agentlens/platform';
+import { Controller, Inject } from '@nestjs/common';
+import { GuardrailEvaluator } from './guardrail-evaluator.ts';
+
+export const EVENTS: ConsumeOptions = {
+  group: GROUPS.guardrailEvaluator,
+  maxBatch: 1,
+  // Batches held at once. Their order is decided here, so that the busiest tenant does not decide it.
+  concurrency: 128,
+  // After this time the batches of an evaluator that died are redelivered; running handlers extend it.
+  ackWaitMs: 5_000,
+  lazy: true,
+};
+
+/** Decisions and events, which need the rules: both begin when these are loaded. */
+@Controller()
+export class EvaluationController {
+  constructor(@Inject(GuardrailEvaluator) private readonly evaluator: GuardrailEvaluator) {}
+
+  @HandlesCommand(COMMANDS.decide, { whenReady: (find) => find(GuardrailEvaluator).loaded })
+  async decide(request: QuestionOf<typeof COMMANDS.decide>) {
+    return { ok: true as const, value: await this.evaluator.decisions.service.decide(request) };
+  }
+
+  @Consumes(agentEvents, { ...EVENTS, whenReady: (find) => find(GuardrailEvaluator).recovered })
+  onEvents(messages: readonly Received<EventBatch>[]) {
+    return this.evaluator.consumer.take(messages);
+  }
+}

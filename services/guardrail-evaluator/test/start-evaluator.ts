@@ -1,0 +1,16 @@
+import { createHttpApp, createLogger, HealthRegistry, loadConfig, type Platform, startApp } from '@agentlens/platform';
+import { GuardrailEvaluatorModule } from '../src/guardrail-evaluator.module.ts';
+import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { EvaluatorPorts } from '../src/wire.ts';
+
+/** Starts an evaluator as its process does, on ports of a spec. */
+export async function startEvaluator(ports: EvaluatorPorts) {
+  const evaluator = new GuardrailEvaluator(ports);
+  const platform = {
+    ...{ bus: ports.bus, config: loadConfig('standalone', {}), health: new HealthRegistry() },
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  } as Partial<Platform> as Platform;
+  const app = await createHttpApp(platform, [GuardrailEvaluatorModule.of({ evaluator })]);
+  await startApp(app);
+  return { evaluator, stop: () => app.close() };
+}
