@@ -13,7 +13,10 @@ describe('a client whose process ends', () => {
       logger: { warn: (message) => void warnings.push(message) },
       runtime: { atExit },
     });
-    return { lens, warnings, ends, end: () => ends.forEach((run) => run()) };
+    const end = () => {
+      for (const run of ends) run();
+    };
+    return { lens, warnings, ends, end };
   }
 
   it('says how many events are lost, and counts them as dropped', async () => {

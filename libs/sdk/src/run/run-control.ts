@@ -74,12 +74,13 @@ export class RunControl {
 
   /** What `signal.throwIfAborted()` throws; `isAgentStopped` knows it. */
   #stopped(why: string): AgentStopped {
-    const { state, id, reason = '' } = { reason: '', id: 'run', ...this.now };
+    const ordered = this.now;
+    const { id, reason } = ordered.state === 'running' ? { id: 'run', reason: '' } : ordered;
     const cause = { kind: 'LOCKDOWN', lockdownId: id } as const;
     return new AgentStopped({
       ...{ phase: 'llm.before', callId: '', args: {}, source: 'local', evaluatedRules: [], cause },
       ...{ verdict: 'BLOCK', control: 'TERMINATE' },
-      message: reason === '' || state === 'running' ? why : `${why}: ${reason}`,
+      message: reason === '' ? why : `${why}: ${reason}`,
     });
   }
 
