@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { visibleJson } from '@agentlens/contracts/visible';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
 
 /** Colours by meaning. */
@@ -64,7 +65,7 @@ export class Output {
 
   /** Prints a response as JSON, or as `text` for people. */
   print(value: unknown, text: () => string): void {
-    this.#write(this.json ? JSON.stringify(value, null, 2) : text());
+    this.#write(this.json ? visibleJson(JSON.stringify(value, null, 2)) : text());
   }
 
   /** Prints a list; for an empty list, people see `none` on stderr. */
@@ -80,7 +81,7 @@ export class Output {
 
   /** Prints one item of a stream, as a JSON line or a text line. */
   printItem(value: unknown, line: () => string): void {
-    this.#write(this.json ? JSON.stringify(value) : line());
+    this.#write(this.json ? visibleJson(JSON.stringify(value)) : line());
   }
 
   /** Prints a message that is not data. */

@@ -1,5 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Decision, Rule } from '../api/model.ts';
 import { duration, shortId } from '../figures/figures.ts';
@@ -7,14 +8,14 @@ import { useSteady } from '../live-data/steady.ts';
 import { useRules } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
 import { bounds, DEFAULT_RANGE, rangeName, wider } from '../time/range.ts';
-import { stringifySearch } from '../url/search.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
-import { verdictOf, VerdictMark } from '../ui/marks.tsx';
+import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { stringifySearch } from '../url/search.ts';
 
 type Name = 'show' | 'agent' | 'rule' | 'tool' | 'range' | 'from' | 'to';
 
@@ -169,7 +170,8 @@ function Narrow({ decision, rules }: { decision: Decision; rules: readonly Rule[
         </span>
       </span>
       <span className="clip">
-        <bdi className="mono">{decision.toolName}</bdi> <span className="t3">{decision.agentId}</span>
+        <bdi className="mono">{visibleName(decision.toolName ?? '')}</bdi>{' '}
+        <span className="t3">{decision.agentId}</span>
       </span>
       <span className="clip t2">{ruleNames(decision, rules)}</span>
     </>
@@ -182,7 +184,9 @@ const columns = (rules: readonly Rule[]): readonly Column<Decision>[] => [
     id: 'tool',
     head: 'Call',
     width: 'minmax(100px, 0.8fr)',
-    cell: (decision) => <bdi className="mono">{decision.toolName ?? 'model call'}</bdi>,
+    cell: (decision) => (
+      <bdi className="mono">{decision.toolName === undefined ? 'model call' : visibleName(decision.toolName)}</bdi>
+    ),
   },
   { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (decision) => <bdi>{decision.agentId}</bdi> },
   {

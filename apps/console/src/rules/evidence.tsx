@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { weekday } from '../time/zone.ts';
-import { verdictOf, VerdictMark } from '../ui/marks.tsx';
+import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { bodyOf, type Draft, differences, draftOf } from './draft.ts';
@@ -121,7 +122,7 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
                 <td>
                   <VerdictMark mark={verdictOf(decision)} wordless />
                 </td>
-                <td className="mono clip">{decision.toolName}</td>
+                <td className="mono clip">{visibleName(decision.toolName ?? '')}</td>
                 <td className="t2">
                   <Link
                     to="/runs/$id"

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { visibleJson } from '@agentlens/contracts/visible';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import { humanLine } from './human-line.ts';
@@ -22,7 +23,8 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED_PATHS, censor: '***' },
       mixin: traceIds,
-      hooks: { streamWrite: withoutSecrets },
+      // Names and texts of agents must not steer the terminal that shows the log.
+      hooks: { streamWrite: (line) => visibleJson(withoutSecrets(line)) },
     },
     options.stream ?? (options.human === true ? humanStream() : destination({ dest: 1, sync: false })),
   );

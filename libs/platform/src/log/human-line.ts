@@ -1,3 +1,5 @@
+import { visible } from '@agentlens/contracts/visible';
+
 /** What our own logger writes; everything may be missing in lines of others. */
 interface LogEntry {
   readonly time?: string;
@@ -20,7 +22,7 @@ export function humanLine(json: string): string {
   const cause = err?.message === undefined ? '' : ` (${err.message})`;
   const shown = Object.entries(fields).filter(([name, value]) => !NOT_SHOWN.has(name) && value !== undefined);
   const more = shown.map(([name, value]) => ` ${name}=${text(value)}`).join('');
-  return `${time?.slice(11, 19)} ${level?.toUpperCase()} ${msg}${cause}${more}\n`;
+  return `${visible(`${time?.slice(11, 19)} ${level?.toUpperCase()} ${msg}${cause}${more}`)}\n`;
 }
 
 function text(value: unknown): string {
