@@ -1,6 +1,6 @@
 import { visible } from '@agentlens/contracts/visible';
 import stringWidth from 'string-width';
-import type { Paint, Tone } from './output.ts';
+import type { Paint, Tone } from './style.ts';
 
 /**
  * Escapes agent-controlled text for a line of a terminal. Control characters could move the cursor, change the window
