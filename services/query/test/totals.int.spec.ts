@@ -10,7 +10,13 @@ let api: OperatorApi;
 beforeAll(async () => {
   api = await startOperatorApi();
   await api.insert('guardrail_rules', aRuleRow({ rule_id: 'rule-1' }));
-  await many('action-dispatcher', 'guardrail_triggers', 'trigger_id', aTriggerRow({ rule_id: 'rule-1' }), MAX_COUNTED_ROWS);
+  await many(
+    'action-dispatcher',
+    'guardrail_triggers',
+    'trigger_id',
+    aTriggerRow({ rule_id: 'rule-1' }),
+    MAX_COUNTED_ROWS,
+  );
   await many('run-tracking', 'events', 'event_id', anEventRow(), MAX_COUNTED_ROWS + 1);
   await many('run-tracking', 'runs', 'run_id', aRunRow(), MAX_COUNTED_ROWS + 1);
 });

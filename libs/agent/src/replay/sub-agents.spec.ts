@@ -68,7 +68,9 @@ describe('a replay with sub-agents', () => {
   it('repeats a child that failed', async () => {
     const { first, again } = await replayed((steps) =>
       agent('top', steps([{ toolCalls: [call('child', 'a')] }, { text: 'went on' }]), {
-        subAgents: { child: agent('child', steps([{ error: new Error('no model') }]), { retry: { model: { tries: 1 } } }) },
+        subAgents: {
+          child: agent('child', steps([{ error: new Error('no model') }]), { retry: { model: { tries: 1 } } }),
+        },
       }),
     );
     expect(first).toMatchObject({ success: true, result: 'went on' });
