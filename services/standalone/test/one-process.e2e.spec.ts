@@ -78,14 +78,14 @@ describe('npm start', () => {
 
   it('tells the story of the demo', async () => {
     await start();
-    const demo = Program.run('scripts/agentlens.mjs', env, ['demo', '--wait', '0']);
+    const demo = Program.run('scripts/agentlens.mjs', env, ['demo', '--wait', '1']);
     expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
     for (const part of [
       'tool_error',
       'fires: Error rate',
       'signature fine',
-      'is paused:',
-      'asks a human',
+      'was paused:',
+      'requests approval',
       'denied by',
       'notify_webhook success',
     ]) {
