@@ -10,7 +10,9 @@ describe('published files', () => {
     const { stdout } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
     const files = stdout
       .split('\0')
-      .filter((file) => /^(\.github\/|[A-Z]+\.md$|docs\/|scripts\/|.*package\.json$|python\/pyproject\.toml)/.test(file))
+      .filter((file) =>
+        /^(\.github\/|[A-Z]+\.md$|docs\/|scripts\/|.*package\.json$|python\/pyproject\.toml)/.test(file),
+      )
       .filter((file) => /\.(ya?ml|json|toml|mjs|md)$|CODEOWNERS$/.test(file));
     expect(files.length).toBeGreaterThan(80);
     const found = files.filter((file) =>

@@ -12,7 +12,7 @@ import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
 import { parseExact } from '../src/ui/exact-json.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
-import { visible } from '../src/ui/visible.ts';
+import { visible } from '../../../libs/contracts/src/visible.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
 
 void describe('figures', () => {

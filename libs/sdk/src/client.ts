@@ -60,6 +60,8 @@ export class AgentLensClient {
   #tools: readonly ToolInfo[];
   #feed: ControlFeed | undefined;
   #closing: Promise<void> | undefined;
+  /** Cancels what is done when the process ends. */
+  readonly #stayed: (() => void) | undefined;
 
   constructor(options: AgentLensOptions) {
     checkOptions(options);
@@ -88,6 +90,7 @@ export class AgentLensClient {
     });
     this.#host = this.#runHost();
     if (this.#settings.isDefaultBreaker) logger.info?.(`agentlens: ${DEFAULT_BREAKER_NOTE}`);
+    this.#stayed = this.#runtime.atExit?.(() => this.#lose());
     void this.#registration.wait();
   }
 
@@ -164,6 +167,11 @@ export class AgentLensClient {
 
   [ASYNC_DISPOSE](): Promise<void> {
     return this.shutdown();
+  }
+
+  #lose(): void {
+    const lost = this.#sink.abandon();
+    if (lost > 0) this.warn(`${lost} events were lost because the process ended: await shutdown() or drain() first`);
   }
 
   #runHost(): RunHost {
@@ -286,6 +294,7 @@ export class AgentLensClient {
     this.#rules.close();
     await Promise.all([...this.#runs.values()].map((run) => run.end('interrupted')));
     await this.#sink.drain(this.#settings.drainMs);
+    this.#stayed?.();
     this.#registration.close();
     this.#sink.close();
     this.#wakeApprovals();

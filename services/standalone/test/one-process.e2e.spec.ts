@@ -78,7 +78,7 @@ describe('npm start', () => {
 
   it('tells the story of the demo', async () => {
     await start();
-    const demo = Program.run('scripts/agentlens.mjs', env, ['demo']);
+    const demo = Program.run('scripts/agentlens.mjs', env, ['demo', '--wait', '1']);
     expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
     for (const part of [
       'tool_error',

@@ -1,4 +1,5 @@
 import { ProblemError } from '@agentlens/client';
+import { visible, visibleJson } from '@agentlens/contracts/visible';
 import { runStdio } from '@agentlens/mcp/stdio';
 import type { DefineCommand } from '../context.ts';
 import { usageError } from '../errors.ts';
@@ -10,10 +11,13 @@ export const api: DefineCommand = (command, context) => {
     .argument('<method>', 'get, post, put or delete')
     .argument('<path>', 'like /api/runs?limit=5')
     .option('--body <file>', 'JSON or YAML body; "-" reads stdin')
-    .addHelpText('after', '\nPrints the response unchanged. For all routes, see GET /openapi.json')
+    .addHelpText(
+      'after',
+      '\nPrints the response as it is, with control and direction characters escaped. For all routes, see GET /openapi.json',
+    )
     .action(async (method, path, { body: file }) => {
       if (!path.startsWith('/')) throw usageError(`The path must start with "/": /${path}`);
-      const body = file === undefined ? undefined : JSON.stringify(await documentOf(file, context.host));
+      const sent = file === undefined ? undefined : JSON.stringify(await documentOf(file, context.host));
       const options = context.clientOptions(context.connection());
       const key = await chooseKey(options);
       const answer = await interruptible(options)(options.connection.url + path, {
@@ -21,14 +25,17 @@ export const api: DefineCommand = (command, context) => {
         headers: {
           authorization: `Bearer ${key}`,
           'user-agent': options.userAgent,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        body,
+        body: sent,
         signal: AbortSignal.timeout(options.timeoutMs),
       });
       const text = await answer.text();
-      context.host.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
-      if (!answer.ok) throw new ProblemError(answer, parsed(text));
+      const body = parsed(text);
+      // The same JSON value; its characters cannot steer a terminal.
+      const shown = typeof body === 'string' && body === text ? visible(text) : visibleJson(text);
+      context.host.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+      if (!answer.ok) throw new ProblemError(answer, body);
     });
 };
 

@@ -174,3 +174,15 @@ describe('keys', () => {
     ]);
   });
 });
+
+describe('output for programs', () => {
+  it.each([['api get /api/runs'], ['api get /api/runs --json']])(
+    'is the same JSON without characters that steer a terminal: %s',
+    async (line) => {
+      const name = 'a\u009b2J\u202eb\u200b';
+      const { stdout } = await runCli(line.split(' '), { answer: () => ({ name }) });
+      expect(JSON.parse(stdout)).toEqual({ name });
+      expect(stdout).not.toMatch(/[\u009b\u202e\u200b]/);
+    },
+  );
+});

@@ -115,6 +115,17 @@ describe('rules plan', () => {
     ]);
   });
 
+  it('hides a name from the environment', async () => {
+    const shown = structuredClone(PLAN);
+    Object.assign(shown.changes[0] ?? {}, { name: 'Payments of t-0123456789' });
+    writeFileSync(join(folder, 'pay.yaml'), RULES.replace('Large payments', 'Payments of $' + '{env:TOKEN}'));
+    for (const line of ['rules plan pay.yaml', 'rules plan pay.yaml --json']) {
+      const { stdout } = await cli(line, () => shown);
+      expect(stdout).not.toContain('0123456789');
+      expect(stdout).toContain('(name from the environment)');
+    }
+  });
+
   it('exits with 2 on request if there are changes', async () => {
     expect((await cli('rules plan . --detailed-exitcode')).exitCode).toBe(2);
     expect((await cli('rules plan . --detailed-exitcode', () => NOTHING)).exitCode).toBe(0);

@@ -8,7 +8,7 @@ import { withProgress } from '../output/output.ts';
 import { plainText } from '../output/table.ts';
 import { documentOf } from '../parse.ts';
 import { driftText, hasChanges, type PlanAnswer, planText, withoutEnvironment } from '../rule-files/plan-text.ts';
-import { fileOf } from '../rule-files/pulled-rules.ts';
+import { fileOf, yamlOf } from '../rule-files/pulled-rules.ts';
 import {
   bodyOf,
   findRuleFiles,
@@ -157,8 +157,8 @@ export const pullRules: DefineCommand = (command, context) => {
         ids.length > 0 ? await Promise.all(ids.map((id) => client.getRule({ params: { id } }))) : await all(ruleset);
       if (rules.length === 0) throw usageError('No rules to write.');
       const file = fileOf(rules, ruleset);
-      const { stringify } = await import('yaml');
-      context.output.print(file, () => stringify(file, { lineWidth: 0 }).trimEnd());
+      const text = await yamlOf(file);
+      context.output.print(file, () => text.trimEnd());
 
       async function all(name: string): Promise<RuleAnswer[]> {
         const found: RuleAnswer[] = [];

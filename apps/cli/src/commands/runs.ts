@@ -1,7 +1,7 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand, RunAnswer } from '../context.ts';
 import { type Tone, toneOf } from '../output/style.ts';
-import { type Column, details, duration, instant, type Layout, table, usd } from '../output/table.ts';
+import { type Column, costOf, details, duration, instant, type Layout, table } from '../output/table.ts';
 import { amount, count, instantBefore } from '../parse.ts';
 import { controlRows } from './agents.ts';
 import { eventText } from './events.ts';
@@ -16,7 +16,7 @@ export const RUN_COLUMNS: readonly Column<RunAnswer>[] = [
   { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
   { title: 'steps', value: ({ totals }) => totals.steps, align: 'right' },
   { title: 'errors', value: ({ totals }) => totals.errors, align: 'right' },
-  { title: 'cost', value: ({ totals }) => usd(totals.costUsd), align: 'right' },
+  { title: 'cost', value: ({ totals }) => costOf(totals.costUsd, totals.unpricedCalls), align: 'right' },
 ];
 
 export const listRuns: DefineCommand = (command, context) => {
@@ -112,7 +112,7 @@ function runText(run: AnswerOf<'getRun'>, timeline: readonly Entry[], layout: La
       ['Parent', run.parentRunId],
       ['Calls', `${totals.toolCalls} tool calls, ${totals.llmCalls} model calls, ${totals.errors} errors`],
       ['Tokens', `${totals.inputTokens} in, ${totals.outputTokens} out`],
-      ['Cost', usd(totals.costUsd)],
+      ['Cost', costOf(totals.costUsd, totals.unpricedCalls)],
     ],
     layout.paint,
   );
@@ -126,8 +126,8 @@ const TREE_COLUMNS: readonly Column<TreeRow>[] = [
   { title: 'agent', value: ({ agentId }) => agentId },
   { title: 'status', value: ({ status }) => status, tone: toneOf },
   { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
-  { title: 'cost', value: ({ totals }) => usd(totals.costUsd), align: 'right' },
-  { title: 'with children', value: ({ rolledUp }) => usd(rolledUp.costUsd), align: 'right' },
+  { title: 'cost', value: ({ totals }) => costOf(totals.costUsd, totals.unpricedCalls), align: 'right' },
+  { title: 'with children', value: ({ rolledUp }) => costOf(rolledUp.costUsd, rolledUp.unpricedCalls), align: 'right' },
 ];
 
 export const showRunTree: DefineCommand = (command, context) => {

@@ -1,7 +1,7 @@
 import type { Client } from '@agentlens/client';
 import type { DefineCommand } from '../context.ts';
 import { type Tone, toneOf } from '../output/style.ts';
-import { plainText, timeOfDay, usd } from '../output/table.ts';
+import { costOf, plainText, timeOfDay, usd } from '../output/table.ts';
 import { eventText } from './events.ts';
 
 type StreamFrame = ReturnType<Client['openStream']> extends AsyncGenerator<infer Frame> ? Frame : never;
@@ -19,8 +19,8 @@ function frameLine(frame: FactFrame): { readonly text: string; readonly tone: To
       return { text: `${agentId}  ${eventText(frame.data)}`, tone: isError ? 'bad' : 'quiet' };
     }
     case 'session_update': {
-      const { agentId, id, runStatus, totalCostUsd } = frame.data;
-      return { text: `${agentId}  ${id} ${runStatus} ${usd(totalCostUsd)}`, tone: toneOf(runStatus) };
+      const { agentId, id, runStatus, totalCostUsd, unpricedCount } = frame.data;
+      return { text: `${agentId}  ${id} ${runStatus} ${costOf(totalCostUsd, unpricedCount)}`, tone: toneOf(runStatus) };
     }
     case 'alert': {
       const { agentId, name, message, dryRun } = frame.data;

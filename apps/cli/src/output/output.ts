@@ -1,3 +1,4 @@
+import { visibleJson } from '@agentlens/contracts/visible';
 import { inColour, type Paint, withoutColour } from './style.ts';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
 
@@ -39,7 +40,7 @@ export class Output {
 
   /** Prints a response as JSON, or as `text` for people. */
   print(value: unknown, text: () => string): void {
-    this.#write(this.json ? JSON.stringify(value, null, 2) : text());
+    this.#write(this.json ? visibleJson(JSON.stringify(value, null, 2)) : text());
   }
 
   /** Prints a list; for an empty list, people see `none` on stderr. */
@@ -55,7 +56,7 @@ export class Output {
 
   /** Prints one item of a stream, as a JSON line or a text line. */
   printItem(value: unknown, line: () => string): void {
-    this.#write(this.json ? JSON.stringify(value) : line());
+    this.#write(this.json ? visibleJson(JSON.stringify(value)) : line());
   }
 
   /** Prints a message that is not data. */

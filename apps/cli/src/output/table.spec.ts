@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { withoutColour } from './style.ts';
-import { details, duration, instant, plainText, table, usd } from './table.ts';
+import { costOf, details, duration, instant, plainText, table, usd } from './table.ts';
 
 const COLUMNS = [
   { title: 'name', value: ({ name }: { name: string }) => name },
@@ -74,5 +74,16 @@ describe('figures', () => {
       '2 h 10 min',
     ]);
     expect(instant('2026-11-25T10:00:00.123Z')).toBe('2026-11-25T10:00:00Z');
+  });
+});
+
+describe('costOf', () => {
+  it('tells an unknown cost from none', () => {
+    expect([costOf(0, 0), costOf(0, 3), costOf(1.5, 0), costOf(1.5, 1)]).toEqual([
+      '$0.00',
+      'unknown',
+      '$1.50',
+      '≥ $1.50',
+    ]);
   });
 });

@@ -1,15 +1,13 @@
+import { visible } from '@agentlens/contracts/visible';
 import stringWidth from 'string-width';
 import type { Paint, Tone } from './style.ts';
 
 /**
- * Escapes agent-controlled text for a terminal. Control characters could move the cursor, change the window title or
- * hide text, and bidirectional marks could reverse it; both are shown as `\u001b`.
+ * Escapes agent-controlled text for a line of a terminal. Control characters could move the cursor, change the window
+ * title or hide text, and bidirectional marks could reverse it; both are shown as `\u001b`.
  */
 export function plainText(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
-    const shown = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-    return shown ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  return visible(text.replace(/[\n\r\t]/g, (character) => JSON.stringify(character).slice(1, -1)));
 }
 
 export type Cell = string | number | boolean | null | undefined;
@@ -113,6 +111,12 @@ export function usd(amount: number | null | undefined): Cell {
   if (amount === undefined || amount === null) return undefined;
   const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;
   return `$${amount.toFixed(digits)}`;
+}
+
+/** The cost of model calls: unknown if none has a known price, and at least the amount if only some have. */
+export function costOf(amount: number, unpriced: number): Cell {
+  if (unpriced === 0) return usd(amount);
+  return amount === 0 ? 'unknown' : `≥ ${usd(amount)}`;
 }
 
 /** `320 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`. */

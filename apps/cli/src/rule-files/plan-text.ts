@@ -28,6 +28,7 @@ export function withoutEnvironment(plan: PlanAnswer, { rules }: FileRuleset): Pl
     ...plan,
     changes: plan.changes.map((change) => ({
       ...change,
+      name: hidden.get(change.key)?.has('name') === true ? '(name from the environment)' : change.name,
       changes: change.changes.map((field) =>
         hidden.get(change.key)?.has(field.path) === true ? { path: field.path, secret: true as const } : field,
       ),

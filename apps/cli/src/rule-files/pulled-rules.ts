@@ -1,3 +1,4 @@
+import { visible } from '@agentlens/contracts/visible';
 import type { RuleAnswer } from '../context.ts';
 
 /** Response members that rule files do not contain. */
@@ -70,4 +71,21 @@ function proposedKey(name: string, taken: Set<string>): string {
 
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+/** YAML whose texts hold no raw control or direction character: they are escapes inside of double quotes. */
+export async function yamlOf(file: ReturnType<typeof fileOf>): Promise<string> {
+  const { Document, visit } = await import('yaml');
+  const document = new Document(file);
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && visible(node.value) !== node.value) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  const text = document.toString({ lineWidth: 0 });
+  return text.replace(/[^\n -~]/gu, (character) => {
+    const shown = visible(character);
+    // YAML has eight digits where `visible` has braces.
+    return shown.replace(/^\\u\{([0-9a-f]+)\}$/, (_, code: string) => `\\U${code.padStart(8, '0')}`);
+  });
 }

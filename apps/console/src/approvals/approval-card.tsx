@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert } from '../api/model.ts';
 import { useRulesById } from '../rules/use-rules.ts';
 import { useKeys } from '../shell/keys.ts';
@@ -37,13 +38,14 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
     a: () => open && call.mayApprove && setAsking('approve'),
     d: () => open && setAsking('deny'),
   });
-  const tool = alert.approval?.toolName ?? 'a tool';
+  const tool = visibleName(alert.approval?.toolName ?? 'a tool');
+  const agent = visibleName(alert.agentId);
   return (
-    <article className="cardw" aria-label={`${alert.agentId} asks to call ${tool}`}>
+    <article className="cardw" aria-label={`${agent} asks to call ${tool}`}>
       <div className="card">
         {position !== undefined && <Steps position={position} />}
         <h2 className="ask1">
-          <bdi>{alert.agentId}</bdi> wants to call <span className="mono">{tool}</span>.
+          <bdi>{agent}</bdi> wants to call <span className="mono">{tool}</span>.
         </h2>
         <p className="lead">
           It asks because of{' '}
@@ -54,7 +56,7 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
               {rule.name}
             </Link>
           )}
-          . “{alert.title}”
+          . “{visible(alert.title)}”
         </p>
         <div>
           <ExactCall alert={alert} call={call} />

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
@@ -66,7 +67,8 @@ export function ApprovalsPage() {
           <button key={alert.id} type="button" className="dq" onClick={() => choose(alert.id)}>
             <State mark={DECIDED[alert.status]} wordless />
             <span className="clip">
-              <span className="mono">{alert.approval?.toolName}</span> {inOneLine(callInMessage(alert.message))}
+              <span className="mono">{visibleName(alert.approval?.toolName ?? '')}</span>{' '}
+              {inOneLine(callInMessage(alert.message))}
             </span>
             <span className="ml num">
               <Moment at={alert.decidedAt ?? alert.createdAt} short />
@@ -115,7 +117,7 @@ function QueueItem({ alert, on, onChoose }: { alert: Alert; on: boolean; onChoos
   return (
     <button type="button" className={`qi ${on ? 'on' : ''}`} aria-current={on || undefined} onClick={onChoose}>
       <span className="row">
-        <span className="mono strong clip">{alert.approval?.toolName ?? alert.title}</span>
+        <span className="mono strong clip">{visibleName(alert.approval?.toolName ?? alert.title)}</span>
         <span className="ml">{alert.expiresAt !== undefined && <Countdown until={alert.expiresAt} />}</span>
       </span>
       <span className="clip t2">{inOneLine(callInMessage(alert.message))}</span>

@@ -1,9 +1,9 @@
 import { useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { asText } from '../ui/as-text.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Digits } from '../ui/exact-json.ts';
 import { JsonView } from '../ui/json-view.tsx';
-import { visible } from '../ui/visible.ts';
 import { isRedacted } from './call-in-message.ts';
 import type { CallPart } from './use-call.ts';
 

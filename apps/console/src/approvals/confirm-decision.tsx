@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
@@ -26,7 +27,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
   const [reason, setReason] = useState('');
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);
-  const tool = alert.approval?.toolName ?? 'the call';
+  const tool = visibleName(alert.approval?.toolName ?? 'the call');
   const decide = async () => {
     setBusy(true);
     try {

@@ -1,3 +1,4 @@
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert } from '../api/model.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Loading } from '../ui/faces.tsx';
@@ -14,7 +15,7 @@ export function ExactCall({ alert, call }: { alert: Alert; call: CallToDecide })
     <Section
       first
       title={extent === 'whole' || extent === 'reading' ? 'The exact call' : 'A part of the call'}
-      note={<span className="mono">{alert.approval?.toolName}</span>}
+      note={<span className="mono">{visibleName(alert.approval?.toolName ?? '')}</span>}
     >
       {lacks !== undefined && (
         <div className="topped">

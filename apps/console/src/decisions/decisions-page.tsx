@@ -1,5 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Decision, Rule } from '../api/model.ts';
 import { duration, shortId } from '../figures/figures.ts';
@@ -169,7 +170,8 @@ function Narrow({ decision, rules }: { decision: Decision; rules: readonly Rule[
         </span>
       </span>
       <span className="clip">
-        <bdi className="mono">{decision.toolName}</bdi> <span className="t3">{decision.agentId}</span>
+        <bdi className="mono">{visibleName(decision.toolName ?? '')}</bdi>{' '}
+        <span className="t3">{decision.agentId}</span>
       </span>
       <span className="clip t2">{ruleNames(decision, rules)}</span>
     </>
@@ -182,7 +184,9 @@ const columns = (rules: readonly Rule[]): readonly Column<Decision>[] => [
     id: 'tool',
     head: 'Call',
     width: 'minmax(100px, 0.8fr)',
-    cell: (decision) => <bdi className="mono">{decision.toolName ?? 'model call'}</bdi>,
+    cell: (decision) => (
+      <bdi className="mono">{decision.toolName === undefined ? 'model call' : visibleName(decision.toolName)}</bdi>
+    ),
   },
   { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (decision) => <bdi>{decision.agentId}</bdi> },
   {

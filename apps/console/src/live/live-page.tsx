@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { StoredEvent } from '../api/model.ts';
 import { count, shortId } from '../figures/figures.ts';
 import { live, useLive, useLiveEvents } from '../live-data/live-store.ts';
@@ -121,7 +122,8 @@ export function LivePage() {
                   <span className={event.isError ? 'bad' : 't2'}>{event.kind}</span>
                   <bdi>{event.agentId}</bdi>
                   <bdi className="mono t2">
-                    <b>{event.toolName ?? event.model ?? ''}</b> {JSON.stringify(event.payload).slice(0, 300)}
+                    <b>{visibleName(event.toolName ?? event.model ?? '')}</b>{' '}
+                    {visible(JSON.stringify(event.payload)).slice(0, 300)}
                   </bdi>
                   <Link className="mono link" to="/runs/$id" params={{ id: event.sessionId }}>
                     {shortId(event.sessionId)}

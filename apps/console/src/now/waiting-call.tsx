@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert } from '../api/model.ts';
 import { callInMessage, inOneLine } from '../approvals/call-in-message.ts';
 import { TimeLeft } from '../ui/gauge.tsx';
@@ -17,7 +18,7 @@ export function WaitingCall({ alert }: { alert: Alert }) {
         <TimeLeft share={(left ?? whole) / whole} urgent={left !== undefined && left <= URGENT_MS} />
       </span>
       <Link className="what" to="/approvals" search={{ id: alert.id }}>
-        <span className="mono tool">{alert.approval?.toolName ?? alert.title}</span>{' '}
+        <span className="mono tool">{visibleName(alert.approval?.toolName ?? alert.title)}</span>{' '}
         <span className="mono arg">{inOneLine(callInMessage(alert.message))}</span>
         <span className="why">
           {alert.agentId} <span className="t3">asks:</span> {alert.title}

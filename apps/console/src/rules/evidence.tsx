@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
@@ -121,7 +122,7 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
                 <td>
                   <VerdictMark mark={verdictOf(decision)} wordless />
                 </td>
-                <td className="mono clip">{decision.toolName}</td>
+                <td className="mono clip">{visibleName(decision.toolName ?? '')}</td>
                 <td className="t2">
                   <Link
                     to="/runs/$id"

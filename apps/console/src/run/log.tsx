@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { clock } from '../time/zone.ts';
-import { visible } from '../ui/visible.ts';
 import type { Told } from './use-run.ts';
 import { useWanted } from './use-words.ts';
 import type { Words } from './words.ts';

@@ -1,8 +1,8 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import type { StoredEvent } from '../api/model.ts';
 import { bytes, duration, money } from '../figures/figures.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Facts } from '../ui/section.tsx';
-import { visible } from '../ui/visible.ts';
 import { callArgsOf, textOf } from './said.ts';
 import type { Step } from './story.ts';
 import type { Opened } from './use-opened.ts';

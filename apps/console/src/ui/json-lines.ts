@@ -1,7 +1,7 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { counted } from '../figures/figures.ts';
 import { asText } from './as-text.ts';
 import { Digits } from './exact-json.ts';
-import { visible } from './visible.ts';
 
 /** A JSON value as lines of text, of which only what is open is worked out. */
 export interface Line {

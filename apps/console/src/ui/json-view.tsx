@@ -1,10 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { bytes } from '../figures/figures.ts';
 import { Copy } from './copy.tsx';
 import { Icon } from './icon.tsx';
 import { type Line, linesOf, sizeOf } from './json-lines.ts';
-import { visible } from './visible.ts';
 
 const LINE_PX = 22;
 const MOST_PX = 420;

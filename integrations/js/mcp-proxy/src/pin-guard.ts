@@ -58,7 +58,9 @@ export class PinGuard {
     warn(`the definition of ${server}.${tool} is ${what}.${outcome}\n  ${difference.join('\n  ')}`);
     this.#review(change, accepted).catch((error: unknown) => {
       this.#reported.delete(key);
-      warn(`a review of ${server}.${tool} could not be asked for: ${error instanceof Error ? error.message : String(error)}`);
+      warn(
+        `a review of ${server}.${tool} could not be asked for: ${error instanceof Error ? error.message : String(error)}`,
+      );
     });
   }
 

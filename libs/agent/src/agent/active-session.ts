@@ -104,7 +104,7 @@ export class ActiveSession implements AsyncDisposable {
 
   readonly #aborted = (): void => {
     this.#abort = true;
-    this.#handle?.interrupt();
+    this.#handle?.interrupt(new AgentError('aborted', 'the run was stopped by its caller'));
   };
 
   #deliver(result: AgentResult): void {

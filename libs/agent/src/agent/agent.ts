@@ -13,7 +13,7 @@ import { recordingEffects } from '../replay/recording.ts';
 import { type ReplayingEffects, replayingEffects } from '../replay/replaying.ts';
 import type { AgentFunction, AgentInternals } from '../runtime/agent-internals.ts';
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
-import type { RunLimits } from '../runtime/capacity.ts';
+import { checkRunLimits, type RunLimits } from '../runtime/capacity.ts';
 import type { Principal } from '../security/roles.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
@@ -67,6 +67,7 @@ export class Agent implements AsyncDisposable {
     this.#providers = config.modelProviders.map((given, index) =>
       'client' in given ? given : { id: `model-${index + 1}`, client: given },
     );
+    checkRunLimits(this.runLimits);
     for (const [name, agent] of Object.entries(config.subAgents ?? {})) this.addSubAgent(name, agent);
   }
 
@@ -186,9 +187,11 @@ export class Agent implements AsyncDisposable {
     const stopRecording = internals.observe(record.onEvent);
     let result: AgentResult;
     try {
-      if (options.isAborted?.() === true) throw new AgentError('aborted', 'the run was stopped before it began');
+      if (options.isAborted?.() === true)
+        throw new AgentError('aborted', 'the run was stopped by its caller before it began');
       const answer = await this.#turnOf(internals, record, canAsk, options.run ?? {}).run(input);
-      if (isReplaying(effects)) effects.assertFinished();
+      // A sub-agent shares the recording of the whole run, which goes on after it.
+      if (session.parentSessionId === null && isReplaying(effects)) effects.assertFinished();
       const done = answer === undefined ? {} : { result: toJson(answer) };
       internals.send({ type: 'done', ...done });
       result = record.finish(answer === undefined ? {} : { result: answer });

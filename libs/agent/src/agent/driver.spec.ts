@@ -177,7 +177,36 @@ describe('a run', () => {
     const controller = new AbortController();
     const running = agent([{ text: 'x', delayMs: 60_000 }]);
     running.on('model-start', () => controller.abort());
-    expect(await running.run({ signal: controller.signal })).toMatchObject({ success: false, aborted: true });
+    expect(await running.run({ signal: controller.signal })).toMatchObject({
+      ...{ success: false, aborted: true, error: { code: 'aborted' } },
+    });
+  });
+
+  it('has one error code for an abort, in its result and in what happened', async () => {
+    const active = agent([{ text: 'x', delayMs: 60_000 }]).createSession();
+    const handle = await active.start();
+    const codes: unknown[] = [];
+    const watching = (async () => {
+      for await (const event of handle.subscribe({ from: 'start' })) {
+        if (event.type === 'model-start') active.abort();
+        if (event.type === 'model-end' || event.type === 'error') codes.push(event.error?.code);
+        if (event.type === 'error') return;
+      }
+    })();
+    const result = await active.run();
+    await watching;
+    expect([result.error?.code, ...codes]).toEqual(['aborted', 'aborted', 'aborted']);
+    await active[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ['maxToken', { limits: { maxToken: 5 } }],
+    ['maxSteps', { maxSteps: -1 }],
+    ['maxCostUsd', { limits: { maxCostUsd: '5' } }],
+  ])('does not take a limit that would hold nothing: %s', (name, config) => {
+    expect(() => agent([], config as object)).toThrow(
+      expect.objectContaining({ code: 'invalid_config', message: expect.stringContaining(name) }),
+    );
   });
 
   it('does not begin when it was stopped before', async () => {

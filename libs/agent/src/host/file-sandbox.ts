@@ -103,11 +103,24 @@ export class FileSandbox implements HostFiles {
       ...{ followSymbolicLinks: false, onlyFiles: true, dot: false, expandDirectories: false },
       ignore: ['**/node_modules/**', '**/.git/**'],
     });
+    const inside = await this.#foldersInside(found.map((file) => dirname(join(cwd, file))));
     return found
+      .filter((file) => inside.has(dirname(join(cwd, file))))
       .map((file) => relative(root, join(cwd, file)).split(sep).join('/'))
       .filter((file) => !this.#isProtected(file))
       .sort()
       .slice(0, limit);
+  }
+
+  /** The folders that lead inside of the root: a pattern may name a link. */
+  async #foldersInside(folders: readonly string[]): Promise<ReadonlySet<string>> {
+    const root = await this.#rootPath();
+    const inside = new Set<string>();
+    for (const folder of new Set(folders)) {
+      const real = await realpath(folder).catch(missing);
+      if (real !== null && (real === root || real.startsWith(root + sep))) inside.add(folder);
+    }
+    return inside;
   }
 
   async #currentHash(real: string, path: string): Promise<string | null> {

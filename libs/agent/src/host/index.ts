@@ -11,6 +11,6 @@ export type {
   ShellRun,
 } from './host.ts';
 export type { HttpHostOptions } from './http-host.ts';
-export { type LocalHostOptions, localHost } from './local-host.ts';
+export { type LocalHostOptions, type LocalShellOptions, localHost } from './local-host.ts';
 export { type MemoryHost, type MemoryHostOptions, memoryHost } from './memory-host.ts';
 export { environmentSecrets, Secret, type SecretSource, secret } from './secret.ts';

@@ -5,6 +5,19 @@ import type { Host } from './host.ts';
 import { HttpHost, type HttpHostOptions } from './http-host.ts';
 import type { SecretSource } from './secret.ts';
 import { ShellHost } from './shell-host.ts';
+import { type Confine, shellSandbox } from './shell-sandbox.ts';
+
+export interface LocalShellOptions {
+  /** Further variables that commands get. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * `required`: commands run in a sandbox of the system, or the host cannot be made. `if-available`: in one if the system
+   * has one. `none` (default): what a command starts may do all that this process may.
+   */
+  readonly sandbox?: 'required' | 'if-available' | 'none';
+  /** True: commands in a sandbox reach the network. */
+  readonly network?: boolean;
+}
 
 export interface LocalHostOptions {
   /** The folder the agent works in. */
@@ -12,23 +25,48 @@ export interface LocalHostOptions {
   readonly files?: 'none' | 'read' | 'write';
   /** Protected files (`.env`, keys, `.git`) that may be used after all, as globs. */
   readonly unprotect?: readonly string[];
-  readonly shell?: boolean | { readonly environment: Readonly<Record<string, string>> };
+  readonly shell?: boolean | LocalShellOptions;
   readonly network?: Omit<HttpHostOptions, 'secrets'>;
   readonly secrets?: SecretSource;
 }
 
-/** This machine, opened as far as the options say. A gate, not a sandbox: what a program does is up to the system. */
+/**
+ * This machine, opened as far as the options say. A gate; only a shell with `sandbox: 'required'` confines programs.
+ *
+ * @throws AgentError `denied_by_host` if a required sandbox is not there
+ */
 export function localHost({ root, files = 'none', unprotect, shell, network, secrets }: LocalHostOptions): Host {
   const http =
     network === undefined ? null : new HttpHost({ ...network, ...(secrets === undefined ? {} : { secrets }) });
-  const environment = typeof shell === 'object' ? shell.environment : {};
   return {
     files:
       files === 'none'
         ? deniedFiles
         : new FileSandbox({ root, writable: files === 'write', ...(unprotect === undefined ? {} : { unprotect }) }),
-    shell: shell === undefined || shell === false ? deniedShell : new ShellHost({ folder: resolve(root), environment }),
+    shell: shell === undefined || shell === false ? deniedShell : shellOf(resolve(root), shell === true ? {} : shell),
     http: http ?? deniedHttp,
     close: async () => http?.close(),
   };
+}
+
+function shellOf(
+  folder: string,
+  { environment = {}, sandbox = 'none', network = false }: LocalShellOptions,
+): ShellHost {
+  const confine = confineOf(folder, sandbox, network);
+  return new ShellHost({ folder, environment, ...(confine === undefined ? {} : { confine }) });
+}
+
+function confineOf(
+  folder: string,
+  sandbox: NonNullable<LocalShellOptions['sandbox']>,
+  network: boolean,
+): Confine | undefined {
+  if (sandbox === 'none') return undefined;
+  try {
+    return shellSandbox({ folder, network });
+  } catch (error) {
+    if (sandbox === 'required') throw error;
+    return undefined;
+  }
 }

@@ -3,12 +3,15 @@ import { existsSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { AgentError } from '../core/agent-error.ts';
 import type { HostShell, ShellResult, ShellRun } from './host.ts';
+import type { Confine } from './shell-sandbox.ts';
 
 export interface ShellHostOptions {
   /** Where commands run. */
   readonly folder: string;
   /** Further variables commands get. Never the agent's own environment. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Wraps bash in a sandbox of the system. */
+  readonly confine?: Confine;
 }
 
 const BASH = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
@@ -21,12 +24,14 @@ const KILL_AFTER_MS = 2_000;
 export class ShellHost implements HostShell {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
+  readonly #confine: Confine;
 
-  constructor({ folder, environment = {} }: ShellHostOptions) {
+  constructor({ folder, environment = {}, confine = (program, args) => [program, ...args] }: ShellHostOptions) {
     const refused = Object.keys(environment).find((name) => NEVER.test(name));
     if (refused !== undefined)
       throw new AgentError('invalid_config', `the variable ${refused} would change what the shell runs`);
     this.#folder = folder;
+    this.#confine = confine;
     const passed = PASSED_ON.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
     this.#environment = { ...Object.fromEntries(passed), TERM: 'dumb', GIT_PAGER: 'cat', PAGER: 'cat', ...environment };
   }
@@ -35,7 +40,8 @@ export class ShellHost implements HostShell {
     run.signal.throwIfAborted();
     const bash = process.platform === 'win32' ? undefined : BASH.find((path) => existsSync(path));
     if (bash === undefined) throw new AgentError('denied_by_host', 'this machine has no bash');
-    const child = spawn(bash, ['--norc', '--noprofile', '-c', run.command], {
+    const [program, ...args] = this.#confine(bash, ['--norc', '--noprofile', '-c', run.command]);
+    const child = spawn(program, args, {
       ...{ cwd: this.#folder, env: this.#environment, detached: true },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,4 +1,4 @@
-import { type ErrorCode, isAgentError } from '../core/agent-error.ts';
+import { AgentError, type ErrorCode, isAgentError, messageOf } from '../core/agent-error.ts';
 import type { DriverEvent } from '../core/agent-event.ts';
 import type { Effects } from '../effects/effects.ts';
 import {
@@ -111,10 +111,11 @@ class PooledModel implements LLMClient {
         const response = await withRetries(ask, provider.id, options, retry, { effects, emit, onPart });
         this.#health.succeeded(provider.id, effects.now() - startedAt);
         return this.#priced(provider, response);
-      } catch (error) {
+      } catch (thrown) {
         options.signal?.throwIfAborted();
+        const error = asAgentError(provider.id, thrown);
         // What the request itself does wrong, no other provider does right; a replay must not look for one.
-        if (!isAgentError(error) || HOPELESS.has(error.code)) throw error;
+        if (HOPELESS.has(error.code)) throw error;
         this.#health.failed(provider.id, effects.now());
         rejected.set(provider.id, error.message);
         last = error;
@@ -144,6 +145,12 @@ class PooledModel implements LLMClient {
     });
     return (this.#options.select ?? byPriority)(able, need, this.#health);
   }
+}
+
+/** A client of one's own throws whatever it likes. */
+function asAgentError(provider: string, error: unknown): AgentError {
+  if (isAgentError(error)) return error;
+  return new AgentError('model_unavailable', `${provider} failed: ${messageOf(error)}`, { cause: error });
 }
 
 function needOf(input: ModelInput, options: CallOptions, costCeilingUsd: number | undefined): ModelNeed {

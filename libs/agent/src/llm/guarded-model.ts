@@ -91,7 +91,8 @@ async function oneCall(
     if (stopReason === 'refusal') throw new AgentError('model_refused', 'the model refused to answer');
     return response;
   } catch (error) {
-    const info = errorInfo(error, wanted.signal.aborted ? 'aborted' : 'model_unavailable');
+    const { signal } = wanted;
+    const info = signal.aborted ? errorInfo(signal.reason, 'aborted') : errorInfo(error, 'model_unavailable');
     if (info.code === 'model_refused') throw error;
     const durationMs = effects.now() - startedAt;
     await run.afterModel({ callId, model: model ?? '', durationMs, error: info });

@@ -68,6 +68,38 @@ describe('a provider that fails', () => {
     expect([wrong.model.requests.length, patient.model.requests.length]).toEqual([1, 1]);
   });
 
+  it('falls back to the next one also after an error of its own kind, as its event says', async () => {
+    const events: DriverEvent[] = [];
+    const effects = seededEffects({ seed: 1 });
+    const broken = {
+      call: async () => {
+        throw new TypeError('fetch failed');
+      },
+    };
+    const model = providerPool({
+      providers: [
+        provider('own', { client: broken, priority: 1 }),
+        provider('next', { client: new ScriptedModel([{ text: 'ok' }]) }),
+      ],
+    })({ effects, emit: (event) => void events.push(event) });
+    expect(await model.call([Message.user('hi')])).toMatchObject({ content: [{ text: 'ok' }] });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'provider-selected',
+        provider: 'next',
+        rejected: { own: 'own failed: fetch failed' },
+      }),
+    );
+    const alone = providerPool({ providers: [provider('own', { client: broken })] })({
+      effects,
+      emit: () => undefined,
+    });
+    await expect(alone.call([Message.user('hi')])).rejects.toMatchObject({
+      code: 'model_unavailable',
+      message: 'own failed: fetch failed',
+    });
+  });
+
   it('rests after three failures in a row, and is asked again later', async () => {
     const failing = Array.from({ length: 3 }, () => ({ error: 'model_unauthorized' }) as const);
     const { effects, model, ask } = pool([...failing, { text: 'back' }]);

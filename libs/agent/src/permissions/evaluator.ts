@@ -75,7 +75,31 @@ export function evaluate(rules: readonly CompiledRule[], call: CheckedCall, when
   const decided = mostSevere(simpleCommands(call).map((simple) => firstMatch(rules, call, simple, whenUnknown)));
   if (decided.decision === 'allow' && mayBeRefused !== null)
     return { decision: 'ask-user', ruleId: mayBeRefused.id, reason: 'a rule could apply to a part nobody can read' };
+  if (decided.decision === 'allow') {
+    const unseen = deniedUnseen(rules, call);
+    if (unseen !== undefined)
+      return {
+        decision: 'ask-user',
+        ruleId: unseen.id,
+        reason: 'a program that can start others could start a denied one',
+      };
+  }
   return decided;
+}
+
+/**
+ * The deny of a program that a command could get around: it runs something that can start any program, and that no allow
+ * rule names.
+ */
+function deniedUnseen(rules: readonly CompiledRule[], call: CheckedCall): PermissionRule | undefined {
+  const unknown = call.command?.unknown ?? [];
+  if (unknown.length === 0) return undefined;
+  const denied = rules.find(({ rule }) => rule.decision === 'deny' && rule.matcher.kind === 'command-prefix')?.rule;
+  if (denied === undefined) return undefined;
+  const names = rules.filter(({ rule }) => rule.decision === 'allow' && rule.matcher.kind === 'command-prefix');
+  const isNamed = (argv: readonly (string | null)[]) =>
+    argv.every((word) => word !== null) && names.some(({ matches }) => matches(call, argv) === 'yes');
+  return unknown.every(isNamed) ? undefined : denied;
 }
 
 /** Each is decided by itself, so that two rules may cover one pipeline. */

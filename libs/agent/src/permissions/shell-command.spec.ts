@@ -140,12 +140,58 @@ describe('a shell command under deny rules', () => {
     expect(decide(denied, command)).toBe('ask-user');
   });
 
-  it.each([['ls -la'], ['echo rm'], ['git pull'], ['grep -r rm src'], ['cat $FILE']])(
-    'goes on where it holds none: %j',
-    (command) => {
-      expect(decide(denied, command)).toBe('allow');
-    },
-  );
+  it.each([
+    ['ls -la'],
+    ['echo rm'],
+    ['grep -r rm src'],
+    ['cat $FILE'],
+    ['/usr/bin/sort a | uniq -c'],
+    ['find . -name a -exec grep -l b {} +'],
+    ['timeout 5s nice -n 10 ls'],
+    ["bash -c 'ls; pwd'"],
+    ['for a in 1 2; do echo "$a"; done'],
+  ])('goes on where it holds none: %j', (command) => {
+    expect(decide(denied, command)).toBe('allow');
+  });
+
+  it.each([
+    ["env -S 'rm x'"],
+    ["npx -c 'rm x'"],
+    ["npm exec -c 'rm x'"],
+    ['awk \'BEGIN{system("rm x")}\''],
+    ["git -c alias.x='!rm x' x"],
+    ["sed '1e rm x' a"],
+    ['tar --checkpoint-action=exec=rm -cf a b'],
+    ['/lib64/ld-linux-x86-64.so.2 /bin/rm x'],
+    ['make -f Evil'],
+    ['git pull'],
+    ['sort --compress-program=/tmp/rm a'],
+    ['vim -c ":!rm x"'],
+    ['./ls'],
+    ['/tmp/ls'],
+    ['PATH=/tmp ls'],
+    ['LD_PRELOAD=/tmp/x.so ls'],
+    ['env LD_PRELOAD=/tmp/x.so ls'],
+    ['find . -exec git clean {} +'],
+    ['sh build.sh'],
+    ['node build.js'],
+    ['xargs -I {} {} x'],
+    ['flock a -c "rmx"'],
+    ['alias ls=rm'],
+  ])('is asked about where a program could start a denied one: %j', (command) => {
+    expect(['ask-user', 'deny']).toContain(decide(denied, command));
+  });
+
+  it('is allowed where every program that could is allowed by name', () => {
+    const rules = [...denied, PermissionRule.allowBashPrefix(['git pull', 'make'])];
+    expect(decide(rules, 'git pull && make test | tail -5')).toBe('allow');
+    expect(decide(rules, 'git fetch')).toBe('ask-user');
+    expect(decide(rules, 'make $X')).toBe('ask-user');
+  });
+
+  it('goes on with any program where no program is denied', () => {
+    expect(decide([PermissionRule.allowTool('bash')], 'git pull && make')).toBe('allow');
+  });
 
   it('finds short options however they are written', () => {
     const rules = [PermissionRule.allowTool('bash'), PermissionRule.denyBashPrefix(['rm -rf'])];

@@ -1,6 +1,6 @@
 import { type Command, forEachChild, type ParsedScript, parse, type SyntaxNode, type Word } from 'unbash';
 import { plainCommands } from './plain-commands.ts';
-import { baseName, inlineScriptsOf, isInterpreter, isShell, WRAPPERS } from './shell-programs.ts';
+import { baseName, inlineScriptsOf, isInterpreter, isShell, startedBy, WRAPPERS } from './shell-programs.ts';
 
 /** A word nobody can read before the shell runs it is null. */
 export type Argv = readonly (string | null)[];
@@ -11,6 +11,8 @@ export interface ShellCommand {
   readonly plain: readonly (readonly string[])[] | null;
   /** Every command found at any depth, behind wrappers and in scripts given as text too. */
   readonly found: readonly Argv[];
+  /** Commands that can start programs by means that are not read here, such as `make` or `git`. */
+  readonly unknown: readonly Argv[];
   /** Something would run that cannot be read here. */
   readonly opaque: boolean;
 }
@@ -19,16 +21,18 @@ const MOST_DEPTH = 4;
 const MOST_CHARS = 20_000;
 
 export function readShellCommand(text: string): ShellCommand {
-  if (text.length > MOST_CHARS) return { plain: null, found: [], opaque: true };
+  if (text.length > MOST_CHARS) return { plain: null, found: [], unknown: [], opaque: true };
   const script = parse(text);
   const reader = new CommandReader();
   reader.read(script, 0);
-  return { plain: plainCommands(text, script), found: reader.found, opaque: reader.opaque };
+  const { found, unknown, opaque } = reader;
+  return { plain: plainCommands(text, script), found, unknown, opaque };
 }
 
 /** Collects every command of a script. */
 class CommandReader {
   readonly found: Argv[] = [];
+  readonly unknown: Argv[] = [];
   opaque = false;
 
   read(node: SyntaxNode, depth: number): void {
@@ -40,7 +44,11 @@ class CommandReader {
   #command(command: Command, depth: number): void {
     if (command.name === undefined) return;
     const words = command.args.map((arg) => (arg.type === 'Word' ? readWord(arg) : arg.text));
-    this.#argv([readWord(command.name), ...words], depth);
+    const argv = [readWord(command.name), ...words];
+    // `PATH=/tmp ls` runs another ls.
+    if (command.prefix.length > 0) this.unknown.push(argv);
+    else this.#started(argv, depth);
+    this.#argv(argv, depth);
     const name = readWord(command.name);
     if (name === null || !isShell(baseName(name))) return;
     for (const redirect of command.redirects) {
@@ -48,6 +56,20 @@ class CommandReader {
       else if (redirect.type === 'HereString')
         this.#text(redirect.target === undefined ? null : readWord(redirect.target), depth);
     }
+  }
+
+  #started(argv: Argv, depth: number): void {
+    const [first] = argv;
+    const name = first === undefined || first === null ? '' : baseName(first);
+    // Their scripts are read as commands of their own, or make the whole opaque.
+    if (
+      name === 'eval' ||
+      (isShell(name) && argv.length > 1 && argv.slice(1, -1).every((word) => word?.startsWith('-')))
+    )
+      if (argv.some((word) => word !== null && (name === 'eval' || /^-[A-Za-z]*c/.test(word)))) return;
+    const started = depth >= MOST_DEPTH ? 'unknown' : startedBy(argv);
+    if (started === 'unknown') this.unknown.push(argv);
+    else for (const inner of started) this.#started(inner, depth + 1);
   }
 
   #argv(argv: Argv, depth: number): void {

@@ -14,6 +14,28 @@ export const WRAPPERS: ReadonlySet<string> = new Set(
 );
 /** Their first argument decides nothing: whatever follows may be a program. */
 const RUNS_ARGUMENTS = new Set([...WRAPPERS, ...SHELLS, 'eval', 'source', '.']);
+/** They start no other program, whatever their arguments are. Everything else may. */
+const LEAVES: ReadonlySet<string> = new Set(
+  (
+    ': [ basename base32 base64 cat cd chgrp chmod chown cksum cmp comm cp cut date dd df diff dirname du echo egrep ' +
+    'exit expand expr false fgrep file fmt fold grep head hexdump hostname id jq join link ln ls md5sum mkdir mkfifo ' +
+    'mktemp mv nl nproc numfmt od paste pathchk pr printenv printf ps pwd readlink realpath rm rmdir seq sha1sum ' +
+    'sha224sum sha256sum sha384sum sha512sum shred shuf sleep stat strings sum sync tac tail tee test touch tr tree ' +
+    'true truncate tsort tty type uname unexpand uniq unlink uptime wait wc whereis which who whoami xxd yes'
+  ).split(' '),
+);
+/** Where a system keeps the programs of these names; elsewhere a name says nothing. */
+const SYSTEM_FOLDERS: ReadonlySet<string> = new Set([
+  '',
+  '/bin/',
+  '/usr/bin/',
+  '/usr/local/bin/',
+  '/opt/homebrew/bin/',
+]);
+/** They run the program among their arguments and nothing else, if their options are known. */
+const TRANSPARENT: ReadonlySet<string> = new Set(
+  'env xargs timeout nice ionice nohup command builtin exec time stdbuf setsid'.split(' '),
+);
 const OPTIONS_WITH_CODE = /^-{1,2}(?:[A-Za-z]*[ceEr]|eval|print|execute|command|code)$/;
 
 export function baseName(program: string): string {
@@ -26,6 +48,44 @@ export function isShell(name: string): boolean {
 
 export function isInterpreter(name: string): boolean {
   return INTERPRETERS.has(name) || /^python\d/.test(name);
+}
+
+/**
+ * What a command starts, as far as its words say: itself if it starts nothing else, or the program behind a wrapper.
+ * `unknown` for every program that can start others by means that are not read here.
+ */
+export function startedBy(argv: Argv): readonly Argv[] | 'unknown' {
+  const [program, ...words] = argv;
+  if (program === undefined || program === null) return 'unknown';
+  const name = baseName(program);
+  if (!SYSTEM_FOLDERS.has(program.slice(0, program.length - name.length))) return 'unknown';
+  if (LEAVES.has(name)) return [];
+  // GNU sort takes `--compress-program` by any beginning of that word.
+  if (name === 'sort') return words.some((word) => word === null || word.startsWith('--c')) ? 'unknown' : [];
+  if (name === 'find') return startedByFind(words);
+  if (!TRANSPARENT.has(name)) return 'unknown';
+  const at = words.findIndex((word) => word === null || !isSetting(word));
+  if (at === -1) return [];
+  const before = words.slice(0, at);
+  // `env -S` splits a text into a command, and a variable such as LD_PRELOAD brings other code.
+  return name === 'env' && before.some((word) => word !== '-i' && word !== '-') ? 'unknown' : [words.slice(at)];
+}
+
+/** An option, a number or a duration before the program that a wrapper runs. */
+function isSetting(word: string): boolean {
+  return /^(?:-.*|[+]?\d+(?:\.\d+)?[smhd]?)$/.test(word) || /^[A-Za-z_]\w*=/.test(word);
+}
+
+function startedByFind(words: Argv): readonly Argv[] | 'unknown' {
+  if (words.includes(null)) return 'unknown';
+  const started: Argv[] = [];
+  for (const [at, word] of words.entries()) {
+    if (word === null || !/^-(?:exec|ok)(?:dir)?$/.test(word)) continue;
+    const rest = words.slice(at + 1);
+    const end = rest.findIndex((one) => one === ';' || one === '+');
+    started.push(end === -1 ? rest : rest.slice(0, end));
+  }
+  return started;
 }
 
 /** Shell scripts among the arguments of a program; `opaque` when it would run what cannot be read here. */

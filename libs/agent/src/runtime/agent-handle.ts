@@ -1,3 +1,4 @@
+import type { AgentError } from '../core/agent-error.ts';
 import type { AgentState } from '../core/agent-state.ts';
 import type { PermissionAnswer } from '../core/input-message.ts';
 import type { Metadata } from '../core/json.ts';
@@ -30,7 +31,8 @@ export interface AgentHandle extends AsyncDisposable {
   sendToolResult(toolUseId: string, result: ToolResult): void;
   /** Also for questions of sub-agents. @throws AgentError `stale_answer` */
   respondToPermission(answer: PermissionAnswer): void;
-  interrupt(): void;
+  /** Stops the turn that is going on. Its result has the code of `reason`; default `interrupted`. */
+  interrupt(reason?: AgentError): void;
   /** Resolves when the session is stored. */
   shutdown(): Promise<void>;
   subscribe(options?: SubscribeOptions): Subscription;
@@ -87,8 +89,8 @@ export class LiveHandle implements AgentHandle {
     this.#live.respond(answer);
   }
 
-  interrupt(): void {
-    this.#live.interrupt();
+  interrupt(reason?: AgentError): void {
+    this.#live.interrupt(reason);
   }
 
   async shutdown(): Promise<void> {

@@ -17,7 +17,13 @@ import { MemorySessionStore } from '../session/memory-session-store.ts';
 import type { SessionLease, SessionStore } from '../session/session-store.ts';
 import { type AgentHandle, LiveHandle } from './agent-handle.ts';
 import { type AgentFunction, AgentInternals } from './agent-internals.ts';
-import { DEFAULT_RUNTIME_LIMITS, type RunLimits, type RuntimeLimits } from './capacity.ts';
+import {
+  checkRunLimits,
+  checkRuntimeLimits,
+  DEFAULT_RUNTIME_LIMITS,
+  type RunLimits,
+  type RuntimeLimits,
+} from './capacity.ts';
 import { handleFor } from './handle-for.ts';
 import { LiveSession } from './live-session.ts';
 import { SubAgents } from './sub-agents.ts';
@@ -74,6 +80,7 @@ export class AgentRuntime implements AsyncDisposable {
     const store = options.store ?? new MemorySessionStore();
     this.store = options.keys === undefined ? store : encryptedSessions(store, options.keys);
     this.host = options.host ?? deniedHost;
+    checkRuntimeLimits(options.limits ?? {});
     this.#limits = { ...DEFAULT_RUNTIME_LIMITS, ...options.limits };
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#subAgents = new SubAgents((session, agent, parent, limits) =>
@@ -88,6 +95,7 @@ export class AgentRuntime implements AsyncDisposable {
    */
   spawn(session: AgentSession, agent: AgentFunction, options: SpawnOptions = {}): AgentHandle {
     this.roles?.check(options.by, 'agent.create', session.agentType);
+    checkRunLimits(options.limits ?? {});
     return this.#start(session, agent, options, null).handle;
   }
 

@@ -1,3 +1,5 @@
+import { AgentError } from '../core/agent-error.ts';
+
 /** What one process holds at most; beyond it, `capacity`. */
 export interface RuntimeLimits {
   readonly sessions: number;
@@ -16,6 +18,32 @@ export const DEFAULT_RUNTIME_LIMITS: RuntimeLimits = {
   inbox: 64,
   events: 1_024,
 };
+
+const RUN_LIMITS = ['maxSteps', 'maxTokens', 'maxCostUsd', 'maxConsecutiveFailures'] as const;
+
+/**
+ * A limit that is misspelt would hold nothing.
+ *
+ * @throws AgentError `invalid_config` that names the limit
+ */
+export function checkLimits(limits: object, known: readonly string[], what: string): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!known.includes(name))
+      throw new AgentError('invalid_config', `${what}: there is no limit ${name}; there are ${known.join(', ')}`);
+    if (value !== undefined && !(typeof value === 'number' && value >= 0))
+      throw new AgentError('invalid_config', `${what}: ${name} must be 0 or a positive number`);
+  }
+}
+
+/** @throws AgentError `invalid_config` */
+export function checkRunLimits(limits: Partial<RunLimits>): void {
+  checkLimits(limits, RUN_LIMITS, 'limits');
+}
+
+/** @throws AgentError `invalid_config` */
+export function checkRuntimeLimits(limits: Partial<RuntimeLimits>): void {
+  checkLimits(limits, Object.keys(DEFAULT_RUNTIME_LIMITS), 'limits of the runtime');
+}
 
 /** Limits of one run, kept by the circuit breaker. */
 export interface RunLimits {

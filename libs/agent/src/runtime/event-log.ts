@@ -9,7 +9,7 @@ export class EventLog {
   readonly #events: (AgentEvent | undefined)[] = [];
   #lastSeq = 0;
   #closed = false;
-  #waiting: (() => void)[] = [];
+  #waiting = new Set<() => void>();
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -42,10 +42,16 @@ export class EventLog {
     return this.#events[(seq - 1) % this.#capacity];
   }
 
-  /** Calls once, at the next event or the end. */
-  onceChanged(call: () => void): void {
+  /** How many readers wait for an event. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls once, at the next event or the end. Answers how to cancel it. */
+  onceChanged(call: () => void): () => void {
     if (this.#closed) call();
-    else this.#waiting.push(call);
+    else this.#waiting.add(call);
+    return () => this.#waiting.delete(call);
   }
 
   close(): void {
@@ -54,9 +60,9 @@ export class EventLog {
   }
 
   #wake(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     for (const wake of waiting) wake();
   }
 }

@@ -41,9 +41,9 @@ export function handleFor(
       roles.check(principal, 'permission.answer', agentType);
       handle.respondToPermission(answer);
     },
-    interrupt() {
+    interrupt(reason) {
       says();
-      handle.interrupt();
+      handle.interrupt(reason);
     },
     async shutdown() {
       says();

@@ -183,10 +183,10 @@ export class LiveSession {
   }
 
   /** Stops the turn in the middle of whatever it does. */
-  interrupt(): void {
-    for (const child of this.children) child.interrupt();
+  interrupt(reason = new AgentError('interrupted', 'the turn was interrupted')): void {
+    for (const child of this.children) child.interrupt(reason);
     if (this.#run === null || this.turnSignal.aborted) return;
-    this.#turnController.abort(new AgentError('interrupted', 'the turn was interrupted'));
+    this.#turnController.abort(reason);
     this.inbox.put({ type: 'interrupt' });
   }
 

@@ -107,7 +107,7 @@ describe('sub-agents', () => {
       if (event.type === 'subagent-output' && event.chunk.type === 'model-start') active.abort();
     });
     const result = await active.run();
-    expect(result).toMatchObject({ success: false, aborted: true, error: { code: 'interrupted' } });
+    expect(result).toMatchObject({ success: false, aborted: true, error: { code: 'aborted' } });
     await active[Symbol.asyncDispose]();
     expect(parent.runtime.listActive()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { AgentError, type ErrorInfo } from '../core/agent-error.ts';
+import { AgentError, type ErrorInfo, isAgentError } from '../core/agent-error.ts';
 import type { AgentEvent } from '../core/agent-event.ts';
 import type { Json } from '../core/json.ts';
 import { textOf } from '../core/message.ts';
@@ -55,7 +55,7 @@ export class SubAgents {
     const { live, handle } = this.#begin(parent, agentType, agent, options);
     const { sessionId } = live.session;
     parent.move({ type: 'child-awaited', sessionId });
-    const stop = () => live.interrupt();
+    const stop = () => live.interrupt(isAgentError(parent.turnSignal.reason) ? parent.turnSignal.reason : undefined);
     parent.turnSignal.addEventListener('abort', stop, { once: true });
     try {
       const followed = follow(parent, live);

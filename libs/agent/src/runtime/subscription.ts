@@ -64,8 +64,11 @@ export class Subscription implements AsyncIterableIterator<AgentEvent | Lagged>,
   /** Until there may be something to read, or the reader was stopped. */
   #changed(): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve;
-      this.#log.onceChanged(resolve);
+      const cancel = this.#log.onceChanged(resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
     });
   }
 

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { visible, visibleJson } from '@agentlens/contracts/visible';
 import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
@@ -25,7 +26,7 @@ export function humanLine(json: string): string {
   const cause = err?.message === undefined ? '' : ` (${err.message})`;
   const shown = Object.entries(fields).filter(([name, value]) => !NOT_SHOWN.has(name) && value !== undefined);
   const more = shown.map(([name, value]) => ` ${name}=${text(value)}`).join('');
-  return `${time?.slice(11, 19)} ${level?.toUpperCase()} ${msg}${cause}${more}\n`;
+  return `${visible(`${time?.slice(11, 19)} ${level?.toUpperCase()} ${msg}${cause}${more}`)}\n`;
 }
 
 function text(value: unknown): string {
@@ -89,7 +90,8 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED_PATHS, censor: '***' },
       mixin: traceIds,
-      hooks: { streamWrite: withoutSecrets },
+      // Names and texts of agents must not steer the terminal that shows the log.
+      hooks: { streamWrite: (line) => visibleJson(withoutSecrets(line)) },
     },
     options.stream ?? (options.human === true ? humanStream() : destination({ dest: 1, sync: false })),
   );

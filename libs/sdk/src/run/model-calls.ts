@@ -53,7 +53,8 @@ export class ModelCalls {
       if (message !== undefined) story.tellMessage(message);
     }
     const { estimate, callId = newId() } = options;
-    const decision = await questions.before({ phase: 'llm.before', callId, ...NO_TOOL, estimate });
+    const whole = estimate == null ? undefined : { tokens: estimate.tokens ?? 0, costUsd: estimate.costUsd ?? 0 };
+    const decision = await questions.before({ phase: 'llm.before', callId, ...NO_TOOL, estimate: whole });
     if (decision.verdict === 'ALLOW') this.#calls.begin(MODEL, callId);
     if (decision.reservationId !== undefined) this.#reservations.set(callId, decision.reservationId);
     if (decision.verdict === 'ALLOW' && decision.shadowed?.verdict !== 'BLOCK') return cleaned;

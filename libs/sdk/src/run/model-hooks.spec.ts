@@ -68,6 +68,17 @@ describe('the hooks around model calls', () => {
     }
   });
 
+  it('take an estimate of which a part is absent', async () => {
+    const server = new TestPlatform();
+    const run = await (await server.client()).startRun();
+    await run.beforeLlm(MESSAGES, { estimate: { costUsd: 0.5 } });
+    await run.beforeLlm(MESSAGES, { estimate: { tokens: 7 } });
+    expect(server.questions.map(({ estimate }) => estimate)).toEqual([
+      { tokens: 0, costUsd: 0.5 },
+      { tokens: 7, costUsd: 0 },
+    ]);
+  });
+
   it('only tell of a wrong estimate in shadow mode', async () => {
     const { server, run } = await started({ enforceMode: 'shadow' });
     await run.beforeLlm(MESSAGES, { estimate: { tokens: -1, costUsd: 0 } });

@@ -40,8 +40,8 @@ export interface ToolCallOptions {
 export interface LlmCallOptions {
   /** `full` (default): the whole history is handed over at each step. `delta`: only what is new. */
   readonly history?: 'full' | 'delta';
-  /** What the call will probably use; set aside from budgets until `afterLlm`. */
-  readonly estimate?: { readonly tokens: number; readonly costUsd: number };
+  /** What the call will probably use; set aside from budgets until `afterLlm`. What is absent counts as 0. */
+  readonly estimate?: { readonly tokens?: number | undefined; readonly costUsd?: number | undefined };
   /** Tells model calls of one run apart that go on at once; give the same to `afterLlm`. Made where it is absent. */
   readonly callId?: string;
 }

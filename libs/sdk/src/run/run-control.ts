@@ -1,6 +1,7 @@
 import type { OperatorOrders, OrderedState } from '../guard/operator-orders.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { Lockdown } from '../wire/model.ts';
+import { AgentStopped } from './agent-stopped.ts';
 
 const KEY_REFUSED: OrderedState = { state: 'killed', id: 'api_key', reason: 'the key was refused' };
 const TIME_IS_OVER: OrderedState = { state: 'killed', id: 'ttl', reason: 'its time is over' };
@@ -68,10 +69,22 @@ export class RunControl {
 
   #end(over: OrderedState, why: string): void {
     this.#over ??= over;
-    if (this.#tools.enforces) this.#stop.abort(new Error(why));
+    if (this.#tools.enforces) this.#stop.abort(this.#stopped(why));
+  }
+
+  /** What `signal.throwIfAborted()` throws; `isAgentStopped` knows it. */
+  #stopped(why: string): AgentStopped {
+    const ordered = this.now;
+    const { id, reason } = ordered.state === 'running' ? { id: 'run', reason: '' } : ordered;
+    const cause = { kind: 'LOCKDOWN', lockdownId: id } as const;
+    return new AgentStopped({
+      ...{ phase: 'llm.before', callId: '', args: {}, source: 'local', evaluatedRules: [], cause },
+      ...{ verdict: 'BLOCK', control: 'TERMINATE' },
+      message: reason === '' ? why : `${why}: ${reason}`,
+    });
   }
 
   #obey(): void {
-    if (this.now.state === 'killed' && this.#tools.enforces) this.#stop.abort(new Error('the run was stopped'));
+    if (this.now.state === 'killed' && this.#tools.enforces) this.#stop.abort(this.#stopped('the run was stopped'));
   }
 }

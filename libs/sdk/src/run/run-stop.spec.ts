@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { needApproval, settle, TestPlatform, terminate } from '../testing/index.ts';
+import { isAgentStopped } from './agent-stopped.ts';
 
 describe('a run that was ended', () => {
   it('stays ended: later calls get the same refusal and nobody is asked', async () => {
@@ -45,6 +46,29 @@ describe('a run that was ended', () => {
     server.control.kill(run.id, 'enough');
     await settle();
     expect(run.stopped).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+  });
+
+  it('throws by its signal what `isAgentStopped` recognises', async () => {
+    const server = new TestPlatform();
+    const killed = await (await server.client()).startRun();
+    const timed = await (await server.client()).startRun({ runTtlMs: 1_000 });
+    server.control.kill(killed.id, 'enough');
+    await settle();
+    await server.clock.advance(1_001);
+    for (const [run, message] of [
+      [killed, /the run was stopped: enough/],
+      [timed, /the time of the run is over/],
+    ] as const) {
+      const thrown = (() => {
+        try {
+          return run.signal.throwIfAborted();
+        } catch (error) {
+          return error;
+        }
+      })();
+      expect(isAgentStopped(thrown)).toBe(true);
+      expect(thrown).toMatchObject({ message: expect.stringMatching(message), decision: { control: 'TERMINATE' } });
+    }
   });
 
   it('is never one in shadow mode, also if only this run has it', async () => {

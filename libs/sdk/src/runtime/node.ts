@@ -10,6 +10,22 @@ export const context: ContextStore = sharedContext('agentlens.run.v1', () => new
 /** Beside it, for adapters: which of its calls this code belongs to. */
 export const adapterContext: ContextStore = sharedContext('agentlens.adapter.v1', () => new AsyncLocalStorage());
 
+const atExit = new Set<() => void>();
+
+/** One listener for all clients, so that many of them raise no warning. */
+function onExit(run: () => void): () => void {
+  if (atExit.size === 0) process.once('exit', runAtExit);
+  atExit.add(run);
+  return () => {
+    atExit.delete(run);
+    if (atExit.size === 0) process.off('exit', runAtExit);
+  };
+}
+
+function runAtExit(): void {
+  for (const run of atExit) run();
+}
+
 export function createRuntime(): Runtime {
   return {
     clock: systemClock,
@@ -17,5 +33,6 @@ export function createRuntime(): Runtime {
     newId: idSource(),
     random: Math.random,
     background: true,
+    atExit: onExit,
   };
 }

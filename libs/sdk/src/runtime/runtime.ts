@@ -8,6 +8,8 @@ export interface Runtime {
   readonly random: () => number;
   /** Whether connections may stay open between requests: false where work ends with the request that began it. */
   readonly background: boolean;
+  /** Calls when the process ends, with no time left for anything asynchronous. Answers how to cancel it. */
+  readonly atExit?: (run: () => void) => () => void;
 }
 
 export interface RuntimeClock {

@@ -138,6 +138,17 @@ describe('the sink', () => {
   });
 });
 
+describe('a process that ends', () => {
+  it('counts what waits as dropped, once', async () => {
+    const { sink, clock, add } = aSink({ batchSize: 2, maxInFlight: 1, attempts: 1_000 }, () => null);
+    add(5);
+    await clock.advance(1_000);
+    expect(sink.abandon()).toBe(5);
+    expect(sink.stats).toEqual({ enqueued: 5, delivered: 0, dropped: 5, waiting: 0 });
+    expect(sink.abandon()).toBe(0);
+  });
+});
+
 describe('drain', () => {
   it('is one flush for any number of callers at once, and sends each event once', async () => {
     const { sink, sent, add } = aSink({ batchSize: 50 });

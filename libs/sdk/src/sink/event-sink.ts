@@ -121,6 +121,16 @@ export class EventSink {
     }
   }
 
+  /** Counts everything that waits as dropped, because the process ends. Answers how many events that were. */
+  abandon(): number {
+    let lost = this.#ownInFlight;
+    while (this.#queue.take() !== undefined) lost++;
+    this.#ownInFlight = 0;
+    this.#lostInBatches += lost;
+    this.close();
+    return lost;
+  }
+
   /** No timer is left behind; what is added afterwards waits for a drain. */
   close(): void {
     this.#closed = true;

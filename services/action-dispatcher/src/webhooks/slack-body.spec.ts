@@ -110,4 +110,11 @@ describe('notices of approvals', () => {
     expect(noticeOfAlert({ ...decided, status: 'expired' }, AT).minor).toBe(true);
     expect(noticeOfAlert({ ...approval, status: 'expired' }, AT).minor).toBe(false);
   });
+
+  it('shows what cannot be seen in the words of an agent', () => {
+    const turned = { ...approval, title: 'pay \u202eyap', message: 'a\u200bb' };
+    const text = posted(noticeOfAlert(turned, AT));
+    expect(text).toContain('pay \\\\u202eyap');
+    expect(text).not.toMatch(/[\u202e\u200b]/);
+  });
 });

@@ -10,6 +10,7 @@ import {
   guardrailTriggered,
   Trigger,
 } from '@agentlens/contracts';
+import { visible } from '@agentlens/contracts/visible';
 import {
   APPROVAL_CHANGED,
   AUDIT_RECORDED,
@@ -132,7 +133,7 @@ const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 /** Escapes Slack's control characters, so that text of agents cannot mention a channel, and truncates it. */
 function escaped(text: string, most: number): string {
   let written = '';
-  for (const character of text) {
+  for (const character of visible(text)) {
     const next = ENTITIES[character] ?? character;
     if (written.length + next.length >= most) return `${written}…`;
     written += next;

@@ -6,6 +6,7 @@ import {
   type EventBatch,
   sha256Hex,
 } from '@agentlens/contracts';
+import { visibleJson, visibleName } from '@agentlens/contracts/visible';
 import { type Ask, type CallIdentity, type DecisionBook, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import { callOf } from './approval-call.ts';
@@ -37,7 +38,7 @@ export async function resolveApproval(
     ...(requestId === undefined ? {} : { requestId }),
     ...(askedBy === undefined ? {} : { askedBy }),
     ...(asksAgain === undefined ? {} : { asksAgain }),
-    message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
+    message: `Agent ${visibleName(agentId)} asks to call ${visibleName(toolName)} with ${shown(args)}`,
     call: callOf(request),
   });
   if (answer.ok) return answer.value;
@@ -90,6 +91,6 @@ function exactHash({ exactArgs }: DecisionRequest, { argsHash }: CallIdentity): 
 
 /** Redacted before it is cut, so that no half of a secret is left; what goes to people may be kept and sent on. */
 function shown(args: unknown): string {
-  const text = JSON.stringify(redactDeep(args ?? {}));
+  const text = visibleJson(JSON.stringify(redactDeep(args ?? {})));
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
 }

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@agentlens/client';
 import type { CommandContext, DefineCommand, RuleAnswer } from '../../context.ts';
 import { CommandError } from '../../errors.ts';
-import { usd } from '../../output/table.ts';
+import { costOf } from '../../output/table.ts';
 import { seconds } from '../../parse.ts';
 import { eventText } from '../events.ts';
 import { buyWithApproval } from './purchase.ts';
 import { ResearchAgent } from './research-agent.ts';
-import { type DemoSetting, makeBuyingRule, makeSearchRules } from './rules.ts';
+import { type DemoSetting, makeBuyingRule, makeSearchRules, removeLeftovers } from './rules.ts';
 import { CleanupList, DemoScreen } from './screen.ts';
 
 interface Watch {
@@ -52,11 +52,10 @@ const HUMAN_SECONDS = 60;
 
 export const demo: DefineCommand = (command, context) => {
   command
-    .option('--wait <seconds>', `how long to wait for a decision (default: ${HUMAN_SECONDS} at a terminal)`, seconds)
+    .option('--wait <seconds>', `how long to wait for a decision (default: ${HUMAN_SECONDS})`, seconds)
     .addHelpText('after', '\nTo follow the demo in two other terminals: agentlens tail, agentlens approvals watch')
     .action(async ({ wait }) => {
       const { output } = context;
-      const waitSeconds = wait ?? (context.prompt === null ? 0 : HUMAN_SECONDS);
       const setting: DemoSetting = {
         client: await context.connect(),
         cleaner: await context.connect(new AbortController().signal),
@@ -64,7 +63,7 @@ export const demo: DefineCommand = (command, context) => {
         screen: new DemoScreen(output),
       };
       try {
-        await play(context, setting, waitSeconds * 1_000);
+        await play(context, setting, (wait ?? HUMAN_SECONDS) * 1_000);
       } finally {
         const failures = await setting.cleanups.run();
         for (const failure of failures) output.note(`Not cleaned up: ${String(failure)}`);
@@ -77,6 +76,7 @@ async function play(context: CommandContext, setting: DemoSetting, waitMs: numbe
   const { client, cleaner, cleanups, screen } = setting;
   const name = randomUUID().slice(0, 6);
   const [searcher, buyer] = [`demo-agent-${name}`, `demo-buyer-${name}`];
+  await removeLeftovers(setting);
 
   screen.chapter(`1. Rules for the agents "${searcher}" and "${buyer}"`);
   const rules = await makeSearchRules(setting, searcher);
@@ -98,7 +98,7 @@ async function play(context: CommandContext, setting: DemoSetting, waitMs: numbe
   for (const { ruleName, actionType, actionResult } of history)
     screen.action(`${ruleName}: ${actionType} ${actionResult}`);
   const session = await client.getSession({ params: { id: agent.sessionId } });
-  const cost = usd(session.totalCostUsd);
+  const cost = costOf(session.totalCostUsd, session.unpricedCount);
   screen.note(
     `The run: ${session.eventCount} events, ${session.errorCount} errors, ${cost}. Stopped after ${run.tries} of 12 attempts.`,
   );

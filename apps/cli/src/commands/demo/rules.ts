@@ -1,4 +1,4 @@
-import { type Client, ProblemError } from '@agentlens/client';
+import { type Client, ProblemError, pages } from '@agentlens/client';
 import type { RuleAnswer } from '../../context.ts';
 import type { CleanupList, DemoScreen } from './screen.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
@@ -32,6 +32,26 @@ const BUYING: RuleBody = {
   actionType: 'require_approval',
   actionConfig: { title: 'May the agent buy this report for 49 EUR?', expiresInSeconds: 300 },
 };
+
+const OWN_AGENT = /^demo-(?:agent|buyer)-[0-9a-f]{6}$/;
+/** No demo lasts as long: what is older was left by one that was killed. */
+const LEFTOVER_AFTER_MS = 15 * 60_000;
+const PAGE = 200;
+
+/** Removes the rules of demos that were killed before they could. */
+export async function removeLeftovers({ client, screen }: Pick<DemoSetting, 'client' | 'screen'>): Promise<void> {
+  const before = Date.parse((await client.getMe()).now) - LEFTOVER_AFTER_MS;
+  const left: RuleAnswer[] = [];
+  for await (const { rules } of pages(client.listRules, { query: { limit: PAGE } })) {
+    left.push(
+      ...rules.filter(({ agentId = '', createdAt }) => OWN_AGENT.test(agentId) && Date.parse(createdAt) <= before),
+    );
+  }
+  for (const { id, name } of left) {
+    await client.deleteRule({ params: { id } });
+    screen.note(`removed a rule that an earlier demo left: ${name}`);
+  }
+}
 
 /** Creates the rules for the research agent. */
 export async function makeSearchRules(setting: DemoSetting, agentId: string): Promise<RuleAnswer[]> {

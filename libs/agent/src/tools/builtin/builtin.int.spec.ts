@@ -125,10 +125,22 @@ describe('files', () => {
   });
 });
 
+describe('a list of files', () => {
+  it('shows no name from behind a link that leads outside', async () => {
+    await symlink(outside, join(root, 'link'));
+    await symlink(join(root, 'src'), join(root, 'own'));
+    for (const pattern of ['link/*', 'link/**', '**/*.txt', 'lin[k]/*'])
+      expect((await call('glob', { pattern })).output).not.toContain('secret');
+    expect(await call('glob', { pattern: 'own/*' })).toMatchObject({ output: 'own/a.ts' });
+  });
+});
+
 describe('the shell', () => {
   it('answers output and exit code, and knows nothing of the agent', async () => {
     process.env.AGENT_TEST_SECRET = 'hidden';
-    expect(await call('bash', { command: 'echo out; echo err >&2; echo "[$AGENT_TEST_SECRET]"; pwd' })).toMatchObject({
+    process.env.AGENTLENS_API_KEY = 'hidden';
+    const command = 'echo out; echo err >&2; echo "[$AGENT_TEST_SECRET$AGENTLENS_API_KEY]"; pwd';
+    expect(await call('bash', { command })).toMatchObject({
       isError: false,
       output: expect.stringMatching(/out[\s\S]*\[\]/),
     });
@@ -137,6 +149,7 @@ describe('the shell', () => {
       output: { info: { exitCode: 3 } },
     });
     delete process.env.AGENT_TEST_SECRET;
+    delete process.env.AGENTLENS_API_KEY;
   });
 
   it('ends with everything it began when it takes too long or is stopped', async () => {
