@@ -47,7 +47,7 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform, 
   }
 }
 
-/** Ends the process with 0 after a clean drain on SIGTERM, Ctrl-C or the end of the terminal; a second Ctrl-C ends it at once. */
+/** Ends the process with `process.exitCode`, or 0, after a clean drain on SIGTERM, Ctrl-C or the end of the terminal; a second Ctrl-C ends it at once. */
 export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
   let since: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -63,7 +63,7 @@ export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) 
       process.exit(1);
     }, HARD_DEADLINE_MS).unref();
     stop().then(
-      () => process.exit(0),
+      () => process.exit(process.exitCode ?? 0),
       (error: unknown) => {
         say(`draining failed: ${error instanceof Error ? error.message : String(error)}`);
         process.exit(1);
