@@ -28,7 +28,15 @@ export async function testPython({ unit = false, checks = false, required = fals
   const suites = [
     ['unit tests', a, ['tests/unit']],
     ...(unit ? [] : [['frameworks of environment a', a, ['tests/conformance']]]),
-    ...(unit ? [] : [['frameworks of environment b', b, ['tests/conformance', 'tests/unit/test_compat.py']]]),
+    ...(unit
+      ? []
+      : [
+          [
+            'frameworks of environment b',
+            b,
+            ['tests/conformance', 'tests/unit/test_compat.py', 'tests/unit/test_stacked_models.py'],
+          ],
+        ]),
   ];
   const passed = suites.map(([name, interpreter, paths]) =>
     step(name, interpreter, '-m', 'pytest', '-q', ...paths, ...args),

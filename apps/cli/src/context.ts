@@ -6,8 +6,8 @@ import { Output, type TextSink } from './output/output.ts';
 import { seconds } from './parse.ts';
 import { chooseKey, clientWith, type PlatformClientOptions } from './platform-client.ts';
 import { Prompt, type PromptInput } from './prompt.ts';
-import { type Connection, type Env, findConnection, localKeys, readProjectFile } from './settings/connection.ts';
-import { ProfileStore } from './settings/profiles.ts';
+import { type Connection, findConnection, localKeys, readProjectFile } from './settings/connection.ts';
+import { type Env, ProfileStore } from './settings/profiles.ts';
 
 /** Options of every command, as parsed. */
 export interface GlobalOptions {

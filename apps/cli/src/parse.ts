@@ -2,12 +2,18 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError } from 'commander';
 import { parseDocument } from 'yaml';
-import type { Host } from './context.ts';
 import { CommandError, EXIT, usageError } from './errors.ts';
+import type { PromptInput } from './prompt.ts';
 import { readTextFile } from './settings/profiles.ts';
 
+/** Where a file argument is read from. */
+interface Input {
+  readonly folder: string;
+  readonly stdin: PromptInput;
+}
+
 /** Reads a file, or stdin for `-`. */
-export async function textOf(file: string, { folder, stdin }: Host): Promise<string> {
+export async function textOf(file: string, { folder, stdin }: Input): Promise<string> {
   if (file === '-') return text(stdin);
   const content = readTextFile(resolve(folder, file));
   if (content === undefined) throw usageError(`File not found: ${file}`);
@@ -17,8 +23,8 @@ export async function textOf(file: string, { folder, stdin }: Host): Promise<str
 /**
  * Parses one YAML or JSON document from a file, or from stdin for `-`. @throws CommandError with file, line and column
  */
-export async function documentOf(file: string, host: Host): Promise<unknown> {
-  const source = await textOf(file, host);
+export async function documentOf(file: string, input: Input): Promise<unknown> {
+  const source = await textOf(file, input);
   const document = parseDocument(source, { prettyErrors: true, uniqueKeys: true, version: '1.2' });
   const [problem] = document.errors;
   if (problem === undefined) return document.toJS({ maxAliasCount: 100 });

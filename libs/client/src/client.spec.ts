@@ -4,7 +4,7 @@ import { createClient } from './create-client.ts';
 import { ROUTES } from './routes.ts';
 
 describe('the routes of the client', () => {
-  it('are those that are declared: npm run routes -w @agentlens/client', () => {
+  it('equal the declared operations: npm run routes -w @agentlens/client', () => {
     const declared = OPERATIONS.map(({ id, method, path, frames }) => [
       id,
       `${frames === undefined ? method.toUpperCase() : 'STREAM'} ${path}`,
@@ -12,7 +12,7 @@ describe('the routes of the client', () => {
     expect(ROUTES).toEqual(Object.fromEntries(declared));
   });
 
-  it('are methods by their ids', () => {
+  it('are methods named by operation id', () => {
     expect(Object.keys(createClient()).sort()).toEqual(OPERATIONS.map(({ id }) => id).sort());
   });
 });

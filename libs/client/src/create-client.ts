@@ -7,9 +7,10 @@ import type { CallOptions, Client, ClientOptions } from './types.ts';
 const TIMEOUT_MS = 10_000;
 
 /**
- * A method for every operation: `client.getRun({ params: { id } })`.
- * @throws ProblemError, from a method, when the platform refuses; DOMException `TimeoutError` or `AbortError` when the
- * deadline passed or the caller's signal fired; TypeError when the platform cannot be reached
+ * Creates a client with a method for every operation: `client.getRun({ params: { id } })`.
+ *
+ * @throws ProblemError, from a method, if the platform rejects the request; DOMException `TimeoutError` or `AbortError`
+ * if the deadline passed or the caller's signal aborted; TypeError if the platform cannot be reached
  */
 export function createClient(options: ClientOptions = {}): Client {
   const methods = Object.entries(ROUTES).map(([id, route]) => {
@@ -43,4 +44,32 @@ async function call(
   if (!answer.ok) await refuse(answer);
   const text = await answer.text();
   return text === '' ? undefined : JSON.parse(text);
+}
+
+/** Input and output of every paged list. */
+interface Paged {
+  readonly query?: { readonly cursor?: string; readonly offset?: number };
+}
+interface PageAnswer {
+  readonly nextCursor?: string;
+}
+
+/**
+ * Iterates over the pages of a list, requesting each when needed: `for await (const { runs } of pages(client.listRuns,
+ * { query: { agentId } }))`.
+ */
+export async function* pages<List extends (input: never) => Promise<object>>(
+  list: List,
+  input: NonNullable<Parameters<List>[0]>,
+): AsyncGenerator<Awaited<ReturnType<List>>> {
+  const ask = list as unknown as (input: Paged) => Promise<Awaited<ReturnType<List>>>;
+  let next: Paged = input;
+  for (;;) {
+    const page = await ask(next);
+    yield page;
+    const { nextCursor: cursor } = page as PageAnswer;
+    if (cursor === undefined) return;
+    // The cursor marks the end of the previous page; an offset would skip twice.
+    next = { ...next, query: { ...next.query, offset: undefined, cursor } };
+  }
 }

@@ -13,9 +13,9 @@ const SHORTEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * The frames of a stream, for as long as the caller wants them: a lost connection is made again from the last frame, at
- * growing distances.
- * @throws ProblemError when the platform refuses the stream for good
+ * Iterates over the frames of a stream. After a lost connection it reconnects from the last frame with growing backoff.
+ *
+ * @throws ProblemError if the platform rejects the stream permanently
  */
 export async function* readStream(
   client: ClientOptions,
@@ -57,7 +57,7 @@ export async function* readStream(
   }
 }
 
-/** The frames of one answer. The platform ends lines with LF and writes the data of a frame in one line. */
+/** Frames of one response. The platform ends lines with LF and writes a frame's data on one line. */
 async function* framesOf({ body }: Response): AsyncGenerator<Frame> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

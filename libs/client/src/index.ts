@@ -1,4 +1,3 @@
-export { createClient } from './create-client.ts';
-export { pages } from './pages.ts';
+export { createClient, pages } from './create-client.ts';
 export { ProblemError } from './problem-error.ts';
 export type { CallOptions, Client, ClientOptions, StreamOptions } from './types.ts';

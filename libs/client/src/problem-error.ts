@@ -1,4 +1,4 @@
-/** What every refusal of the platform carries. */
+/** Error body of the platform. */
 interface ProblemBody {
   readonly error?: string;
   readonly code?: string;
@@ -7,21 +7,21 @@ interface ProblemBody {
   readonly details?: readonly { readonly path: string; readonly message: string }[];
 }
 
-/** The platform refused the request, or something on the way did (then only `status` says why). */
+/** The platform, or a proxy (then only `status` is set), rejected the request. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   declare readonly status: number;
-  /** Stable, for programs: `not_found`. */
+  /** Stable error code for programs, such as `not_found`. */
   declare readonly code: string | undefined;
-  /** Each path that is wrong, and what would be right. */
+  /** Every invalid path, with the valid form. */
   declare readonly details: readonly { readonly path: string; readonly message: string }[];
   /** What to do about it. */
   declare readonly hint: string | undefined;
-  /** What the platform's log knows this request by. */
+  /** Id of this request in the platform's log. */
   declare readonly requestId: string | undefined;
-  /** When to come back, ms. */
+  /** When to retry, in ms. */
   declare readonly retryAfterMs: number | undefined;
-  /** The whole answer: further members are documented with the operation. */
+  /** The whole body; further members are documented with the operation. */
   declare readonly body: unknown;
 
   constructor({ status, headers }: Pick<Response, 'status' | 'headers'>, body: unknown) {
@@ -33,14 +33,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** @throws ProblemError unless the answer is a success. */
+/** @throws ProblemError unless the response is successful */
 export async function refuse(answer: Response): Promise<never> {
   const text = await answer.text();
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
-    // Something between us and the platform answered: the text is all there is.
+    // A proxy answered with a non-JSON body: its text is all there is.
   }
   throw new ProblemError(answer, body);
 }

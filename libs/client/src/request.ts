@@ -2,7 +2,7 @@ import type { ClientOptions } from './types.ts';
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
-/** What a caller gives, of whichever operation. */
+/** Input of any operation. */
 export interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, Parameter>>;
@@ -10,12 +10,12 @@ export interface Input {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** As text, without what is undefined; lists as `a,b`. */
+/** Converts parameters to text, omitting undefined ones; lists become `a,b`. */
 function texts(members: Readonly<Record<string, Parameter>> = {}): [string, string][] {
   return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
 }
 
-/** One request of an operation at `path` (`/api/runs/:id`). */
+/** Sends a request for an operation at `path` (`/api/runs/:id`). */
 export function send(
   client: ClientOptions,
   method: string,

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 
-/** In a process of its own: esbuild does not work inside of the test runner's realm. */
+/** Runs in its own process, because esbuild does not work inside the test runner's realm. */
 const BUNDLER = `
   import { build } from 'esbuild';
   const [contents, resolveDir, ...external] = process.argv.slice(1);
@@ -18,7 +18,7 @@ const BUNDLER = `
   process.stdout.write(outputFiles[0].text);
 `;
 
-/** What a bundler ships of `code` to a browser. It fails where something of Node is needed. */
+/** Bundles `code` for a browser. Fails if it needs Node. */
 async function bundled(code: string, ...external: string[]): Promise<string> {
   const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
   const args = ['--input-type=module', '-e', BUNDLER, code, root, ...external];
@@ -28,20 +28,20 @@ async function bundled(code: string, ...external: string[]): Promise<string> {
 
 const EVERYTHING = "export * from './src/index.ts'";
 
-describe('what a browser carries', () => {
-  it('is less than 3 kB of client, minified, and the table of routes', async () => {
+describe('the browser bundle', () => {
+  it('has less than 3 kB of client code, minified, plus the route table', async () => {
     expect((await bundled(EVERYTHING, './routes.ts')).length).toBeLessThan(3_000);
   });
 
-  it('is less than 3 kB altogether as it travels, compressed', async () => {
+  it('has less than 3 kB compressed', async () => {
     expect(gzipSync(await bundled(EVERYTHING)).length).toBeLessThan(3_000);
   });
 
-  it('has no schema library in it', async () => {
+  it('contains no schema library', async () => {
     expect(await bundled(EVERYTHING)).not.toContain('ZodError');
   });
 
-  it('may be the declarations too: they need nothing of Node', async () => {
+  it('can include the declarations, which need nothing from Node', async () => {
     const code = await bundled("export * from '@agentlens/operations'");
     expect(code).toContain('/api/runs/:id/timeline');
     expect(code.match(/["'](node:[a-z_]+|crypto|fs|net|http)["']|\bBuffer\b/g)).toBeNull();

@@ -2,7 +2,7 @@ import type { Operation, OperationAnswer, OperationFrame, OperationInput, Operat
 
 type Id = keyof Operations;
 
-/** Where each operation is found: `GET /api/runs/:id`. */
+/** Route of each operation: `GET /api/runs/:id`. */
 export type Routes = {
   readonly [I in Id]: Operations[I] extends { readonly frames: unknown }
     ? `STREAM ${Operations[I]['path']}`
@@ -10,11 +10,11 @@ export type Routes = {
 };
 
 export interface ClientOptions {
-  /** Where the platform answers, with a path prefix where there is one. Default: the origin of the page. */
+  /** Address of the platform, with its path prefix if any. Default: the page's origin. */
   readonly baseUrl?: string;
-  /** The API key; a function is asked before each request. Without a key the browser's cookie is the session. */
+  /** API key, or a function called before each request. Without a key the browser's cookie is used. */
   readonly key?: string | (() => string | undefined);
-  /** Default 10 000 ms, from the request to the last byte of its answer. Streams have none. */
+  /** Timeout from request to the last byte, default 10 000 ms. Streams have none. */
   readonly timeoutMs?: number;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,11 +24,11 @@ export interface ClientOptions {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Instead of the client's. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number;
-  /** The same key makes a repeated request one. */
+  /** Requests with the same key are executed once. */
   readonly idempotencyKey?: string;
-  /** The version the change was made from; 412 where it is not the current one. */
+  /** Version the change is based on; 412 if it is not current. */
   readonly ifMatch?: string | number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -36,19 +36,19 @@ export interface CallOptions {
 export interface StreamOptions {
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
-  /** Resume after this frame. */
+  /** Resumes after this frame. */
   readonly lastEventId?: string;
-  /** Reconnect when nothing arrived for so long; default 75 000 ms, the platform sends a heartbeat every 30 s at least. */
+  /** Reconnects after this silence; default 75 000 ms. The platform sends a heartbeat at least every 30 s. */
   readonly silenceMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An argument that may be left out where nothing in it is required. */
+/** An argument that is optional if nothing in it is required. */
 type Argument<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
 type Method<O extends Operation> = O extends { readonly frames: unknown }
   ? (...input: Argument<OperationInput<O> & StreamOptions>) => AsyncGenerator<OperationFrame<O>>
   : (...input: Argument<OperationInput<O> & CallOptions>) => Promise<OperationAnswer<O>>;
 
-/** A method for every operation of the platform, by its id. */
+/** A method for every operation, by id. */
 export type Client = { readonly [I in Id]: Method<Operations[I]> };

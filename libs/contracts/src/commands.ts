@@ -23,6 +23,9 @@ export interface Command<Q, A> {
   readonly deadlineMs: number;
 }
 
+/** The question of a command of the catalog: `QuestionOf<typeof COMMANDS.decide>`. */
+export type QuestionOf<C extends { readonly request: z.ZodType }> = z.output<C['request']>;
+
 /** Refusals are values: the owner says what is wrong, the edge turns it into an HTTP answer. */
 export function answerOf<T extends z.ZodType>(value: T) {
   return z.discriminatedUnion('ok', [

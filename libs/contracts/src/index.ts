@@ -36,7 +36,7 @@ export {
   signatureOf,
   targetOf,
 } from './changes.ts';
-export { answerOf, COMMANDS, type Command } from './commands.ts';
+export { answerOf, COMMANDS, type Command, type QuestionOf } from './commands.ts';
 export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
 export { DeadLetter } from './dead-letters.ts';
 export {

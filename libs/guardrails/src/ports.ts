@@ -2,5 +2,5 @@
 export { CLOSED_BREAKER } from './breaker/index.ts';
 export { oncePer } from './once-per.ts';
 export { cooling } from './ports/cooldown-store.ts';
-export { binOf, binsOf, greatestBins, LEAST_QUANTILE } from './windows/sketch.ts';
+export { binOf, binsOf, greatestBins, MIN_QUANTILE } from './windows/sketch.ts';
 export { NO_TOTALS } from './windows/totals.ts';

@@ -1,2 +1,2 @@
 export { createMcpServer } from './mcp-server.ts';
-export type { McpSession } from './mcp-session.ts';
+export type { McpSession } from './session.ts';

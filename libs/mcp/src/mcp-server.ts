@@ -1,15 +1,14 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { NOTICE } from './answer.ts';
-import type { McpSession } from './mcp-session.ts';
-import { registerPrompts } from './prompts.ts';
+import { registerPrompts, registerResources } from './prompts.ts';
 import { registerTools } from './register-tools.ts';
-import { registerResources } from './resources.ts';
+import type { McpSession } from './session.ts';
 
 const INSTRUCTIONS =
-  'AgentLens watches AI agents and stops what its rules forbid. Begin with agentlens_guardrails, which without arguments ' +
-  `answers the active rules and what they did. ${NOTICE} Changes that let agents do more ask the user first.`;
+  'AgentLens watches AI agents and blocks what its rules forbid. Start with agentlens_guardrails, which without arguments ' +
+  `returns the active rules and their results. ${NOTICE} Changes that let agents do more ask the user first.`;
 
-/** An MCP server that may do what the key of this session may, for one request or one connection. */
+/** Creates an MCP server with the rights of this session's key, for one request or connection. */
 export function createMcpServer(session: McpSession): McpServer {
   const server = new McpServer(
     { name: 'agentlens', title: 'AgentLens', version: session.version, websiteUrl: session.consoleUrl },

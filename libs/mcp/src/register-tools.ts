@@ -1,14 +1,65 @@
-import type { CallToolResult, InputRequiredResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
-import { answerOf, failure } from './answer.ts';
-import { canAskUser } from './can-ask-user.ts';
-import { confirmed } from './confirmation.ts';
-import { failureText } from './failure-text.ts';
-import type { McpSession } from './mcp-session.ts';
-import type { ToolAction, ToolInput } from './tool.ts';
-import { inputProblem, type PermittedTool, permittedTool } from './tool-input.ts';
+import {
+  acceptedContent,
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { answerOf, failure, failureText } from './answer.ts';
+import { canAskUser, type McpSession } from './session.ts';
+import {
+  type Confirmation,
+  inputProblem,
+  type PermittedTool,
+  permittedTool,
+  type ToolAction,
+  type ToolInput,
+} from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
-/** The tools that the key of this session may use, each with those of its actions that the key may take. */
+/** Whether to continue; otherwise the answer. */
+type Confirmed =
+  | { readonly kind: 'yes' }
+  | { readonly kind: 'ask'; readonly result: InputRequiredResult }
+  | { readonly kind: 'no'; readonly why: string };
+
+const ANSWER = 'confirmation';
+const Answer = z.object({ confirm: z.boolean().meta({ title: 'Yes, do it' }) });
+
+interface Asking {
+  readonly context: ServerContext;
+  readonly canAsk: boolean;
+  /** Argument of that name. */
+  readonly confirm: unknown;
+  readonly consoleUrl: string;
+}
+
+/** A client with forms asks its user, regardless of the arguments; otherwise the caller states that its user agreed. */
+export function confirmed({ question, onlyAsked }: Confirmation, asking: Asking): Confirmed {
+  const { context, canAsk, confirm, consoleUrl } = asking;
+  const { inputResponses } = context.mcpReq;
+  if (canAsk && inputResponses?.[ANSWER] === undefined) {
+    const request = inputRequired.elicit({ message: question, requestedSchema: Answer });
+    return { kind: 'ask', result: inputRequired({ inputRequests: { [ANSWER]: request } }) };
+  }
+  if (canAsk) {
+    const agreed = acceptedContent(inputResponses, ANSWER, Answer)?.confirm === true;
+    return agreed ? { kind: 'yes' } : { kind: 'no', why: 'The user did not confirm. Nothing was changed.' };
+  }
+  if (onlyAsked !== undefined) {
+    const why = `Only a person may decide this, and this client cannot ask one. Nothing was changed. Decide in the console: ${consoleUrl}${onlyAsked.path}`;
+    return { kind: 'no', why };
+  }
+  if (confirm === true) return { kind: 'yes' };
+  return {
+    kind: 'no',
+    why: `${question}\nNothing was changed yet. Ask the user; if they agree, call again with "confirm": true.`,
+  };
+}
+
+/** Registers the tools this session's key may use, with the actions it may take. */
 export function registerTools(server: McpServer, session: McpSession): void {
   for (const definition of TOOLS) {
     const tool = permittedTool(definition, session.scopes);
@@ -21,7 +72,7 @@ export function registerTools(server: McpServer, session: McpSession): void {
   }
 }
 
-/** All four are said: what is left out counts as the worst. */
+/** Sets all four hints, because an omitted hint counts as the worst case. */
 function hintsOf({ readsOnly }: PermittedTool) {
   return {
     readOnlyHint: readsOnly,
@@ -50,7 +101,7 @@ async function call(
   const [first = ''] = tool.actions.keys();
   const name = typeof given.action === 'string' ? given.action : first;
   const action = tool.actions.get(name);
-  if (action === undefined) return failure(`There is no action "${name}".`);
+  if (action === undefined) return failure(`Unknown action "${name}".`);
   const problem = inputProblem(name, action, given);
   if (problem !== undefined) return failure(problem);
   try {

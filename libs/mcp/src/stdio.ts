@@ -1,23 +1,24 @@
 import { createClient } from '@agentlens/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createMcpServer } from './mcp-server.ts';
-import type { McpSession } from './mcp-session.ts';
+import type { McpSession } from './session.ts';
 
 interface StdioServerOptions {
-  /** Where the platform answers. */
+  /** Address of the platform. */
   readonly url: string;
   readonly key: string;
-  /** Ends the server. */
+  /** Stops the server. */
   readonly signal?: AbortSignal;
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Told of what goes wrong beside the protocol; standard output belongs to the protocol. */
+  /** Receives errors outside the protocol; standard output carries the protocol. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Serves MCP on standard input and output until the input ends or `signal` fires.
- * @throws ProblemError when the key is refused; TypeError or DOMException when the platform does not answer
+ * Serves MCP on standard input and output until the input ends or `signal` aborts.
+ *
+ * @throws ProblemError if the key is rejected; TypeError or DOMException if the platform does not answer
  */
 export async function runStdio({ url, key, signal, fetch, onError }: StdioServerOptions): Promise<void> {
   const consoleUrl = url.replace(/\/+$/, '');

@@ -6,7 +6,7 @@ import { createMcpServer } from './mcp-server.ts';
 
 async function toolsFor(...scopes: Scope[]): Promise<Tool[]> {
   const server = createMcpServer({
-    client: createClient({ fetch: () => Promise.reject(new Error('nothing is asked for a list')) }),
+    client: createClient({ fetch: () => Promise.reject(new Error('listing tools sends no request')) }),
     ...{ tenantId: 'acme', keyId: 'key', scopes, version: '0.1.0', consoleUrl: 'http://127.0.0.1:3400' },
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
@@ -24,25 +24,25 @@ const actionsOf = (tools: readonly Tool[], name: string): unknown => {
 };
 
 describe('the list of tools', () => {
-  it('has at most 15 tools in at most 12 kB, for a key that may do everything', async () => {
+  it('has at most 15 tools in at most 12 kB, for an admin key', async () => {
     const tools = await toolsFor('admin');
     expect(tools.length).toBeLessThanOrEqual(15);
     expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(12_000);
   });
 
-  it('has flat schemas: no choice at the root, which some clients refuse', async () => {
+  it('has flat schemas without a union at the root, which some clients reject', async () => {
     for (const { name, inputSchema } of await toolsFor('admin')) {
       expect({ name, keys: Object.keys(inputSchema).filter((key) => /Of$/.test(key)) }).toEqual({ name, keys: [] });
       expect(inputSchema.type).toBe('object');
     }
   });
 
-  it('needs no argument of any tool', async () => {
+  it('requires no argument of any tool', async () => {
     for (const { name, inputSchema } of await toolsFor('admin'))
       expect({ name, required: inputSchema.required ?? [] }).toEqual({ name, required: [] });
   });
 
-  it('says all four hints of every tool', async () => {
+  it('sets all four hints of every tool', async () => {
     for (const { annotations } of [...(await toolsFor('admin')), ...(await toolsFor('read'))])
       expect(annotations).toEqual({
         readOnlyHint: expect.any(Boolean),
@@ -52,7 +52,7 @@ describe('the list of tools', () => {
       });
   });
 
-  it('only reads with a key that may only read', async () => {
+  it('is read-only with a read key', async () => {
     const tools = await toolsFor('read');
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     expect(actionsOf(tools, 'guardrails')).toEqual(['status', 'list', 'get', 'history', 'validate']);
@@ -62,17 +62,17 @@ describe('the list of tools', () => {
     expect(Object.keys(properties ?? {})).not.toContain('confirm');
   });
 
-  it('decides approvals with a key of a reviewer, and changes nothing else', async () => {
+  it('decides approvals with a review key, and changes nothing else', async () => {
     const tools = await toolsFor('read', 'review');
     expect(actionsOf(tools, 'approvals')).toEqual(['list', 'get', 'approve', 'deny', 'cancel', 'acknowledge']);
     expect(actionsOf(tools, 'guardrails')).not.toContain('create');
   });
 
-  it('decides nothing with a key that speaks for agents too', async () => {
+  it('decides nothing with a key that also represents agents', async () => {
     expect(actionsOf(await toolsFor('read', 'review', 'decide'), 'approvals')).toEqual(['list', 'get']);
   });
 
-  it('has every action for an admin', async () => {
+  it('has every action with an admin key', async () => {
     expect(actionsOf(await toolsFor('admin'), 'guardrails')).toEqual([
       ...['status', 'list', 'get', 'history', 'validate'],
       ...['create', 'update', 'enable', 'disable', 'delete'],

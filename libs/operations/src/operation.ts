@@ -1,75 +1,75 @@
 import type { Scope } from '@agentlens/contracts/schemas';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /**
- * One route as the outside sees it. The controller routes by it and parses with its schemas, and `/openapi.json` is made from
- * it, so that what is documented is what is served.
+ * A route of the public API. The controller routes and parses by it, and `/openapi.json` is generated from it, so the
+ * documentation matches what is served.
  */
 export interface Operation {
-  /** Its name in clients and in the OpenAPI document: the name it is exported under. */
+  /** Name in clients and the OpenAPI document; equal to the exported name. */
   readonly id: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** With `:name` for parameters. */
+  /** Path with `:name` for parameters. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  /** Of several the key needs one. `null`: open to everybody. `admin` may do all that does not need `platform`. */
+  /** The key needs one of these scopes. `null`: public. `admin` includes every scope except `platform`. */
   readonly scope: Scope | readonly Scope[] | null;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
-  /** Request headers beyond those of every route, by their lower-case names. */
+  /** Additional request headers, by lower-case name. */
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** Bodies as they are sent, by what they do. */
+  /** Example bodies, by purpose. */
   readonly examples?: Readonly<Record<string, unknown>>;
-  /** The body is passed on as it came: the service that owns the data reads it, by this same schema, for every way in. */
+  /** The body is passed on unread: the service that owns the data validates it with this schema. */
   readonly forwarded?: true;
-  /** The handler reads its input itself: clients in the field must not fail over what it does not know. */
+  /** The handler reads its input itself, because clients in the field must not fail on unknown members. */
   readonly tolerant?: true;
   /** Default 200. */
   readonly status?: number;
   readonly response: z.ZodType;
-  /** What 207 answers, where a part of the request may be taken. */
+  /** Body of 207, if a part of the request can be accepted. */
   readonly partial?: z.ZodType;
   /** Default `application/json`. */
   readonly contentType?: string;
-  /** Of an event stream: what the `data` of each kind of event carries. */
+  /** For event streams: `data` of each kind of event. */
   readonly frames?: Readonly<Record<string, z.ZodType>>;
-  /** Answers carry an ETag, and 304 to whom holds what it names. */
+  /** Answers have an ETag, and 304 if the client has the current version. */
   readonly tagged?: boolean;
-  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. A name: the member that has it. */
+  /** Answers have their `version` as ETag, for `If-Match`. A string names the member that contains it. */
   readonly versioned?: boolean | string;
-  /** Under an `Idempotency-Key` it is carried out once, and a repetition is answered as the first. */
+  /** With an `Idempotency-Key` it is executed once, and a repetition gets the first answer. */
   readonly once?: true;
-  /** The key may come as `?token=`, a ticket for it as `?ticket=`. */
+  /** The key may be sent as `?token=`, a ticket as `?ticket=`. */
   readonly queryToken?: boolean;
-  /** What 503 answers, where it says more than a Problem. */
+  /** Body of 503, if it is more than a Problem. */
   readonly unavailable?: z.ZodType;
-  /** What refusals answer, where that is no Problem. */
+  /** Body of errors, if it is not a Problem. */
   readonly failure?: z.ZodType;
-  /** Statuses of problem answers beyond 400, 401, 403, 429 and 503, and 413 and 415 where there is a body. */
+  /** Problem statuses besides 400, 401, 403, 429 and 503, and 413 and 415 with a body. */
   readonly problems?: readonly number[];
 }
 
-/** The scopes of which a key needs one; none for a route that is open to everybody. */
+/** Scopes of which the key needs one; empty for a public route. */
 export function scopesOf({ scope }: Pick<Operation, 'scope'>): readonly Scope[] {
   if (scope === null) return [];
   return typeof scope === 'string' ? [scope] : scope;
 }
 
-/** Keeps the exact schema types of an operation, for the parsing in its controller. */
+/** Keeps the exact schema types of an operation for its controller. */
 export function operation<const O extends Operation>(described: O): O {
   return described;
 }
 
-/** What JSON carries of a query parameter before it becomes text: the text itself, or what the text stands for. */
+/** JSON values accepted for a query parameter: its text, or the value the text represents. */
 type QueryValue<Text, Meaning> = Text | Extract<Meaning, string | number | boolean | readonly string[]>;
 
 type QueryOf<Q extends z.ZodType> = {
   [Name in keyof z.input<Q>]: QueryValue<z.input<Q>[Name], Name extends keyof z.output<Q> ? z.output<Q>[Name] : never>;
 };
 
-/** `{ [Name]: Value }`, which may be left out where every member of it may. */
+/** `{ [Name]: Value }`, optional if every member is optional. */
 type Part<Name extends string, Value> = [Value] extends [never]
   ? unknown
   : undefined extends Value
@@ -85,17 +85,17 @@ type Sent<O extends Operation, Key extends 'params' | 'body'> = O extends {
   : never;
 type SentQuery<O extends Operation> = O extends { readonly query: infer Q extends z.ZodType } ? QueryOf<Q> : never;
 
-/** What a client sends with an operation: its path parameters, its query and its body. */
+/** Input of an operation: path parameters, query and body. */
 export type OperationInput<O extends Operation> = Part<'params', Sent<O, 'params'>> &
   Part<'query', SentQuery<O>> &
   Part<'body', Sent<O, 'body'>>;
 
-/** What an operation answers when it succeeds. */
+/** Answer of a successful operation. */
 export type OperationAnswer<O extends Operation> =
   | z.output<O['response']>
   | (O extends { readonly partial: infer P extends z.ZodType } ? z.output<P> : never);
 
-/** The events of a stream, by their kind. */
+/** Events of a stream, by kind. */
 export type OperationFrame<O extends Operation> = O extends {
   readonly frames: infer F extends Record<string, z.ZodType>;
 }
@@ -110,7 +110,7 @@ type Read<O extends Operation, Key extends 'params' | 'query' | 'headers'> = O e
   ? { readonly [K in Key]: z.output<S> }
   : unknown;
 
-/** What a request of an operation holds once it is read by the operation's schemas. */
+/** A request as parsed by the operation's schemas. */
 export type RequestOf<O extends Operation> = Read<O, 'params'> &
   Read<O, 'query'> &
   Read<O, 'headers'> &
@@ -119,3 +119,45 @@ export type RequestOf<O extends Operation> = Read<O, 'params'> &
     : O extends { readonly body: infer B extends z.ZodType }
       ? { readonly body: z.output<B> }
       : unknown);
+
+const FORM = 'must be the ETag of an answer, such as "7", or *';
+
+/** The version a change is meant for; 412 if there is a newer one. `undefined`: any version. */
+const IfMatch = z
+  .string(FORM)
+  // Proxies that compress answers mark tags as weak.
+  .regex(/^(\*|(W\/)?"\d{1,9}")$/, FORM)
+  .optional()
+  .transform((tag) => (tag === undefined || tag === '*' ? undefined : Number(/\d+/.exec(tag)?.[0])))
+  .meta({
+    type: 'string',
+    pattern: '^(\\*|(W/)?"[0-9]{1,9}")$',
+    description: 'ETag of the version to change: 412 if it is no longer current. Omit it to change any version.',
+  });
+
+/** Reason for changing a rule that a ruleset manages. */
+const Override = z
+  .string()
+  .trim()
+  .min(1, 'must contain a reason')
+  .max(1000)
+  .optional()
+  .meta({ description: 'Reason for changing a rule of a ruleset; without it the change is rejected.' });
+
+/** Headers of operations that change a rule. */
+export const RuleChangeHeaders = z.object({ 'if-match': IfMatch, 'x-agentlens-override': Override });
+
+/** Headers of operations that change a versioned object. */
+export const VersionHeaders = z.object({ 'if-match': IfMatch });
+
+/** Counting further costs more than it is worth. */
+export const MAX_COUNTED_ROWS = 10_000;
+
+/** Number of matching rows, of which a page contains some. */
+export const Total = {
+  total: z.int().meta({ description: `Number of matches, counted up to ${MAX_COUNTED_ROWS.toLocaleString('en')}.` }),
+  totalRelation: z
+    .enum(['eq', 'gte'])
+    .meta({ description: '`gte`: there are more than `total`; `eq`: the count is exact.' }),
+};
+export type Total = z.infer<z.ZodObject<typeof Total>>;

@@ -5,21 +5,21 @@ import * as query from './query/index.ts';
 
 type Declared = typeof query & typeof ingest;
 
-/** Every operation of the platform by its id. */
+/** Every operation by its id. */
 export type Operations = {
   readonly [Id in keyof Declared as Declared[Id] extends Operation ? Id : never]: Declared[Id];
 };
 
-/** What the query service serves. */
+/** Operations of the query service. */
 export const QUERY_OPERATIONS = operationsOf(query);
 
-/** What the ingest gateway serves, on the same public address. */
+/** Operations of the ingest gateway, at the same public address. */
 export const INGEST_OPERATIONS = operationsOf(ingest);
 
-/** Every route of the public address for clients. */
+/** Every public route for clients. */
 export const OPERATIONS: readonly Operation[] = [...QUERY_OPERATIONS, ...INGEST_OPERATIONS];
 
-/** What every process serves beside them. */
+/** Routes of every process. */
 export const PROBE_OPERATIONS = operationsOf(probes);
 
 function operationsOf(declared: Readonly<Record<string, unknown>>): readonly Operation[] {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { encodeCursor } from './cursor.ts';
 import {
   CommaList,
   consistent,
+  encodeCursor,
   InstantParameter,
   paging,
   SeverityList,
@@ -14,7 +14,7 @@ import {
 } from './parameters.ts';
 
 describe('whole number', () => {
-  it('reads text in its range', () => {
+  it('parses text within its range', () => {
     expect(wholeNumber(1, 200, 50).parse('200')).toBe(200);
   });
 
@@ -44,7 +44,7 @@ describe('instant', () => {
     },
   );
 
-  it('answers only texts Postgres can read, whatever it is given', () => {
+  it('returns only text that Postgres can parse, for any input', () => {
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true }), (date) => {
         const parsed = InstantParameter.safeParse(date.toISOString());
@@ -55,11 +55,11 @@ describe('instant', () => {
 });
 
 describe('lists', () => {
-  it('trim their items and leave out empty ones', () => {
+  it('trims items and drops empty ones', () => {
     expect(CommaList.parse(' a, b,,')).toEqual(['a', 'b']);
   });
 
-  it('refuse control characters, which the database cannot store', () => {
+  it('rejects control characters, which the database cannot store', () => {
     expect(CommaList.safeParse('a\u0000b').success).toBe(false);
   });
 
@@ -67,7 +67,7 @@ describe('lists', () => {
     expect(SeverityList.parse('warning,error')).toEqual(['warn', 'error']);
   });
 
-  it('name the severities that exist', () => {
+  it('names the valid severities', () => {
     expect(SeverityList.safeParse('fatal').error?.issues[0]?.message).toContain('debug, info, warn');
   });
 });
@@ -75,18 +75,18 @@ describe('lists', () => {
 describe('parameters together', () => {
   const schema = consistent(z.object({ ...timeRange, ...paging('things', 100) }));
 
-  it('refuse a range that runs backwards', () => {
+  it('rejects a range that ends before it starts', () => {
     expect(schema.safeParse({ from: '2026-11-21', to: '2026-11-20' }).error?.issues[0]?.path).toEqual(['from']);
   });
 
-  it('refuse a range that is told three ways, or in words that are none', () => {
+  it('rejects a range given by all three parameters, or by an invalid word', () => {
     const from = { from: '2026-11-20', range: '24h' };
     expect(schema.safeParse(from).success).toBe(true);
     expect(schema.safeParse({ ...from, to: '2026-11-21' }).error?.issues[0]?.path).toEqual(['range']);
     expect(schema.safeParse({ range: '7 days' }).error?.issues[0]?.message).toContain('24h');
   });
 
-  it('refuse a cursor together with an offset', () => {
+  it('rejects a cursor with an offset', () => {
     const cursor = encodeCursor('things', { at: '2026-11-21T10:00:00.000Z', id: 'a' });
     expect(schema.safeParse({ cursor, offset: '10' }).error?.issues[0]?.path).toEqual(['offset']);
     expect(schema.safeParse({ cursor }).success).toBe(true);

@@ -1,15 +1,54 @@
-import { ClientId, DAY_MS, HOUR_MS, SEVERITIES } from '@agentlens/contracts/schemas';
+import { ClientId, DAY_MS, HOUR_MS, Instant, SEVERITIES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { decodeCursor, type Position } from './cursor.ts';
 
-/** Query parameters arrive as text; each schema here says in its message what would have been right. */
+/** End of a page: the sort instant of its last row, and that row's id as tie-breaker. */
+export interface Position {
+  readonly at: string;
+  readonly id: string;
+}
+
+/** A client's id, with room for the prefix of mixed lists. */
+const RowId = z
+  .string()
+  .min(1)
+  .max(300)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
+  .regex(/^[^\u0000-\u001f\u007f]+$/);
+const Decoded = z.strictObject({ v: z.literal(1), list: z.string(), at: Instant, id: RowId });
+const MAX_CURSOR_LENGTH = 2_000;
+
+/** Encodes a cursor, opaque to clients. It is not signed: a forged position stays within the tenant's data. */
+export function encodeCursor(list: string, position: Position): string {
+  const text = JSON.stringify({ v: 1, list, at: position.at, id: position.id });
+  const bytes = String.fromCharCode(...new TextEncoder().encode(text));
+  return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** Decodes a cursor of this list; null if it is not one. */
+export function decodeCursor(list: string, cursor: string): Position | null {
+  const parsed = Decoded.safeParse(jsonOrNull(cursor));
+  if (!parsed.success || parsed.data.list !== list) return null;
+  return { at: parsed.data.at, id: parsed.data.id };
+}
+
+function jsonOrNull(cursor: string): unknown {
+  if (cursor.length > MAX_CURSOR_LENGTH) return null;
+  try {
+    const bytes = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0))));
+  } catch {
+    return null;
+  }
+}
+
+/** Query parameters are text; each schema's message states the valid form. */
 
 const EARLIEST = '1970-01-01T00:00:00.000Z';
 const LATEST = '9999-12-31T23:59:59.999Z';
 const MAX_OFFSET = 100_000;
 const MAX_LIST_ITEMS = 50;
 
-/** A whole number in a closed range. */
+/** An integer in a closed range. */
 export function wholeNumber(min: number, max: number, byDefault: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
@@ -21,10 +60,10 @@ export function wholeNumber(min: number, max: number, byDefault: number) {
     .meta({ type: 'integer', minimum: min, maximum: max, 'x-default': byDefault });
 }
 
-/** An amount of money: up to nine digits, and six after the point, as it is stored. */
+/** An amount of money: up to nine digits, and six decimals, as stored. */
 export const Amount = z
-  .string('must be an amount like 0.25')
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount like 0.25')
+  .string('must be an amount such as 0.25')
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount such as 0.25')
   .transform(Number)
   .meta({ type: 'number', minimum: 0, maximum: 999_999_999.999999, multipleOf: 0.000001 });
 
@@ -35,16 +74,16 @@ export const Flag = z
   .meta({ type: 'boolean' });
 
 /**
- * An RFC 3339 instant, with `Z` or an offset, or a date (its first instant in UTC), as our UTC text. Years outside 1970-9999
- * are refused: neither JavaScript nor Postgres reads them alike.
+ * An RFC 3339 instant with `Z` or an offset, or a date (its start in UTC), as UTC text. Years outside 1970-9999 are
+ * rejected, because JavaScript and Postgres read them differently.
  */
 export const InstantParameter = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an instant like 2026-11-21T10:00:00Z')
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an instant such as 2026-11-21T10:00:00Z')
   .transform((text, context) => {
     const ms = Date.parse(text);
     const instant = Number.isNaN(ms) ? '' : new Date(ms).toISOString();
     if (instant.length === LATEST.length && instant >= EARLIEST && instant <= LATEST) return instant;
-    context.addIssue({ code: 'custom', message: `must lie between ${EARLIEST} and ${LATEST}` });
+    context.addIssue({ code: 'custom', message: `must be between ${EARLIEST} and ${LATEST}` });
     return z.NEVER;
   })
   .meta({ type: 'string', format: 'date-time' });
@@ -65,7 +104,7 @@ export const CommaList = z
   .refine((items) => items.length <= MAX_LIST_ITEMS, `must name at most ${MAX_LIST_ITEMS} values`)
   .meta({ type: 'string', pattern: listOf('[^, \\u0000-\\u001f\\u007f][^,\\u0000-\\u001f\\u007f]*') });
 
-/** The documented form of a list; what is read may have spaces and empty places too. */
+/** Documented form of a list; spaces and empty items are accepted. */
 function listOf(item: string): string {
   return `^${item}(,${item}){0,${MAX_LIST_ITEMS - 1}}$`;
 }
@@ -81,7 +120,7 @@ export function commaListOf<const T extends readonly string[]>(words: T) {
   });
 }
 
-/** Severities; `warning` is taken for `warn`. */
+/** Severities; `warning` is read as `warn`. */
 export const SeverityList = CommaList.transform((words) => words.map((word) => (word === 'warning' ? 'warn' : word)))
   .pipe(z.array(z.enum(SEVERITIES, `must be a comma-separated list of ${SEVERITIES.join(', ')}`)))
   .meta({
@@ -90,7 +129,7 @@ export const SeverityList = CommaList.transform((words) => words.map((word) => (
     description: `Comma-separated list of ${SEVERITIES.join(', ')}.`,
   });
 
-/** Where to go on in a list: what `nextCursor` of the page before said. */
+/** Cursor of a list: `nextCursor` of the previous page. */
 function cursorOf(list: string) {
   return z
     .string()
@@ -99,14 +138,14 @@ function cursorOf(list: string) {
       if (position !== null) return position;
       context.addIssue({
         code: 'custom',
-        message: 'is not a cursor this list gave; send nextCursor of the page before, or leave it out to start over',
+        message: 'is not a cursor of this list; send nextCursor of the previous page, or omit it to start over',
       });
       return z.NEVER;
     })
-    .meta({ type: 'string', pattern: '^[A-Za-z0-9_-]{1,2000}$', description: 'nextCursor of the page before.' });
+    .meta({ type: 'string', pattern: '^[A-Za-z0-9_-]{1,2000}$', description: 'nextCursor of the previous page.' });
 }
 
-/** The paging parameters every list takes. */
+/** Paging parameters of every list. */
 export function paging(list: string, maxLimit: number, byDefault = Math.min(50, maxLimit)) {
   return {
     limit: wholeNumber(1, maxLimit, byDefault),
@@ -115,15 +154,15 @@ export function paging(list: string, maxLimit: number, byDefault = Math.min(50, 
   };
 }
 
-/** Closed time range: two of the three say it whole. */
+/** Closed time range, given by two of three parameters. */
 export const timeRange = {
   from: InstantParameter.optional(),
   to: InstantParameter.optional(),
   range: z
     .string()
-    .regex(/^([1-9]\d{0,3})(h|d|w)$/, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
+    .regex(/^([1-9]\d{0,3})(h|d|w)$/, 'must be a number of hours, days or weeks, such as 24h, 7d or 4w')
     .optional()
-    .meta({ description: 'Length of the range: from `from`, or else up to `to` or now. Not with both of them.' }),
+    .meta({ description: 'Length of the range: from `from`, or up to `to` or now. Not with both.' }),
 };
 
 const UNITS = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS } as const;
@@ -135,8 +174,8 @@ interface Range {
 }
 
 /**
- * The query with the ends that its `range` means: so long from `from`, or else up to `to` or now. A range up to now has
- * no end: what comes meanwhile is in it.
+ * Resolves `range` to the ends of the query: starting at `from`, or ending at `to` or now. A range up to now has no
+ * end, so it includes new data.
  */
 export function withEnds<Query extends Range>(query: Query, nowMs: number): Query {
   const { from, to, range } = query;
@@ -155,7 +194,7 @@ interface PagedAndRanged extends Range {
   readonly cursor?: Position | undefined;
 }
 
-/** Adds the checks between parameters: a range that runs forward, and one way of paging at a time. */
+/** Adds checks across parameters: a range that runs forward, and one way of paging. */
 export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
   return schema
     .refine((query) => query.from === undefined || query.to === undefined || query.from <= query.to, {
@@ -164,25 +203,22 @@ export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
     })
     .refine(({ from, to, range }) => from === undefined || to === undefined || range === undefined, {
       path: ['range'],
-      message: 'cannot be combined with "from" and "to": give two of the three',
+      message: 'cannot be combined with both "from" and "to"',
     })
     .refine((query) => query.cursor === undefined || !query.offset, {
       path: ['offset'],
-      message: 'cannot be combined with "cursor": page with one of them',
+      message: 'cannot be combined with "cursor"',
     });
 }
 
-/** An id in the path. Ids may hold `/`, sent as `%2F`. */
+/** An id in the path. Ids may contain `/`, sent as `%2F`. */
 export const IdPath = z.object({ id: ClientId });
 
-/**
- * A body about the whole tenant (`scopeId` may be left out), or about the run or agent that `scopeId` names. Clients from
- * before call it `id`.
- */
+/** A body about the whole tenant (without `scopeId`), or about the run or agent `scopeId`. Older clients send `id`. */
 export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
   const ids = {
-    scopeId: ClientId.optional().meta({ description: 'Of the run or agent.' }),
-    id: ClientId.optional().meta({ description: 'The same as scopeId, from before.' }),
+    scopeId: ClientId.optional().meta({ description: 'Id of the run or agent.' }),
+    id: ClientId.optional().meta({ description: 'Deprecated alias of scopeId.' }),
   };
   const of = <Scope extends 'tenant' | 'agent' | 'run'>(scope: Scope) =>
     z
@@ -197,9 +233,9 @@ export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
     .transform((given, context) => {
       const { scope, scopeId, id = scopeId } = given as { scope: string; scopeId?: string; id?: string };
       const problem = (message: string) => context.addIssue({ code: 'custom', path: ['scopeId'], message });
-      if (scopeId !== undefined && id !== scopeId) problem('names another than "id": send one of them');
+      if (scopeId !== undefined && id !== scopeId) problem('differs from "id": send one of them');
       if (id === undefined && scope !== 'tenant') problem(`is required: the id of the ${scope}`);
-      // Undefined for a tenant only, whose id its key says.
+      // Undefined only for a tenant, which the key determines.
       return { ...given, id };
     });
 }

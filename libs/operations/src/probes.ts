@@ -4,12 +4,12 @@ import { operation } from './operation.ts';
 const probe = { method: 'get', tag: 'Probes', scope: null } as const;
 const Report = z.object({ status: z.string(), checks: z.record(z.string(), z.unknown()) });
 
-/** What every process serves for its operator: no key, and nothing of any tenant. */
+/** Operator routes of every process: no key, and no tenant data. */
 export const getLiveness = operation({
   ...probe,
   id: 'getLiveness',
   path: '/healthz',
-  summary: 'The process runs: restart it when this does not answer.',
+  summary: 'Liveness: restart the process if this does not answer.',
   response: z.object({ status: z.literal('ok') }),
 });
 
@@ -17,7 +17,7 @@ export const getReadiness = operation({
   ...probe,
   id: 'getReadiness',
   path: '/readyz',
-  summary: 'The process makes progress: send it work. 503 while it does not, with the checks that fail.',
+  summary: 'Readiness: the process makes progress. 503 with the failing checks otherwise.',
   response: Report,
   unavailable: Report,
 });
@@ -26,7 +26,7 @@ export const getProcessMetrics = operation({
   ...probe,
   id: 'getProcessMetrics',
   path: '/metrics',
-  summary: 'Metrics of the process in the text format of Prometheus.',
+  summary: 'Metrics in the Prometheus text format.',
   response: z.string(),
   contentType: 'text/plain',
 });

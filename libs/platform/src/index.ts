@@ -37,7 +37,7 @@ export {
   parsePosition,
 } from './control/index.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
-export { createHttpApp } from './http/create-http-app.ts';
+export { createHttpApp, startApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { EVENT_STREAM_HEADERS, EventStream, frameText, type StreamFrame } from './http/event-stream.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
@@ -47,10 +47,11 @@ export { FromRequest } from './http/read-request.ts';
 export { routeOf, Serves } from './http/serves.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 export { createLogger } from './log/create-logger.ts';
+export { BusTransport, Consumes, HandlesCommand } from './messages/message-handlers.ts';
 export { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
-export { explain, runService, type ServiceModule } from './run-service.ts';
+export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {

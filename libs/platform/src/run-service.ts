@@ -1,6 +1,6 @@
 import { DataDirectoryInUse } from '@agentlens/database';
 import { BusUnavailable } from '@agentlens/messaging';
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Provider } from '@nestjs/common';
 import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { ServiceName } from './config/process-names.ts';
@@ -13,6 +13,11 @@ import type { Platform } from './platform.ts';
 /** A service's module: the same class in its own process and inside standalone. */
 export interface ServiceModule {
   register(platform: Platform): DynamicModule;
+}
+
+/** Makes each of these objects injectable by its class. */
+export function providersOf(objects: Readonly<Record<string, object>>): Provider[] {
+  return Object.values(objects).map((object) => ({ provide: object.constructor, useValue: object }));
 }
 
 /** The whole of a service's `main.ts`: reads the environment, opens the platform, serves until told to stop. */

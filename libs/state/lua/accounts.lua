@@ -1,14 +1,14 @@
--- Lua shared by the budget scripts. An account is a hash of `spent` and `held` (whole billionths of a dollar) and a
--- sorted set of what is held, `<amount>:<reservation>#<number>` by expiry. A reservation is a hash: `i` its id, `n` how
--- many calls there were under it, `o` those that are open, oldest first (JSON, each `[question, estimate, hold,
--- accounts]`), and once one ended `b`, by what the last one did. Keys of accounts that only a reservation knows are not
--- among KEYS; they carry the same hash tag, the tenant's.
+-- Lua shared by the budget scripts. An account is a hash with `spent` and `held` (whole billionths of a dollar) and a
+-- sorted set of holds, `<amount>:<reservation>#<number>` by expiry. A reservation is a hash: `i` its id, `n` the number
+-- of calls so far, `o` the open calls, oldest first (JSON, each `[question, estimate, hold, accounts]`), and `b` what
+-- ended the last call. Keys of accounts that only a reservation knows are not in KEYS; they have the same hash tag, the
+-- tenant's.
 local function whole(value) return string.format('%.0f', value) end
 
--- Not HINCRBY, which refuses amounts beyond nine billion dollars; sums of whole numbers stay whole.
+-- Not HINCRBY, which rejects amounts above nine billion dollars; sums of whole numbers stay whole.
 local function add(account, field, amount) redis.call('HINCRBYFLOAT', account, field, amount) end
 
--- What is held, without what has expired.
+-- Amount held, without expired holds.
 local function heldIn(account, holds, now)
   local gone = redis.call('ZRANGEBYSCORE', holds, '-inf', now)
   for _, hold in ipairs(gone) do

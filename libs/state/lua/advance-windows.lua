@@ -1,22 +1,22 @@
--- Messages of agents of one tenant, in order, each counted once. A message here is what one message holds of one agent.
+-- Counts messages of agents of one tenant, in order, each once. A message here is the part of a message for one agent.
 --
--- KEYS: inbox of each message, plain totals, then of each agent its rings and its cooldowns, then sets of seen ids.
--- ARGV: the work, then of each message's question the names of its series, then the lists of names of cooldowns, which
--- many questions share, all of it JSON; then texts of values (cells.lua), of each the greatest first. The work is one
--- flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents,
--- inbox ttl, seen ttl, ttl of an agent's rings, number of lists of cooldowns; per total `shape, ttl`; per set of rings
--- their number, and per ring `name, shape, ms of a bucket, ttl`; per agent its set of rings; per message:
+-- KEYS: inbox of each message, totals, then of each agent its rings and its cooldowns, then sets of seen ids. ARGV: the
+-- work, then per message the series names of its question, then the lists of cooldown names, which many questions
+-- share, all as JSON; then encoded values (cells.lua), each from largest to smallest. The work is one flat list,
+-- because nested lists cost as much as everything else: number of messages, of totals, of ring sets, of agents, inbox
+-- ttl, seen ttl, ttl of an agent's rings, number of lists of cooldowns; per total `shape, ttl`; per ring set its number
+-- of rings, and per ring `name, shape, ms per bucket, ttl`; per agent its ring set; per message:
 --
--- - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
--- - number of series, and per series `place`, in shape 2 how many values come, and `sums`, or `increments below zero,
---   sums`: place is that of the agent's ring, or below zero that of the total; an increment is `event, age, high, low`
---   and, above shape 0, `time, value`, in shape 2 the number of its bin; a sum of what cannot have been counted before is
---   `age, count, high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 which of the texts of
---   values is its own. Age is how many buckets it lies before that of now.
+-- - `agent, now, list of cooldowns, retryable events`, and per retryable event `set of seen ids, event, id`
+-- - number of series, and per series `place`, in shape 2 the number of new values, and `sums`, or `-increments, sums`.
+--   `place` is the position of the agent's ring, or the negative position of a total. An increment is `event, age,
+--   high, low` and, above shape 0, `time, value`, in shape 2 the bin number. A sum of events that cannot have been
+--   counted before is `age, count, high, low`, above shape 0 `min, max, latest time, latest value`, in shape 2 the
+--   index of its encoded values. `age` is the number of buckets before the current one.
 --
--- Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
--- integers of 4 bytes: number of duplicates, each; number of cooldowns held, per cooldown place in the question, length,
--- holder; then the cells of its series.
+-- Returns per message `0` and its answer or, if it was counted before, `1` and the stored names and answer. An answer
+-- is, in 4-byte integers: number of duplicates, each; number of cooldowns held, and per cooldown its index in the
+-- question, length, holder; then the cells of its series.
 --- @include "cells"
 --- @include "rings"
 local work, at = cjson.decode(ARGV[1]), 8
@@ -24,7 +24,7 @@ local messageCount, totalCount, setCount, agentCount, inboxTtl, seenTtl, ringsTt
 local agentOffset = messageCount + totalCount
 local seenOffset = agentOffset + 2 * agentCount
 local valuesOffset = 1 + messageCount + cooldownLists
--- Of as many arguments as a call from Lua takes.
+-- Maximum number of arguments of a call from Lua.
 local SLICE = 4000
 local NONE, NOTHING = struct.pack('<I4', 0), {}
 
@@ -61,7 +61,7 @@ for a = 1, agentCount do
   cooling[a] = KEYS[agentOffset + 2 * a]
 end
 at = at + agentCount
--- Hardly ever does any agent have one.
+-- Rarely does an agent have one.
 local anyCooling = agentCount > 0 and redis.call('EXISTS', unpack(cooling)) > 0
 
 local function putIntoTotal(total, _, _, count, high, low, min, max, time, value, values)
@@ -76,7 +76,7 @@ local function loadTotal(total)
   if total.shape == 2 then total.bins = total.text and string.sub(total.text, 57) or NO_BINS end
 end
 
--- Reads the increments and sums of one series and has them put into its ring or total.
+-- Reads the increments and sums of one series and applies them to its ring or total.
 local function take(into, place, shape, now, put, repeated)
   local increments, sums = 0, work[at + 1]
   at = at + 1
@@ -112,7 +112,7 @@ local function take(into, place, shape, now, put, repeated)
   end
 end
 
--- Which events of a message were counted before, in an earlier one, and their list as an answer.
+-- Events that were counted in an earlier message, as a set and as an encoded list.
 local function findRepeated(counted)
   local count = work[at + 1]
   at = at + 1
@@ -131,7 +131,7 @@ local function findRepeated(counted)
   return repeated, struct.pack('<I4', #list) .. table.concat(list)
 end
 
--- Who holds the cooldowns a question asks for, as an answer.
+-- Encoded holders of the cooldowns in a question.
 local function holdersOf(key, names)
   local asked = cjson.decode(names)
   if #asked == 0 then return NONE end
@@ -142,7 +142,7 @@ local function holdersOf(key, names)
   return struct.pack('<I4', #list) .. table.concat(list)
 end
 
--- Passes over the series of a message that was counted before.
+-- Skips the series of a message that was counted before.
 local function passOver(set, count)
   for _ = 1, count do
     local place = work[at + 1]
@@ -154,14 +154,14 @@ end
 
 local formats = {}
 
--- Answers are gathered as texts and, before the next text, as numbers.
+-- Answers are collected as strings and, until the next string, as numbers.
 local function packed(numbers, count)
   local format = formats[count] or doubles(count)
   formats[count] = format
   return struct.pack(format, unpack(numbers, 1, count))
 end
 
--- Counts the series of a message. Answers what they held before.
+-- Counts the series of a message. Returns what they contained before.
 local function countSeries(agent, count, nowMs, repeated)
   local set, list = agent.set, agent.list
   local texts, numbers, filled = '', {}, 0
@@ -217,8 +217,8 @@ local function countSeries(agent, count, nowMs, repeated)
   return filled == 0 and texts or texts .. packed(numbers, filled)
 end
 
--- Counts the next message of the work. Answers the names of its cooldowns and, where it was not counted before, the three
--- parts of its answer: texts cost by their length, so they become one no sooner than they must.
+-- Counts the next message. Returns the names of its cooldowns and, unless it was counted before, the three parts of its
+-- answer. They are concatenated late, because strings cost by their length.
 local function advance(counted)
   local a, nowMs, names = work[at + 1], work[at + 2], ARGV[1 + messageCount + work[at + 3]]
   local agent = agents[a]

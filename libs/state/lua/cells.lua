@@ -1,23 +1,22 @@
--- Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
--- count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
--- value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
--- each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
--- need but the beginning. Values that are to be added to bins are a text too, the number of each one's bin after the other:
--- such a text is made by who asks (bin-numbers.ts) and mostly only put at the end of another.
+-- Lua shared by the window scripts. Counts are kept in flat lists of doubles: a sum is three of them (count, high and low,
+-- see exact-numbers.ts), a spread four (min, max, latest time, latest value). Shapes are 0 (sum), 1 (spread) and 2
+-- (quantiles, with the bins beside the list). Bins are a string of eight bytes each, number and count, from largest to
+-- smallest, so one bin can be found and increased without unpacking the others, and quantiles need only the beginning.
+-- Values that are to be added to bins are a string as well, one bin number per value (bin-numbers.ts); usually it is
+-- only appended to another.
 --
--- A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
--- `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
--- its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more. Most messages
--- need neither: single values wait in a third field, and answers are made of a fourth (quickFields).
--- The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
--- late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
--- unpacked and packed at once.
--- LIMB is that of exact-sum.ts, BUCKETS that of lifetimes.ts, LEAST_QUANTILE that of sketch.ts.
-local LIMB, BUCKETS, LEAST_QUANTILE = 1e15, 60, 0.95
--- Where the parts of a ring are, from its beginning.
+-- A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0, `{.., spread of the
+-- newest bucket, spread of the window}`. That is all that most messages read and change, and it is one field of the
+-- agent's hash. In shape 2, two more fields hold the bins of the newest bucket and of the window. Most messages need
+-- neither: single values are collected in a third field, and answers come from a fourth (quickFields). The other
+-- buckets are in a hash of their own, by epoch modulo 60, which is used when the newest bucket moves and by late
+-- events. All rings of an agent are in one list, each known by its start, so that they are packed and unpacked at once.
+-- LIMB is defined in exact-numbers.ts, BUCKETS in lifetimes.ts, MIN_QUANTILE in sketch.ts.
+local LIMB, BUCKETS, MIN_QUANTILE = 1e15, 60, 0.95
+-- Offsets of the parts of a ring.
 local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 0, 1, 4, 7, 11
 local SUM, CELL = '<ddd', '<ddddddd'
--- Of shape 0 and of the others: doubles of a ring, and their bytes.
+-- Number of doubles of a ring, for shape 0 and for the others.
 local RING, SPREAD_RING = 7, 15
 local BIN, BIN_FIELDS, BIN_BYTES, BIN_NUMBER = '<i3I5', 'i3I5', 8, '<i3'
 local NO_BINS = ''
@@ -50,7 +49,7 @@ local function widen(list, at, min, max, time, value)
   end
 end
 
--- How many bytes of bins are of greater ones, of which so many are known to be.
+-- Length in bytes of the bins that are larger than `bin`, at least `known`.
 local function bytesBefore(bins, bin, known)
   local low, high = known / BIN_BYTES, #bins / BIN_BYTES
   while low < high do
@@ -60,7 +59,7 @@ local function bytesBefore(bins, bin, known)
   return BIN_BYTES * low
 end
 
--- Adds few: each is looked for, and what lies between them is copied.
+-- Adds few bins: finds each one and copies what is between.
 local function addFewBins(bins, list)
   local parts, filled, copied = {}, 0, 0
   for i = 1, #list, 2 do
@@ -79,11 +78,11 @@ local function addFewBins(bins, list)
   return table.concat(parts)
 end
 
--- Adds many at once: all bins are unpacked and packed, but only once.
+-- Adds many bins: unpacks and packs all of them once.
 local function addManyBins(bins, list)
   local size = #bins / BIN_BYTES
   local old = {unpackFrom('<' .. string.rep(BIN_FIELDS, size), bins)}
-  -- What unpack adds is where it ended; here it is before all bins.
+  -- unpack appends the end position; here it becomes a bin below all others.
   old[#old] = -INFINITE
   local merged, filled, at = {}, 0, 1
   for i = 1, #list, 2 do
@@ -102,17 +101,17 @@ local function addManyBins(bins, list)
   return struct.pack('<' .. string.rep(BIN_FIELDS, filled / 2), unpack(merged, 1, filled)) .. string.sub(bins, from + 1)
 end
 
--- From so many on that costs less than to look for each, and up to so many bins there is room for them in a call.
-local MANY_BINS, MOST_UNPACKED = 24, 1500
+-- From this number on, unpacking costs less than a search per bin; and the number that fits into one call.
+local MANY_BINS, MAX_UNPACKED = 24, 1500
 
--- Adds a list of bin, count, bin, count, the greatest first, in which no bin comes twice. A count may be below zero.
+-- Adds a list of bin, count, bin, count, largest first, without repeated bins. Counts may be negative.
 local function addBins(bins, list)
   if #list == 0 then return bins end
-  if #list >= 2 * MANY_BINS and #list / 2 + #bins / BIN_BYTES <= MOST_UNPACKED then return addManyBins(bins, list) end
+  if #list >= 2 * MANY_BINS and #list / 2 + #bins / BIN_BYTES <= MAX_UNPACKED then return addManyBins(bins, list) end
   return addFewBins(bins, list)
 end
 
--- Takes away bins that were added.
+-- Subtracts bins that were added.
 local function takeBins(bins, gone)
   local list = {}
   for at = 1, #gone, BIN_BYTES do
@@ -122,7 +121,7 @@ local function takeBins(bins, gone)
   return addBins(bins, list)
 end
 
--- Several texts of bins as one.
+-- Merges several strings of bins.
 local function joinBins(texts)
   local counts, list = {}, {}
   for _, text in ipairs(texts) do
@@ -137,10 +136,10 @@ local function joinBins(texts)
   return table.concat(list)
 end
 
--- The beginning of the bins of so many values that greatestBins (sketch.ts) gives where so many more are coming.
+-- The first bins that greatestBins (sketch.ts) returns for `total` values when `coming` more are expected.
 local function greatestBins(bins, total, coming)
   total = total + coming
-  local missing, at = total - math.max(1, math.ceil(LEAST_QUANTILE * total)) + 1, 0
+  local missing, at = total - math.max(1, math.ceil(MIN_QUANTILE * total)) + 1, 0
   while missing > 0 and at < #bins do
     local _, count = unpackFrom(BIN, bins, at + 1)
     missing, at = missing - count, at + BIN_BYTES
@@ -162,34 +161,33 @@ local function unpackCell(text, shape)
   return {struct.unpack(shape == 0 and SUM or CELL, text)}
 end
 
--- Bins in an answer: their length, then themselves.
+-- Bins in an answer: length, then content.
 local function sized(text) return struct.pack('<I4', #text) .. text end
 
--- Fields of an agent's hash with the bins of a ring's newest bucket and of its window. Beside the ring, because every
--- text costs Lua by its length, and so they are not cut out of another.
+-- Fields of an agent's hash for the bins of a ring's newest bucket and of its window. Separate fields, because strings
+-- cost Lua by their length and cutting them out of a larger one would too.
 local function binFields(name) return name .. ':newest', name .. ':window' end
 
--- Fields with what most messages need instead: the greatest bins of the window, and the values that are not among those
--- of newest bucket and window yet.
+-- Fields that most messages need instead: the largest bins of the window, and values that are not yet in the bins of
+-- the newest bucket and the window.
 local function quickFields(name) return name .. ':greatest', name .. ':pending' end
 
--- For how many values more than it holds the greatest bins of a window suffice that are kept beside it: as many values as
--- wait to be added to its bins at once. Half of them from one call to the next, so that a call has room for its own. Where
--- it holds few, most bins would be needed.
-local LEAST_REACH, MOST_REACH, NUMBER_BYTES = 64, 1024, 3
+-- Number of additional values for which the stored largest bins suffice, which is also the maximum number of pending
+-- values. Half of it is kept free between calls. Zero for small windows, which would need most of their bins.
+local MIN_REACH, MAX_REACH, NUMBER_BYTES = 64, 1024, 3
 local function reachOf(total)
-  if total < LEAST_REACH then return 0 end
-  return math.min(total, MOST_REACH)
+  if total < MIN_REACH then return 0 end
+  return math.min(total, MAX_REACH)
 end
 
--- A text of values, in any order, as a list that addBins takes.
+-- Encoded values in any order as a list for addBins.
 local function listOf(values)
   if values == NO_BINS then return {} end
   local counts, bins = {}, {}
-  for from = 1, #values, NUMBER_BYTES * MOST_UNPACKED do
-    local part = string.sub(values, from, from + NUMBER_BYTES * MOST_UNPACKED - 1)
+  for from = 1, #values, NUMBER_BYTES * MAX_UNPACKED do
+    local part = string.sub(values, from, from + NUMBER_BYTES * MAX_UNPACKED - 1)
     local numbers = {unpackFrom(string.rep(BIN_NUMBER, #part / NUMBER_BYTES), part)}
-    -- What unpack adds is where it ended.
+    -- unpack appends the end position.
     for i = 1, #numbers - 1 do
       local bin = numbers[i]
       local count = counts[bin]
@@ -208,7 +206,7 @@ local function listOf(values)
   return list
 end
 
--- Of a text of values, the greatest first, those that are not below a bin, as a list that addBins takes.
+-- Encoded values, largest first, down to a bin, as a list for addBins.
 local function listDownTo(values, least)
   local list, filled = {}, 0
   for at = 1, #values, NUMBER_BYTES do
@@ -224,8 +222,8 @@ local function listDownTo(values, least)
   return list
 end
 
--- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins. The ring begins at a place
--- of a list; beside it the name of its other buckets and, in shape 2, the bins of its newest.
+-- Merges the buckets of a ring in the window that ends with bucket `now`: cell and bins. `at` is the ring's start in
+-- the list, `key` the hash of its other buckets, `newestBins` the bins of its newest bucket in shape 2.
 local function gather(list, at, shape, key, newestBins, now)
   local head = list[at + HEAD]
   local cell, bins = emptyCell(), {}

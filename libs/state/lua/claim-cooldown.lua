@@ -1,8 +1,7 @@
--- A field of an agent's cooldowns holds `<when> <trigger id>`, and after that ` <when rearmed>` where the cooldown of what
--- fired before was ended.
+-- A field of an agent's cooldowns contains `<time> <trigger id>` and, after a rearm, ` <time of the rearm>`.
 --
--- KEYS: the agent's cooldowns. ARGV: trigger id, when it fired (ms), cooldown (ms), lifetime (ms), whose cooldown it is.
--- Answers 1 if the trigger may stand.
+-- KEYS: the agent's cooldowns. ARGV: trigger id, time it fired (ms), cooldown (ms), ttl (ms), name of the cooldown.
+-- Returns 1 if the trigger is granted.
 local cooldowns = KEYS[1]
 local triggerId, firedAt, cooldown, ttl, owner = unpack(ARGV)
 local held = redis.call('HGET', cooldowns, owner)

@@ -1,4 +1,4 @@
--- KEYS: the marker. ARGV: what it says while the caller's turn stands, what it is to say. Answers 1 where it did.
+-- KEYS: the marker. ARGV: expected value (the caller's lease), new value. Returns 1 if the value was replaced.
 local marker, expected, coming = KEYS[1], ARGV[1], ARGV[2]
 if redis.call('GET', marker) ~= expected then return 0 end
 redis.call('SET', marker, coming)

@@ -1,7 +1,7 @@
--- KEYS: calls, their order. ARGV: call key, entered JSON, most calls, ttl. A call of this key that has ended keeps its
--- place under a name that nobody asks for. Answers the calls entered before.
+-- KEYS: calls, their order. ARGV: call key, entered JSON, maximum number of calls, ttl. An ended call of this key keeps
+-- its position under a name that is never looked up. Returns the calls entered before.
 --- @include "history"
-local key, entered, most, ttl = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local key, entered, max, ttl = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local held = redis.call('HGET', calls, key)
 if held and string.sub(held, 1, 1) == '=' then
   local place = redis.call('ZSCORE', order, key)
@@ -11,7 +11,7 @@ if held and string.sub(held, 1, 1) == '=' then
   redis.call('HSET', calls, ended, held)
   redis.call('ZADD', order, place, ended)
 end
-if redis.call('HEXISTS', calls, key) == 0 then put(key, '? ' .. entered .. '\n', most, ttl) end
+if redis.call('HEXISTS', calls, key) == 0 then put(key, '? ' .. entered .. '\n', max, ttl) end
 local rank = redis.call('ZRANK', order, key)
 if rank == 0 then return {} end
 return values(redis.call('ZRANGE', order, 0, rank - 1))

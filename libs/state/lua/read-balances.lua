@@ -1,4 +1,5 @@
--- KEYS: marker, then account and holds of each account. ARGV: now. Answers spent and held of each; nil for unseeded.
+-- KEYS: marker, then account and holds of each account. ARGV: now. Returns amounts spent and held of each; nil if
+-- unseeded.
 --- @include "accounts"
 local marker, now = KEYS[1], ARGV[1]
 if redis.call('EXISTS', marker) == 0 then return false end

@@ -1,8 +1,8 @@
--- Breakers are hashes: `r` revision, `v` version of the state, `d` version in the record, `b` the breaker (JSON), and as
--- asked `t` tokens, `u` cost in billionths of a dollar, `i` iterations.
+-- A breaker is a hash: `r` revision, `v` version of the state, `d` recorded version, `b` the breaker (JSON), and usage
+-- from questions: `t` tokens, `u` cost in billionths of a dollar, `i` iterations.
 --
--- KEYS: n breakers, the set of what was added, sets of counted events. ARGV: n, index of the breaker added to (0: none),
--- its ttl, tokens, cost, iterations, name of the addition (empty: none), JSON `[set, event, mark, ...]`. Answers the
+-- KEYS: n breakers, the set of additions, sets of counted events. ARGV: n, index of the breaker to add to (0: none),
+-- its ttl, tokens, cost, iterations, name of the addition (may be empty), JSON `[set, event, mark, ...]`. Returns the
 -- fields of each breaker, then the indices of events counted before.
 local n, at = tonumber(ARGV[1]), tonumber(ARGV[2])
 local ttl, tokens, cost, iterations, addition, marks = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], cjson.decode(ARGV[8])

@@ -1,3 +1,3 @@
--- KEYS: calls, their order. ARGV: none. Answers all calls.
+-- KEYS: calls, their order. ARGV: none. Returns all calls.
 --- @include "history"
 return values(redis.call('ZRANGE', order, 0, -1))

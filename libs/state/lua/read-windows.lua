@@ -1,8 +1,7 @@
--- Totals of one agent without counting anything.
+-- Reads totals of one agent without counting.
 --
--- KEYS: the agent's rings, then plain totals. ARGV: JSON, per series
--- `name, shape, bucket of now` or, of a plain total, `which of the keys, shape, null`. Answers per series its cell, empty
--- where nothing was seen.
+-- KEYS: the agent's rings, then totals. ARGV: JSON, per series `name, shape, current bucket` or, for a total, `index of
+-- the key, shape, null`. Returns the cell of each series, empty if there is none.
 --- @include "cells"
 local asked, answers = cjson.decode(ARGV[1]), {}
 
@@ -12,7 +11,7 @@ local function cellOf(cell, bins, shape)
   return text
 end
 
--- The bins of newest bucket and window with what is pending.
+-- Bins of the newest bucket and the window, including pending values.
 local function settledBins(key, name)
   local newestField, windowField = binFields(name)
   local _, pendingField = quickFields(name)
@@ -21,7 +20,7 @@ local function settledBins(key, name)
   return {addBins(texts[1], pending), addBins(texts[2], pending)}
 end
 
--- What the window held that ends with bucket now.
+-- Content of the window that ends with bucket `now`.
 local function totalsAt(name, shape, now)
   local text = redis.call('HGET', KEYS[1], name)
   if not text then return '' end

@@ -1,4 +1,4 @@
--- KEYS: the agent's cooldowns. ARGV: from when on triggers may stand again (ms), whose cooldowns.
+-- KEYS: the agent's cooldowns. ARGV: time from which triggers are granted again (ms), names of the cooldowns.
 local cooldowns, from = KEYS[1], ARGV[1]
 for i = 2, #ARGV do
   local held = redis.call('HGET', cooldowns, ARGV[i])

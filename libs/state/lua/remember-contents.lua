@@ -1,6 +1,6 @@
 -- Remembers content hashes.
 --
--- KEYS: one per event. ARGV: ttl, then one hash per event. Answers the positions (from 1) of events known with another
+-- KEYS: one per event. ARGV: ttl, then one hash per event. Returns the 1-based positions of events known with other
 -- content.
 local ttl, conflicts = ARGV[1], {}
 for i, key in ipairs(KEYS) do

@@ -1,9 +1,9 @@
--- KEYS: marker, reservation, then account and holds of each account. ARGV: reservation id, estimate, now, expiry, ttl of
--- the reservation, accounts (JSON), question, most open calls, then limit and ttl of each account. Answers {1, expiry},
--- {0, index of the refusing account} or {-1} for unseeded.
+-- KEYS: marker, reservation, then account and holds of each account. ARGV: reservation id, estimate, now, expiry, ttl
+-- of the reservation, accounts (JSON), question, maximum number of open calls, then limit and ttl of each account.
+-- Returns {1, expiry}, {0, index of the refusing account} or {-1} if unseeded.
 --- @include "accounts"
 local marker, reservation = KEYS[1], KEYS[2]
-local id, estimate, now, expiry, ttl, accounts, question, mostOpen = unpack(ARGV, 1, 8)
+local id, estimate, now, expiry, ttl, accounts, question, maxOpen = unpack(ARGV, 1, 8)
 if redis.call('EXISTS', marker) == 0 then return {-1} end
 local n = (#KEYS - 2) / 2
 local before = redis.call('HMGET', reservation, 'o', 'n')
@@ -28,7 +28,7 @@ for i = 1, n do
   redis.call('ZADD', holds, expiry, hold)
   keep(account, holds, ARGV[8 + 2 * i])
 end
-while #open >= tonumber(mostOpen) do table.remove(open, 1) end
+while #open >= tonumber(maxOpen) do table.remove(open, 1) end
 open[#open + 1] = {question, estimate, hold, accounts}
 redis.call('HSET', reservation, 'i', id, 'n', (tonumber(before[2]) or 0) + 1, 'o', cjson.encode(open))
 redis.call('PEXPIRE', reservation, ttl)

@@ -1,11 +1,11 @@
--- Lua shared by what counts messages: the rings of an agent. Those that a call needs of it are read once, unpacked into
--- one list, and written once. Which they are is a set (`names`, `shapes`, `buckets`, `ttls` and where each begins), and
--- many agents need the same one.
+-- Lua shared by the scripts that count messages: the rings of an agent. A call reads the rings it needs once, unpacks
+-- them into one list and writes them once. A set describes which ones they are (`names`, `shapes`, `buckets`, `ttls` and
+-- offsets); many agents share a set.
 
--- Rings that are read, unpacked and written at once: of as many values as a call from Lua takes.
+-- Rings that are read, unpacked and written at once, limited by the number of values of a call from Lua.
 local RINGS_AT_ONCE = 250
 
--- What stands for a ring that is not there yet: its newest bucket is before all others.
+-- A ring that does not exist yet; its newest bucket is before all others.
 local NEW_RING = struct.pack(doubles(RING), -1, 0, 0, 0, 0, 0, 0)
 local NEW_SPREAD_RING = NEW_RING .. struct.pack(doubles(SPREAD_RING - RING),
   INFINITE, -INFINITE, -INFINITE, -INFINITE, INFINITE, -INFINITE, -INFINITE, -INFINITE)
@@ -22,12 +22,12 @@ local function addRing(set, name, shape, bucket, ttl)
   set.length = set.length + (shape == 0 and RING or SPREAD_RING)
 end
 
--- Where the list of a set's rings ends that begin at a place.
+-- Last index in the list of the ring at `place`.
 local function endOf(set, place)
   return set.begins[place + 1] and set.begins[place + 1] - 1 or set.length
 end
 
--- How the list from one place to another is packed.
+-- Format of the list from one ring to another.
 local function formatOf(set, from, to)
   local format = set.formats[from]
   if not format then
@@ -37,7 +37,7 @@ local function formatOf(set, from, to)
   return format
 end
 
--- Which fields hold the rings from one place to another, and after them what most messages need of their bins.
+-- Fields of the rings from one place to another, followed by their quick fields.
 local function fieldsOf(set, from, to)
   local fields = set.fields[from]
   if fields then return fields end
@@ -50,7 +50,7 @@ local function fieldsOf(set, from, to)
   return fields
 end
 
--- Reads the bins of a ring and adds what is pending: in the rest of the call values go straight into them.
+-- Reads the bins of a ring and adds pending values. For the rest of the call, values are added directly.
 local function open(agent, place)
   if agent.windowBins[place] then return end
   local texts = redis.call('HMGET', agent.key, binFields(agent.set.names[place]))
@@ -92,30 +92,30 @@ local function load(agent)
   for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
 end
 
--- How many values of a ring are not among its bins yet.
+-- Number of values of a ring that are not in its bins yet.
 local function pendingOf(agent, place) return #agent.pending[place] / NUMBER_BYTES end
 
--- For how many values its greatest bins suffice. They were kept when the window held all that is not pending.
+-- Number of values for which the stored largest bins suffice, based on the window without pending values.
 local function reachOfGreatest(agent, place)
   return reachOf(agent.list[agent.set.begins[place] + WINDOW] - pendingOf(agent, place))
 end
 
--- The greatest bins of a window of so many values, at least those that an answer needs where so many more are coming.
--- They are at hand where these values may become pending.
+-- The largest bins of a window of `total` values, at least those that an answer needs when `coming` more are expected.
+-- Opens the bins if these values cannot become pending.
 local function answerBins(agent, place, total, coming)
   local greatest = agent.greatest[place]
   if not agent.windowBins[place] then
     local sufficient = pendingOf(agent, place) + coming <= reachOfGreatest(agent, place)
     if greatest ~= NO_BINS and sufficient then return greatest end
     open(agent, place)
-    agent.batched[place] = coming > MOST_REACH
+    agent.batched[place] = coming > MAX_REACH
   end
   return greatestBins(agent.windowBins[place], total, coming)
 end
 
 local function bucketsKey(agent, place) return agent.key .. ':' .. agent.set.names[place] end
 
--- Puts the newest bucket beside the others.
+-- Moves the newest bucket to the other buckets.
 local function closeNewest(agent, place, at, shape, key)
   local list = agent.list
   if list[at + NEWEST] == 0 then return end
@@ -132,7 +132,7 @@ local function letBinsGo(agent, place, key, field)
   redis.call('HDEL', key, field)
 end
 
--- Takes away the buckets that leave the window when its newest bucket becomes now.
+-- Subtracts the buckets that leave the window when `now` becomes its newest bucket.
 local function letGo(agent, place, at, shape, key, now)
   local list, slots, gone = agent.list, {}, {}
   for epoch = list[at + HEAD] + 1, now do slots[#slots + 1] = epoch % BUCKETS end
@@ -155,7 +155,7 @@ local function emptyNewest(agent, place, at, shape)
   if shape == 2 then agent.newestBins[place] = NO_BINS end
 end
 
--- Makes now, which is after it, the newest bucket of a ring.
+-- Makes a later bucket the newest of a ring.
 local function moveTo(agent, place, at, now)
   local list, shape = agent.list, agent.set.shapes[place]
   local head = list[at + HEAD]
@@ -177,7 +177,7 @@ local function moveTo(agent, place, at, now)
   emptyNewest(agent, place, at, shape)
   list[at + HEAD] = now
   if shape == 0 then return end
-  -- Other than counts, least and greatest cannot be taken away.
+  -- Unlike counts, min and max cannot be subtracted.
   local cell = gather(list, at, 1, key, nil, now)
   local spread = at + WINDOW_SPREAD
   list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
@@ -197,7 +197,7 @@ local function putLate(agent, place, shape, epoch, count, high, low, min, max, t
   redis.call('PEXPIRE', key, agent.set.ttls[place])
 end
 
--- Adds values to the bins of the newest bucket and of the window, or lets them wait for that.
+-- Adds values to the bins of the newest bucket and the window, or to the pending values.
 local function putBins(agent, place, values)
   if agent.windowBins[place] then
     local list = listOf(values)
@@ -232,8 +232,8 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   if shape == 2 then putBins(agent, place, values) end
 end
 
--- What answers are made of until the bins are opened again: enough for as many values as may be pending then. None where
--- the next message will open them in any case, or much of the bins would be needed.
+-- Largest bins to store until the bins are opened again, enough for all values that may become pending. None if the
+-- next message opens the bins anyway or would need many of them.
 local function greatestToKeep(agent, place)
   local total = agent.list[agent.set.begins[place] + WINDOW]
   local reach = reachOf(total)
@@ -241,7 +241,7 @@ local function greatestToKeep(agent, place)
   return greatestBins(agent.windowBins[place], total, reach)
 end
 
--- Adds to a list of fields those of a ring's bins that may have changed. Answers how long the list is then.
+-- Appends the fields of a ring's changed bins to a list. Returns the new length of the list.
 local function addBinFields(agent, place, fields, filled)
   if 2 * pendingOf(agent, place) > reachOfGreatest(agent, place) then open(agent, place) end
   local window, quick = agent.windowBins[place], agent.set.quick[place]
@@ -276,6 +276,6 @@ local function save(agent, ttl)
   if not agent.list then return end
   local count = #agent.set.names
   for from = 1, count, RINGS_AT_ONCE do saveSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
-  -- Kept longer than any window, so it need not be told at every write that it still lives.
+  -- Longer than any window, so the ttl is not renewed with every write.
   if agent.moved then redis.call('PEXPIRE', agent.key, ttl) end
 end

@@ -1,7 +1,6 @@
--- KEYS: marker, ledger stream. ARGV: now, ttl of a charge, JSON of the spendings: each
--- `[reservation key or '', charge key or '', event id or '', cost or -1, accounts]`, an account being
--- `[account key, holds key, budget, scope, period, ttl]`. Answers one letter per spending: settled, charged, repeated,
--- unknown; nil for unseeded.
+-- KEYS: marker, ledger stream. ARGV: now, ttl of a charge, spending as JSON: each `[reservation key or '', charge key
+-- or '', event id or '', cost or -1, accounts]`, with an account being `[account key, holds key, budget, scope, period,
+-- ttl]`. Returns one letter each: settled, charged, repeated, unknown; nil if unseeded.
 --- @include "accounts"
 local marker, ledger = KEYS[1], KEYS[2]
 local now, chargeTtl, spendings = ARGV[1], ARGV[2], ARGV[3]

@@ -1,6 +1,6 @@
--- Token bucket, the steps of token-bucket.ts.
+-- Token bucket, the same algorithm as in quota.ts.
 --
--- KEYS: the bucket. ARGV: cost, tokens per second, burst, now. Answers `{1 if allowed, tokens left}`.
+-- KEYS: the bucket. ARGV: cost, tokens per second, burst, now. Returns `{1 if allowed, tokens left}`.
 local bucket = KEYS[1]
 local cost, rate, burst, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, at = burst, now

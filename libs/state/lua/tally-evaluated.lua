@@ -1,7 +1,7 @@
--- Counts messages of one minute that are not counted yet.
+-- Counts messages of one minute that were not counted yet.
 --
--- KEYS: the events by tenant, then bits of sequences. ARGV: lifetime (ms), then per message: which of KEYS holds its bit,
--- the bit, tenant, events.
+-- KEYS: events by tenant, then bits of sequences. ARGV: ttl (ms), then per message: index of the key with its bit, the
+-- bit, tenant, events.
 local eventsByTenant, ttl = KEYS[1], ARGV[1]
 for i = 2, #ARGV, 4 do
   local bits, bit, tenant, events = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]

@@ -1,6 +1,6 @@
--- KEYS: n breakers, sets of counted events. ARGV: n, ttl of the sets, JSON `[set, mark, ...]`, then of each breaker the
--- revision it was read at, version, breaker (JSON), 1 where what was asked is forgotten, ttl. Answers 0 if any of them
--- was overtaken, and then nothing is written.
+-- KEYS: n breakers, sets of counted events. ARGV: n, ttl of the sets, JSON `[set, mark, ...]`, then of each breaker its
+-- expected revision, version, breaker (JSON), 1 to reset usage from questions, ttl. Returns 0 and writes nothing if a
+-- revision has changed.
 local n, setTtl, marks = tonumber(ARGV[1]), ARGV[2], cjson.decode(ARGV[3])
 for i = 1, n do
   local held = redis.call('HGET', KEYS[i], 'r') or '0'

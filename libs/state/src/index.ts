@@ -1,14 +1,18 @@
-export { type EvaluatedMessage, type EvaluationTally, minuteOf } from './evaluation-tally.ts';
-export type { IdempotencyStore, IdempotentRequest, OnceRequest } from './idempotency-store.ts';
-export { BoundedMap } from './memory/bounded-map.ts';
+export { BoundedMap, RecentMap } from './memory/evicting-maps.ts';
 export { createMemoryState, type MemoryState } from './memory/memory-state.ts';
-export { RecentMap } from './memory/recent-map.ts';
-export type { Instance, Presence } from './presence.ts';
 export type { Quota, QuotaAnswer } from './quota.ts';
+export { type Bucket, takeFrom } from './quota.ts';
 export type { RedisStateOptions } from './redis/connection.ts';
 export { connectRedisState } from './redis/redis-state.ts';
-export type { RunContext, RunContexts } from './run-contexts.ts';
 export { SingleFlight } from './single-flight.ts';
-export type { StateStores } from './state-stores.ts';
-export { StateUnavailable } from './state-unavailable.ts';
-export { type Bucket, takeFrom } from './token-bucket.ts';
+export type {
+  IdempotencyStore,
+  IdempotentRequest,
+  Instance,
+  OnceRequest,
+  Presence,
+  RunContext,
+  RunContexts,
+  StateStores,
+} from './state-stores.ts';
+export { type EvaluatedMessage, type EvaluationTally, minuteOf, StateUnavailable } from './state-stores.ts';

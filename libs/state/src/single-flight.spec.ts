@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SingleFlight } from './single-flight.ts';
 
 describe('a single flight', () => {
-  it('does work once for all who ask meanwhile, by key, and again for who asks later', async () => {
+  it('runs work once for concurrent callers of a key, and again for a later caller', async () => {
     const flight = new SingleFlight<number>();
     let runs = 0;
     const work = async () => ++runs;
@@ -11,7 +11,7 @@ describe('a single flight', () => {
     expect(await flight.run('a', work)).toBe(3);
   });
 
-  it('fails for all who wait, and not for who asks after', async () => {
+  it('fails for all waiting callers, and not for a later one', async () => {
     const flight = new SingleFlight<string>();
     const failing = async () => {
       throw new Error('away');

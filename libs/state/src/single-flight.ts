@@ -1,8 +1,8 @@
-/** Work that is done once for everybody who asks for it at the same time, by key. */
+/** Runs work once for all concurrent callers of the same key. */
 export class SingleFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
 
-  /** Answers as the run that is under way does, or starts one. @throws what the work throws, to everybody who waits */
+  /** Joins the current run or starts one. @throws the error of the work, to every waiting caller */
   run(key: string, work: () => Promise<T>): Promise<T> {
     const underWay = this.#running.get(key);
     if (underWay !== undefined) return underWay;

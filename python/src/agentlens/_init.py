@@ -125,7 +125,7 @@ def run(
     *,
     run_id: str | None = None,
     agent_id: str | None = None,
-    actor: Actor | None = None,
+    actor: Actor | Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
     model: str | None = None,
     ttl_ms: int | None = None,
@@ -133,7 +133,8 @@ def run(
 ) -> Run:
     """
     A run of the agent: `with agentlens.run() as run:` around a request, a turn or a job. `ttl_ms` is how long it may
-    last. Without one, what happens belongs to the run of the process.
+    last. Without one, what happens belongs to the run of the process. `actor` is an `Actor` or a dict of its fields.
+    Raises ValueError for an actor without them.
     """
     return _state.required().run(
         run_id=run_id, agent_id=agent_id, actor=actor, tags=tags, model=model, ttl_ms=ttl_ms, parent=parent

@@ -155,7 +155,10 @@ class Decision(BaseModel):
 
 
 class Actor(BaseModel):
-    """On whose behalf a run acts. Metadata values are text; rules read them as end-user tags."""
+    """
+    On whose behalf a run acts; `run(actor=...)` also takes a dict of these fields. Metadata values are text; rules read
+    them as end-user tags.
+    """
 
     model_config = _WIRE
     external_id: str

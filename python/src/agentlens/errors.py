@@ -82,6 +82,19 @@ STOPPED_PREFIX = "AgentLens stopped this run: "
 _recent_stops: deque[Decision] = deque(maxlen=256)
 
 
+def text_of(error: BaseException) -> str:
+    """What an exception says; empty if its text cannot be made."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the agent's own exception cannot write itself
+        return ""
+
+
+def kind_of(error: BaseException) -> str:
+    """The name of an exception's class, also if its metaclass hides it."""
+    return str(type.__dict__["__name__"].__get__(type(error)))
+
+
 def stopped_by(error: BaseException | None) -> Decision | None:
     """
     The decision that stopped a run, wherever a framework has wrapped it; None for any other error. Looks at causes,
@@ -97,7 +110,7 @@ def stopped_by(error: BaseException | None) -> Decision | None:
         seen.add(id(current))
         if isinstance(current, RunStopped | ToolBlocked):
             return current.decision
-        texts.append(str(current))
+        texts.append(text_of(current))
         waiting += [current.__cause__, current.__context__]
         waiting += [item for item in getattr(current, "exceptions", ()) if isinstance(item, BaseException)]
     for text in texts:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentlens.clock import instant
+from agentlens.errors import kind_of, text_of
 from agentlens.jsonable import clip, fit_event, plain, write
 from agentlens.redact.content import ContentFilter
 
@@ -72,8 +73,5 @@ def name_of(text: str, otherwise: str = "unknown") -> str:
 
 
 def error_text(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - the agent's own exception cannot write itself
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = text_of(error)
+    return f"{kind_of(error)}: {text}" if text else kind_of(error)

@@ -12,6 +12,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from agentlens import _state
 from agentlens._settings import DEFAULT_AGENT, Settings
 from agentlens._version import VERSION
@@ -152,7 +154,7 @@ class Instance:
         *,
         run_id: str | None = None,
         agent_id: str | None = None,
-        actor: Actor | None = None,
+        actor: Actor | Mapping[str, Any] | None = None,
         tags: Mapping[str, str] | None = None,
         model: str | None = None,
         ttl_ms: int | None = None,
@@ -163,7 +165,7 @@ class Instance:
             self,
             name_of(run_id or self.new_id()),
             agent_id=name_of(chosen),
-            actor=actor,
+            actor=_actor(actor),
             tags=tags,
             model=model,
             ttl_ms=ttl_ms,
@@ -245,6 +247,18 @@ def _refusal(outcome: Answered, api_key: str) -> str:
     said = outcome.body.get("error") if isinstance(outcome.body, dict) else None
     what = "no API key was given (api_key= or AGENTLENS_API_KEY)" if not api_key else "the platform refused the API key"
     return f"{what}: {outcome.status} {said or ''}".strip() + "; an agent's key has the scopes `ingest` and `decide`"
+
+
+def _actor(given: Actor | Mapping[str, Any] | None) -> Actor | None:
+    if given is None or isinstance(given, Actor):
+        return given
+    try:
+        return Actor.model_validate(given)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}" for problem in error.errors()
+        )
+        raise ValueError(f"run: actor is not usable ({problems}); it has external_id, name and metadata") from None
 
 
 _drained_at_exit: set[Instance] = set()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import decimal
 import enum
+import fractions
 import json
 import math
+import numbers
+import types
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 MOST_DEPTH = 30
 # A size that is asked for and never reached: an object that makes members without end is cut off here.
@@ -22,11 +26,14 @@ MOST_KEPT_CHARS = 4_000
 MOST_KEYS = 256
 MOST_KEY_CHARS = 1_024
 _LARGEST_WHOLE = 2**53
+# A decimal written out has at most so many digits; beyond that its exponent stays.
+MAX_DECIMAL_DIGITS = 400
 
 
 def to_json(value: object) -> str:
     """
-    What JSON can carry is carried unchanged; the rest is replaced by a text: `[Circular]`, `[Too deep]`,
+    What JSON can carry is carried unchanged. A number of any kind is a number, or exact decimal text if a double cannot
+    hold it; models and records are objects. The rest is replaced by a text: `[Circular]`, `[Too deep]`,
     `[Unreadable]`, or what `str` makes of it. Names are written without escapes where that is possible.
     """
     return write(plain(value))
@@ -97,6 +104,50 @@ def _whole_characters(text: str) -> str:
     return text
 
 
+def _decimal(value: decimal.Decimal) -> int | float | str:
+    if not value.is_finite():
+        return str(value)
+    if value == value.to_integral_value() and abs(value) <= _LARGEST_WHOLE:
+        return int(value)
+    nearest = float(value)
+    if math.isfinite(nearest) and decimal.Decimal(repr(nearest)) == value:
+        return nearest
+    return format(value, "f") if abs(value.adjusted()) < MAX_DECIMAL_DIGITS else str(value)
+
+
+def _number(value: Any) -> int | float | bool | str:
+    """Of a library's own type, such as numpy's."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, fractions.Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return float(value) if isinstance(value, numbers.Real) else str(value)
+
+
+def _field_names(value: Any) -> list[str] | None:
+    """Of a record: pydantic 1 and 2, dataclasses, attrs, msgspec and namespaces. None for any other value."""
+    kind = type(value)
+    if isinstance(value, BaseModel):
+        return [*kind.model_fields, *(value.model_extra or {})]
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    if hasattr(kind, "__attrs_attrs__"):
+        return [attribute.name for attribute in kind.__attrs_attrs__]
+    if hasattr(kind, "__struct_fields__"):
+        return list(kind.__struct_fields__)
+    if isinstance(value, types.SimpleNamespace):
+        return list(vars(value))
+    if hasattr(kind, "__fields__") and hasattr(kind, "__validators__"):
+        return [*kind.__fields__, *(name for name in vars(value) if name not in kind.__fields__)]
+    return None
+
+
+def _is_array(value: Any) -> bool:
+    """An array or a scalar of numpy, or of a library with its interface, that is small enough to be written out."""
+    size = getattr(value, "size", None)
+    return isinstance(size, int) and size <= MOST_MEMBERS and hasattr(value, "dtype") and hasattr(value, "tolist")
+
+
 class _Plain:
     """One walk over a value. What is above the current place is known by identity, so that a circle ends."""
 
@@ -124,6 +175,10 @@ class _Plain:
             return str(value)
         if isinstance(value, bool | int | float):
             return self.of(float(value) if isinstance(value, float) else int(value), depth)
+        if isinstance(value, decimal.Decimal):
+            return _decimal(value)
+        if isinstance(value, numbers.Number):
+            return self.of(_number(value), depth)
         if isinstance(value, datetime.date | datetime.time):
             return value.isoformat()
         if isinstance(value, uuid.UUID):
@@ -143,11 +198,13 @@ class _Plain:
                 return self._object(value.items(), depth)
             if isinstance(value, list | tuple | set | frozenset):
                 return [self.of(item, depth + 1) for item in self._counted(value)]
-            if isinstance(value, BaseModel):
-                return self._object(((name, getattr(value, name)) for name in type(value).model_fields), depth)
-            if dataclasses.is_dataclass(value) and not isinstance(value, type):
-                fields = [field.name for field in dataclasses.fields(value)]
-                return self._object(((name, getattr(value, name)) for name in fields), depth)
+            if isinstance(value, RootModel):
+                return self.of(value.root, depth + 1)
+            names = _field_names(value)
+            if names is not None:
+                return self._object(((name, getattr(value, name)) for name in names), depth)
+            if _is_array(value):
+                return self.of(value.tolist(), depth + 1)
             return clip(str(value), MOST_KEPT_CHARS)
         finally:
             self._above.discard(id(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from agentlens.errors import stopped_by
+from agentlens.errors import kind_of, stopped_by
 from agentlens.events import error_text
 from agentlens.forks import ForkLock
 from agentlens.jsonable import clip, to_json
@@ -130,6 +130,6 @@ def status_of(error: BaseException | None) -> RunStatus:
         return "success"
     if stopped_by(error) is not None or isinstance(error, KeyboardInterrupt):
         return "interrupted"
-    if type(error).__name__ in ("CancelledError", "Cancelled"):
+    if kind_of(error) in ("CancelledError", "Cancelled"):
         return "cancelled"
     return "error"

@@ -1,73 +1,31 @@
-import type { Database } from '@agentlens/database';
-import type { EgressClient, EgressPolicy } from '@agentlens/egress';
-import type { EventBus } from '@agentlens/messaging';
+import { providersOf } from '@agentlens/platform';
 import {
-  CLOCK,
-  type Clock,
-  CONFIG,
-  DATABASE,
-  EGRESS_CLIENT,
-  EGRESS_POLICY,
-  EVENT_BUS,
-  HEALTH,
-  type HealthRegistry,
-  LOGGER,
-  type Platform,
-  PlatformModule,
-  SECRET_BOX,
-  type SecretBox,
-} from '@agentlens/platform';
-import {
-  type BeforeApplicationShutdown,
   type DynamicModule,
   Inject,
   Module,
   type OnApplicationBootstrap,
+  type OnApplicationShutdown,
 } from '@nestjs/common';
+import { DispatcherCommands } from './commands.controller.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { DispatcherTopics } from './topics.controller.ts';
+import { type DispatcherOptions, type DispatcherPorts, wireDispatcher } from './wire.ts';
 
-/** Records triggers, carries their actions out, and keeps the standing instructions of agents. Speaks to the bus only. */
-@Module({})
-export class ActionDispatcherModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+/** Records triggers, carries out their actions, and keeps alerts, orders and directives. Speaks to the bus only. */
+@Module({ controllers: [DispatcherCommands, DispatcherTopics] })
+export class ActionDispatcherModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(@Inject(Dispatcher) private readonly dispatcher: Dispatcher) {}
 
-  static register(platform: Platform): DynamicModule {
-    return {
-      module: ActionDispatcherModule,
-      imports: [PlatformModule.forService(platform, 'action-dispatcher')],
-      providers: [
-        {
-          provide: Dispatcher,
-          useFactory: dispatcher,
-          inject: [EVENT_BUS, DATABASE, CLOCK, SECRET_BOX, EGRESS_CLIENT, EGRESS_POLICY, LOGGER, HEALTH, CONFIG],
-        },
-      ],
-    };
+  static register(platform: DispatcherPorts, options?: DispatcherOptions): DynamicModule {
+    return { module: ActionDispatcherModule, providers: providersOf(wireDispatcher(platform, options)) };
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.dispatcher.start();
+  onApplicationBootstrap(): void {
+    this.dispatcher.start();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  /** Message handlers have stopped by now. */
+  async onApplicationShutdown(): Promise<void> {
     await this.dispatcher.stop();
   }
-}
-
-function dispatcher(
-  bus: EventBus,
-  database: Database,
-  clock: Clock,
-  secrets: SecretBox,
-  egress: EgressClient,
-  egressPolicy: EgressPolicy,
-  logger: Platform['logger'],
-  health: HealthRegistry,
-  { retentionDays, publicUrl }: Platform['config'],
-): Dispatcher {
-  const random = Math.random;
-  return new Dispatcher({
-    ...{ bus, database, clock, secrets, egress, egressPolicy, logger, health, random },
-    ...{ retentionDays, publicUrl },
-  });
 }

@@ -1,15 +1,31 @@
 import { Writable } from 'node:stream';
 import type { GuardrailRule, Trigger } from '@agentlens/contracts';
-import { migrate, openDatabase } from '@agentlens/database';
-import { createEgressClient } from '@agentlens/egress';
+import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
-import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
+import {
+  assemblePlatform,
+  createHttpApp,
+  createLogger,
+  loadConfig,
+  type Platform,
+  startApp,
+} from '@agentlens/platform';
+import { createMemoryState } from '@agentlens/state';
 import { aRule, eventually, type FixedClock, fixedClock, freshDatabase } from '@agentlens/testing';
-import { Dispatcher, type Timings } from '../src/dispatcher.ts';
+import { ActionDispatcherModule } from '../src/action-dispatcher.module.ts';
 import { TriggerPartitions } from '../src/triggers/trigger-partitions.ts';
 import { TriggerRecorder } from '../src/triggers/trigger-recorder.ts';
+import type { Timings } from '../src/wire.ts';
 
 export const START = '2026-03-01T12:00:00.000Z';
+
+interface StartOptions {
+  readonly timings?: Partial<Timings>;
+  readonly bus?: EventBus;
+  readonly database?: Database;
+  readonly retentionDays?: number;
+  readonly publicUrl?: string;
+}
 
 /** One migrated database with everything a dispatcher needs around it; any number of dispatchers may be started. */
 export async function dispatching() {
@@ -18,11 +34,7 @@ export async function dispatching() {
   const evaluator = openDatabase({ url: fresh.url, role: 'guardrail-evaluator', maxConnections: 1 });
   const clock: FixedClock = fixedClock(START);
   const bus = createMemoryBus();
-  const secrets = new AesSecretBox([Buffer.alloc(32, 7).toString('base64')]);
-  const egressPolicy = { allow: ['127.0.0.1/32'] };
-  const egress = createEgressClient(egressPolicy);
-  const health = new HealthRegistry();
-  const running: Dispatcher[] = [];
+  const running: { stop(): Promise<void> }[] = [];
   let logged = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -32,6 +44,11 @@ export async function dispatching() {
   });
   const logger = createLogger({ name: 'test', level: 'debug', stream });
   const { db } = database;
+  const platform: Platform = assemblePlatform({
+    config: loadConfig('standalone', { DATABASE_URL: fresh.url, AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32' }),
+    ...{ bus, clock, logger, databaseUrl: fresh.url, state: createMemoryState() },
+    secretKeys: [Buffer.alloc(32, 7).toString('base64')],
+  });
 
   return {
     url: fresh.url,
@@ -39,8 +56,8 @@ export async function dispatching() {
     db,
     bus,
     clock,
-    secrets,
-    health,
+    secrets: platform.secrets,
+    health: platform.health,
     logged: () => logged,
 
     /** A recorder alone: what the consumer calls, without anything being carried out. */
@@ -54,26 +71,32 @@ export async function dispatching() {
       };
     },
 
-    /** What a dispatcher of its own is made of, beside its database. */
-    parts: () => ({ bus, clock, secrets, egress, egressPolicy, logger, health, timings: { pollMs: 15 } }),
-
-    async start(
-      options: { timings?: Partial<Timings>; bus?: EventBus; retentionDays?: number; publicUrl?: string } = {},
-    ): Promise<Dispatcher> {
-      const { retentionDays, publicUrl } = options;
-      const timings = { pollMs: 15, ...options.timings };
-      const parts = { ...{ bus: options.bus ?? bus, database, clock, secrets }, ...{ egress, egressPolicy, logger } };
-      const dispatcher = new Dispatcher({
-        ...{ ...parts, health, timings, random: () => 0 },
-        ...{ retentionDays, publicUrl },
-      });
-      running.push(dispatcher);
-      await dispatcher.start();
-      return dispatcher;
+    /** Starts the service as its process does, on this world's platform with some of its parts replaced. */
+    async start(options: StartOptions = {}): Promise<{ stop(): Promise<void> }> {
+      const { retentionDays = 0, publicUrl, timings } = options;
+      const { egress, egressPolicy, secrets, health, config } = platform;
+      const own: Platform = {
+        ...{ ...platform, egress, egressPolicy, secrets, health },
+        config: { ...config, retentionDays, publicUrl },
+        bus: options.bus ?? bus,
+        database: () => options.database ?? database,
+      };
+      const module = ActionDispatcherModule.register(own, { timings: { pollMs: 15, ...timings }, random: () => 0 });
+      const app = await createHttpApp(own, [module]);
+      await startApp(app);
+      let stopping: Promise<void> | undefined;
+      const service = {
+        stop: () => {
+          stopping ??= app.close();
+          return stopping;
+        },
+      };
+      running.push(service);
+      return service;
     },
 
     async stopAll(): Promise<void> {
-      await Promise.all(running.splice(0).map((dispatcher) => dispatcher.stop()));
+      await Promise.all(running.splice(0).map((service) => service.stop()));
     },
 
     async rule(fields: Partial<GuardrailRule> = {}): Promise<GuardrailRule> {
@@ -158,8 +181,7 @@ export async function dispatching() {
 
     async close(): Promise<void> {
       await this.stopAll();
-      await bus.close();
-      await egress.close();
+      await platform.close();
       await evaluator.close();
       await database.close();
       await fresh.drop();

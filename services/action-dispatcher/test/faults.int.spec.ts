@@ -2,7 +2,6 @@ import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { aTrigger, eventually, type RecordingServer, recordingServer, tcpProxy } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { Dispatcher } from '../src/dispatcher.ts';
 import { type Dispatching, firedBy } from './dispatching.ts';
 import { withReceiver } from './with-receiver.ts';
 
@@ -36,8 +35,7 @@ describe('when things break', () => {
       });
       receiver.answer((_again, next) => next.writeHead(200).end());
     });
-    const doomed = new Dispatcher({ ...world.parts(), database, random: () => 0 });
-    await doomed.start();
+    const doomed = await world.start({ database });
     await cut.promise;
     await doomed.stop();
     await database.close();

@@ -7,7 +7,14 @@ import {
   guardrailTriggered,
 } from '@agentlens/contracts';
 import { connectNatsBus } from '@agentlens/messaging';
-import { assemblePlatform, createLogger, loadConfig, type Platform } from '@agentlens/platform';
+import {
+  assemblePlatform,
+  createHttpApp,
+  createLogger,
+  loadConfig,
+  type Platform,
+  startApp,
+} from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import {
   aTrigger,
@@ -19,7 +26,6 @@ import {
 } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { INestApplicationContext } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import { ActionDispatcherModule } from '../src/index.ts';
 import { type Dispatching, dispatching, firedBy } from './dispatching.ts';
 
@@ -44,8 +50,9 @@ describe('two replicas of the service over NATS', () => {
         logger: createLogger({ name, level: 'silent' }),
       });
       platforms.push(platform);
-      const module = await Test.createTestingModule({ imports: [ActionDispatcherModule.register(platform)] }).compile();
-      applications.push(await module.init());
+      const application = await createHttpApp(platform, [ActionDispatcherModule.register(platform)]);
+      await startApp(application);
+      applications.push(application);
     }
   });
   afterAll(async () => {

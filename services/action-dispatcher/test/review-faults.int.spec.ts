@@ -2,7 +2,6 @@ import { type BreakerChanged, breakerChanged } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { eventually, tcpProxy } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Dispatcher } from '../src/dispatcher.ts';
 import { type Dispatching, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';
@@ -12,15 +11,14 @@ describe('human review while Postgres is away', () => {
   let review: ReturnType<typeof reviewing>;
   let proxy: Awaited<ReturnType<typeof tcpProxy>>;
   let database: ReturnType<typeof openDatabase>;
-  let dispatcher: Dispatcher;
+  let dispatcher: { stop(): Promise<void> };
   withReview((its, reviewed) => {
     [world, review] = [its, reviewed];
   });
   beforeEach(async () => {
     proxy = await tcpProxy(world.url);
     database = openDatabase({ url: proxy.url, role: 'action-dispatcher' });
-    dispatcher = new Dispatcher({ ...world.parts(), database, random: () => 0 });
-    await dispatcher.start();
+    dispatcher = await world.start({ database });
   });
   afterEach(async () => {
     await dispatcher.stop();

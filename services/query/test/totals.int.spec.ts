@@ -1,5 +1,5 @@
 import type { DatabaseRole } from '@agentlens/database';
-import { MOST_COUNTED } from '@agentlens/operations';
+import { MAX_COUNTED_ROWS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
@@ -10,9 +10,15 @@ let api: OperatorApi;
 beforeAll(async () => {
   api = await startOperatorApi();
   await api.insert('guardrail_rules', aRuleRow({ rule_id: 'rule-1' }));
-  await many('action-dispatcher', 'guardrail_triggers', 'trigger_id', aTriggerRow({ rule_id: 'rule-1' }), MOST_COUNTED);
-  await many('run-tracking', 'events', 'event_id', anEventRow(), MOST_COUNTED + 1);
-  await many('run-tracking', 'runs', 'run_id', aRunRow(), MOST_COUNTED + 1);
+  await many(
+    'action-dispatcher',
+    'guardrail_triggers',
+    'trigger_id',
+    aTriggerRow({ rule_id: 'rule-1' }),
+    MAX_COUNTED_ROWS,
+  );
+  await many('run-tracking', 'events', 'event_id', anEventRow(), MAX_COUNTED_ROWS + 1);
+  await many('run-tracking', 'runs', 'run_id', aRunRow(), MAX_COUNTED_ROWS + 1);
 });
 afterAll(() => api.close());
 
@@ -39,13 +45,13 @@ describe('how many match', () => {
   it('is counted exactly up to a cap', async () => {
     const { body } = await api.get('/api/guardrails/history?limit=1');
 
-    expect(body).toMatchObject({ total: MOST_COUNTED, totalRelation: 'eq', hasMore: true });
+    expect(body).toMatchObject({ total: MAX_COUNTED_ROWS, totalRelation: 'eq', hasMore: true });
   });
 
   it.each(['/api/events', '/api/sessions'])('is said to be more than the cap by GET %s', async (path) => {
     const { body } = await api.get(`${path}?limit=1`);
 
-    expect(body).toMatchObject({ total: MOST_COUNTED, totalRelation: 'gte', hasMore: true });
+    expect(body).toMatchObject({ total: MAX_COUNTED_ROWS, totalRelation: 'gte', hasMore: true });
   });
 
   it('says exactly how many there are of what a filter leaves', async () => {

@@ -1,4 +1,11 @@
-import { type AgentEvent, agentEvents, type EventBatch, type RunChanged, runChanged } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  agentEvents,
+  type EventBatch,
+  GROUPS,
+  type RunChanged,
+  runChanged,
+} from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger, HealthRegistry } from '@agentlens/platform';
@@ -14,9 +21,9 @@ import {
 } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { ConsumingRunTracker } from './consuming.testing.ts';
 import { EventRecorder } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
-import { GROUP, RunTracker } from './run-tracker.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const logger = createLogger({ name: 'run-tracking', level: 'silent' });
@@ -25,7 +32,7 @@ describe('run tracker', () => {
   let fresh: FreshDatabase;
   let database: Database;
   let bus: EventBus;
-  let tracker: RunTracker;
+  let tracker: ConsumingRunTracker;
   let health: HealthRegistry;
 
   beforeEach(async () => {
@@ -33,7 +40,7 @@ describe('run tracker', () => {
     database = openDatabase({ url: fresh.url, role: 'run-tracking' });
     bus = createMemoryBus();
     health = new HealthRegistry();
-    tracker = new RunTracker({ bus, database, clock: fixedClock(NOW), logger, health, retentionDays: 30 });
+    tracker = new ConsumingRunTracker({ bus, database, clock: fixedClock(NOW), logger, health, retentionDays: 30 });
     await tracker.start();
   });
   afterEach(async () => {
@@ -78,7 +85,7 @@ describe('run tracker', () => {
 
   it('drops what is older than retention when it starts', async () => {
     await bus.publish(agentEvents, aBatch({ events: [at('old', '2026-02-10T05:00:00.000Z'), at('new', NOW)] }));
-    const later = new RunTracker({
+    const later = new ConsumingRunTracker({
       bus: createMemoryBus(),
       database,
       clock: fixedClock('2026-03-20T00:00:00.000Z'),
@@ -171,7 +178,7 @@ describe('two replicas on NATS', () => {
       onPoison: () => {},
       onAway: () => {},
     });
-    const options = { group: GROUP, maxBatch: 10, concurrency: 1, ackWaitMs: 30_000 };
+    const options = { group: GROUPS.runTracking, maxBatch: 10, concurrency: 1, ackWaitMs: 30_000 };
     const crash = await dying.consume(agentEvents, options, async (messages) => {
       await recorder.record(messages);
       taken += messages.length;
@@ -184,14 +191,14 @@ describe('two replicas on NATS', () => {
     const replicas = await Promise.all(
       ['one', 'two'].map(async (name) => {
         const parts = { clock: fixedClock(NOW), logger, health: new HealthRegistry(), retentionDays: 30 };
-        const replica = new RunTracker({ bus: await connect(name), database: openOne(), ...parts });
+        const replica = new ConsumingRunTracker({ bus: await connect(name), database: openOne(), ...parts });
         await replica.start();
         return replica;
       }),
     );
     await eventually(
       async () => {
-        const lag = await publisher.lag(agentEvents, GROUP);
+        const lag = await publisher.lag(agentEvents, GROUPS.runTracking);
         expect(lag.pending + lag.unacknowledged).toBe(0);
       },
       { timeoutMs: 25_000 },

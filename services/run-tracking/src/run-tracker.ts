@@ -1,7 +1,7 @@
 import { agentEvents, type EventBatch, factsOfMessage, GROUPS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import type { EventBus, Subscription } from '@agentlens/messaging';
-import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
+import type { HandlingOutcome, Received } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
 import { TrackingDropMetrics } from './drop-metrics.ts';
 import { EventPartitions } from './partitions/event-partitions.ts';
 import { EventRecorder } from './recording/event-recorder.ts';
@@ -11,39 +11,28 @@ import { RecordingMetrics } from './recording-metrics.ts';
 import { RetentionMetrics } from './retention-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
-export const GROUP = GROUPS.runTracking;
-/** How soon the messages of a replica that died come back; those of one that works are kept for it meanwhile. */
-const ACK_WAIT_MS = 5_000;
-/** Calls are gathered into statements; together these are the messages held here. Small ones come one to a call. */
-const MESSAGES_PER_CALL = 4;
-const CALLS_AT_ONCE = 100;
-/** Events older than this that nobody stored mean that this service makes no progress. */
+/** The service is not ready while an event has waited longer than this to be stored. */
 const STALLED_MS = 60_000;
 
-interface RunTrackerDependencies {
-  readonly bus: EventBus;
+interface RunTrackerDependencies extends Pick<Platform, 'bus' | 'clock' | 'health' | 'logger'> {
   readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Platform['logger'];
-  readonly health: HealthRegistry;
   readonly retentionDays: number;
-  /** Where many events come one by one, they are stored together so often, ms. Default 0. */
+  /** Minimum time between two writes under load, ms, so that many small messages are stored together. Default 0. */
   readonly paceMs?: number;
 }
 
-/** Consumes agent events and keeps what they amount to: events, runs, agents, days. */
+/** Stores agent events and the totals they add up to: runs, agents, days. */
 export class RunTracker {
-  readonly #parts: RunTrackerDependencies;
+  readonly #dependencies: RunTrackerDependencies;
   readonly #metrics: RecordingMetrics;
   readonly #changes: RunChanges;
   readonly #partitions: EventPartitions;
   readonly #gathering: Gathering<EventBatch>;
-  #subscription: Subscription | undefined;
 
-  constructor(parts: RunTrackerDependencies) {
-    const { bus, database, logger, retentionDays, paceMs = 0 } = parts;
-    const now = (): number => parts.clock.now();
-    this.#parts = parts;
+  constructor(dependencies: RunTrackerDependencies) {
+    const { bus, database, logger, retentionDays, paceMs = 0 } = dependencies;
+    const now = (): number => dependencies.clock.now();
+    this.#dependencies = dependencies;
     this.#metrics = new RecordingMetrics(now);
     const drops = new TrackingDropMetrics();
     this.#changes = new RunChanges(bus, now, (err, runs) => {
@@ -57,7 +46,7 @@ export class RunTracker {
       retentionDays,
       onDropped: (days, before) => {
         retention.partitions('events', days);
-        logger.info({ days, before }, 'days of events past retention are dropped');
+        logger.info({ days, before }, 'dropped days of events past retention');
       },
       onError: (err, what) => logger.warn({ err }, what),
     });
@@ -69,17 +58,14 @@ export class RunTracker {
         this.#changes.add(recorded.runs);
         drops.dropped('event_of_deleted_run', recorded.deleted);
         if (recorded.conflicts > 0) {
-          logger.warn(
-            { conflicts: recorded.conflicts },
-            'event ids came again with other contents; the first were kept',
-          );
+          logger.warn({ conflicts: recorded.conflicts }, 'events with a known id but other contents were ignored');
         }
       },
       onPoison: (reason) => {
         this.#metrics.poison();
-        logger.error({ reason }, 'an event cannot be stored');
+        logger.error({ reason }, 'event cannot be stored, it became a dead letter');
       },
-      onAway: (err) => logger.warn({ err }, 'events were not stored, they will be retried'),
+      onAway: (err) => logger.warn({ err }, 'storing events failed, will retry'),
     });
     this.#gathering = new Gathering({
       paceMs,
@@ -90,31 +76,23 @@ export class RunTracker {
   }
 
   async start(): Promise<void> {
-    const { bus, health } = this.#parts;
     await this.#partitions.start();
-    this.#subscription = await bus.consume(
-      agentEvents,
-      {
-        group: GROUP,
-        maxBatch: MESSAGES_PER_CALL,
-        concurrency: CALLS_AT_ONCE,
-        ackWaitMs: ACK_WAIT_MS,
-        lazy: true,
-      },
-      (messages) => this.#gathering.record(messages),
-    );
-    health.add('event-storage', () => this.#progress());
+    this.#dependencies.health.add('event-storage', () => this.#progress());
+  }
+
+  /** Stores the events of these messages; the outcomes tell which messages are settled. */
+  take(messages: readonly Received<EventBatch>[]): Promise<readonly HandlingOutcome[]> {
+    return this.#gathering.record(messages);
   }
 
   async stop(): Promise<void> {
     await this.#partitions.stop();
-    await this.#subscription?.close();
     await this.#changes.flush();
   }
 
-  /** Progress, not connectivity: how old the oldest event is that nobody stored. */
+  /** Progress, not connectivity: the age of the oldest event that is not stored yet. */
   async #progress(): Promise<{ ok: boolean; detail: object }> {
-    const lag = await this.#parts.bus.lag(agentEvents, GROUP);
+    const lag = await this.#dependencies.bus.lag(agentEvents, GROUPS.runTracking);
     const detail = { ...lag, lastCommitAgeMs: this.#metrics.lastCommitAgeMs() ?? null };
     return { ok: lag.oldestAgeMs < STALLED_MS, detail };
   }

@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { agentEvents } from '@agentlens/contracts';
-import { loadConfig, openPlatform } from '@agentlens/platform';
+import { createHttpApp, loadConfig, openPlatform, startApp } from '@agentlens/platform';
 import { aBatch, anEvent, freshDatabase } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { Test } from '@nestjs/testing';
 import { RunTrackingModule } from './index.ts';
 
 describe('RunTrackingModule', () => {
@@ -14,8 +13,8 @@ describe('RunTrackingModule', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-run-tracking-'));
     const environment = { DATABASE_URL: fresh.url, AGENTLENS_DATA_DIR: dataDir, AGENTLENS_LOG_LEVEL: 'silent' };
     const platform = await openPlatform(loadConfig('standalone', environment));
-    const application = await Test.createTestingModule({ imports: [RunTrackingModule.register(platform)] }).compile();
-    await application.init();
+    const application = await createHttpApp(platform, [RunTrackingModule.register(platform)]);
+    await startApp(application);
 
     await platform.bus.publish(agentEvents, aBatch({ events: [anEvent({ runId: 'run', agentName: 'Ann' })] }));
     const run = await platform

@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand } from '../context.ts';
-import { type Paint, type Tone, toneOf } from '../output/output.ts';
+import { type Paint, type Tone, toneOf } from '../output/style.ts';
 import { type Column, details, instant, usd } from '../output/table.ts';
 import { count } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

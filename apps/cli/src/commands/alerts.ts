@@ -1,6 +1,6 @@
 import { type Client, pages } from '@agentlens/client';
 import type { AlertAnswer, DefineCommand } from '../context.ts';
-import { type Paint, toneOf } from '../output/output.ts';
+import { type Paint, toneOf } from '../output/style.ts';
 import { type Column, details, instant, plainText, timeOfDay } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

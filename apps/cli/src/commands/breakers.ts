@@ -1,7 +1,7 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand } from '../context.ts';
 import { usageError } from '../errors.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { type Column, instant, table, usd } from '../output/table.ts';
 import { count } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand } from '../context.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { type Column, instant, table, usd } from '../output/table.ts';
 import { amount, count, instantBefore, oneOf } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DefineCommand } from '../context.ts';
 import { CommandError, EXIT, usageError } from '../errors.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { details } from '../output/table.ts';
 
 export const check: DefineCommand = (command, context) => {

@@ -1,7 +1,8 @@
 import { type Client, ProblemError } from '@agentlens/client';
 import type { CommandContext, DefineCommand } from '../context.ts';
 import { CommandError, EXIT } from '../errors.ts';
-import { type Paint, type Tone, withProgress } from '../output/output.ts';
+import { withProgress } from '../output/output.ts';
+import { type Paint, type Tone } from '../output/style.ts';
 import { duration, plainText } from '../output/table.ts';
 import { chooseKey, clientWith, interruptible, type PlatformClientOptions } from '../platform-client.ts';
 

@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DecisionAnswer, DefineCommand } from '../context.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { type Column, duration, instant, usd } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

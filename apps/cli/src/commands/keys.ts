@@ -1,7 +1,7 @@
 import { type Client, pages } from '@agentlens/client';
 import type { AnswerOf, CommandContext, DefineCommand, KeyAnswer } from '../context.ts';
 import { CommandError, EXIT } from '../errors.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { type Column, instant } from '../output/table.ts';
 import { count, instantFrom } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

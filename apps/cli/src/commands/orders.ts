@@ -1,6 +1,7 @@
 import type { AnswerOf, CommandContext, DefineCommand } from '../context.ts';
 import { usageError } from '../errors.ts';
-import { toneOf, withProgress } from '../output/output.ts';
+import { withProgress } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { details, duration } from '../output/table.ts';
 
 const ORDER_SCOPES = ['run', 'agent', 'tenant'] as const;

@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand, RuleAnswer } from '../context.ts';
-import { type Paint, toneOf } from '../output/output.ts';
+import { type Paint, toneOf } from '../output/style.ts';
 import { type Column, details, instant, table } from '../output/table.ts';
 import { count, documentOf, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

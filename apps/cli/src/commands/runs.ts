@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand, RunAnswer } from '../context.ts';
-import { type Tone, toneOf } from '../output/output.ts';
+import { type Tone, toneOf } from '../output/style.ts';
 import { type Column, details, duration, instant, type Layout, table, usd } from '../output/table.ts';
 import { amount, count, instantBefore } from '../parse.ts';
 import { controlRows } from './agents.ts';

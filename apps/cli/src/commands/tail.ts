@@ -1,6 +1,6 @@
 import type { Client } from '@agentlens/client';
 import type { DefineCommand } from '../context.ts';
-import { type Tone, toneOf } from '../output/output.ts';
+import { type Tone, toneOf } from '../output/style.ts';
 import { plainText, timeOfDay, usd } from '../output/table.ts';
 import { eventText } from './events.ts';
 

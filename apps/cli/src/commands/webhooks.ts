@@ -1,6 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, CommandContext, DefineCommand } from '../context.ts';
-import { toneOf } from '../output/output.ts';
+import { toneOf } from '../output/style.ts';
 import { type Cell, type Column, instant } from '../output/table.ts';
 import { count, oneOf, someOf } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';

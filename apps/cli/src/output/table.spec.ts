@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { withoutColour } from './output.ts';
+import { withoutColour } from './style.ts';
 import { details, duration, instant, plainText, table, usd } from './table.ts';
 
 const COLUMNS = [

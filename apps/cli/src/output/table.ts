@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import type { Paint, Tone } from './output.ts';
+import type { Paint, Tone } from './style.ts';
 
 /**
  * Escapes agent-controlled text for a terminal. Control characters could move the cursor, change the window title or

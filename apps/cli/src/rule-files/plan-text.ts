@@ -1,6 +1,6 @@
 import type { FileRuleset } from '@agentlens/replay';
 import type { AnswerOf } from '../context.ts';
-import type { Paint, Tone } from '../output/output.ts';
+import type { Paint, Tone } from '../output/style.ts';
 import { plainText } from '../output/table.ts';
 
 export type PlanAnswer = AnswerOf<'planRuleset'>;

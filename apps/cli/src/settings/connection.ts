@@ -1,9 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { CommandError, EXIT, usageError } from '../errors.ts';
-import { type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
-
-/** Environment variables. */
-export type Env = Readonly<Record<string, string | undefined>>;
+import { type Env, type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
 
 const DATA_FOLDER = '.agentlens';
 

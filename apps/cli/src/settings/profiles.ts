@@ -2,7 +2,9 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from '../errors.ts';
-import type { Env } from './connection.ts';
+
+/** Environment variables. */
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Parses a JSON file; undefined if it does not exist. */
 export function readJsonFile(file: string): unknown {

@@ -1,5 +1,5 @@
 import { type ModelCall, type RunScope, refusalText } from '@agentlens/sdk/adapter';
-import { isAgentStopped } from '@agentlens/sdk';
+import { isAgentStopped, type LlmResponse } from '@agentlens/sdk';
 import type { HookInput, HookOutput } from './shapes.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
 import type { ApiEvent } from './shapes.ts';
@@ -9,9 +9,18 @@ export class AgentScope {
   readonly scope: Promise<RunScope>;
   #call: ModelCall | undefined;
   #answer: StreamedAnswer | undefined;
+  readonly #recorded: (response: LlmResponse) => void;
+  #awaitsAnswer = true;
 
-  constructor(scope: Promise<RunScope>) {
+  /** `recorded` is told of each answer of a model. */
+  constructor(scope: Promise<RunScope>, recorded: (response: LlmResponse) => void) {
     this.scope = scope;
+    this.#recorded = recorded;
+  }
+
+  /** True until the first answer, and from a gate that was passed to the next answer. */
+  get awaitsAnswer(): boolean {
+    return this.#awaitsAnswer;
   }
 
   /** Before a model call; undefined, or why it must not happen. */
@@ -19,6 +28,7 @@ export class AgentScope {
     const scope = await this.scope;
     try {
       this.#call ??= await scope.beginModel(messages);
+      this.#awaitsAnswer = true;
       return undefined;
     } catch (error) {
       if (isAgentStopped(error)) return refusalText(error.decision);
@@ -30,14 +40,22 @@ export class AgentScope {
     if (event.type === 'message_start') this.#answer = new StreamedAnswer();
     this.#answer?.take(event);
     if (event.type !== 'message_stop' || this.#answer === undefined) return;
-    const [answer, call] = [this.#answer, this.#call];
+    const answer = this.#answer;
     this.#answer = undefined;
-    this.#call = undefined;
+    await this.answered(answer.response);
     const scope = await this.scope;
-    if (call !== undefined) await call.answered(answer.response);
-    // A model call that no hook announced; it has happened.
-    else await scope.run.afterLlm(answer.response);
     for (const { result, ...tool } of answer.providerTools) await scope.observeTool(tool, { result, durationMs: 0 });
+  }
+
+  /** Records an answer: of the call that a hook announced, or of one that has happened. */
+  async answered(response: LlmResponse): Promise<void> {
+    const call = this.#call;
+    this.#call = undefined;
+    this.#awaitsAnswer = false;
+    this.#recorded(response);
+    const scope = await this.scope;
+    if (call !== undefined) await call.answered(response);
+    else await scope.run.afterLlm(response);
   }
 
   /** A call has to be decided: what its hook answers. */

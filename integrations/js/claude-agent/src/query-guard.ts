@@ -1,7 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { LlmResponse } from '@agentlens/sdk';
 import { type Guard, parentHere, type RunScope } from '@agentlens/sdk/adapter';
 import { AgentScope } from './agent-scope.ts';
-import type { Hook, HookInput, HookOutput, Hooks, SdkMessage } from './shapes.ts';
+import { responseOf } from './model-response.ts';
+import type { Hook, HookInput, HookOutput, Hooks, SdkMessage, SubAgentResponse } from './shapes.ts';
+import { SubAgentTranscript } from './sub-agent-transcript.ts';
+import { UsageLedger } from './usage-ledger.ts';
 
 /** Longer than a human is waited for: a hook that is late blocks. Seconds. */
 const HOOK_TIMEOUT_S = 24 * 60 * 60;
@@ -17,6 +21,14 @@ export interface QueryGuardSettings {
   readonly aborted?: AbortSignal;
 }
 
+interface SubAgent {
+  readonly agent: AgentScope;
+  readonly transcript: SubAgentTranscript;
+  hasStopped?: boolean;
+  /** Its call returned before it stopped. */
+  isInBackground?: boolean;
+}
+
 /** One query: the run of its turn, its sub-agents, and the hooks by which the framework asks and tells of their calls. */
 export class QueryGuard {
   readonly #guard: Guard;
@@ -24,7 +36,8 @@ export class QueryGuard {
   readonly #inContext = AsyncLocalStorage.snapshot();
   readonly #parent = parentHere();
   readonly #killed: () => void;
-  readonly #children = new Map<string, AgentScope>();
+  readonly #children = new Map<string, SubAgent>();
+  readonly #ledger = new UsageLedger();
   readonly #claimed = new Map<string, string>();
   readonly #aborted: AbortSignal | undefined;
   #main: AgentScope | undefined;
@@ -58,8 +71,11 @@ export class QueryGuard {
   async message(message: SdkMessage): Promise<void> {
     const { type, event, parent_tool_use_id: parentCall, session_id } = message;
     if (type === 'stream_event' && event !== undefined) await this.#ofCall(parentCall, session_id).modelEvent(event);
+    if (type === 'system' && message.subtype === 'task_notification') await this.#ended(message.task_id);
     if (type !== 'result' || this.#main === undefined) return;
     const main = this.#main;
+    for (const [id, { hasStopped }] of this.#children) if (hasStopped) await this.#finish(id);
+    for (const response of this.#ledger.settle(message)) await main.answered(response);
     this.#main = undefined;
     const failed = message.is_error === true ? 'error' : 'success';
     await main.end(this.#aborted?.aborted ? 'interrupted' : failed);
@@ -67,7 +83,8 @@ export class QueryGuard {
 
   /** However the query ended. */
   async end(error: unknown): Promise<void> {
-    const open = [...this.#children.values(), ...(this.#main === undefined ? [] : [this.#main])];
+    const children = [...this.#children.values()].map(({ agent }) => agent);
+    const open = [...children, ...(this.#main === undefined ? [] : [this.#main])];
     this.#children.clear();
     this.#main = undefined;
     for (const agent of open) {
@@ -89,36 +106,78 @@ export class QueryGuard {
         const hookSpecificOutput = { hookEventName: 'PreToolUse', permissionDecision: 'deny' };
         return { continue: false, stopReason: 'aborted by the caller', hookSpecificOutput };
       },
-      PostToolUse: (input) => this.#of(input).afterTool(input),
+      PostToolUse: async (input) => {
+        if (SUB_AGENT_TOOLS.has(input.tool_name ?? '')) await this.#returned(input.tool_response);
+        return this.#of(input).afterTool(input);
+      },
       PostToolUseFailure: (input) => this.#of(input).afterTool({ ...input, error: input.error ?? 'failed' }),
       PostToolBatch: async (input): Promise<HookOutput> => {
         const results = (input.tool_calls ?? []).map(({ tool_use_id: toolCallId, tool_response: output }) => ({
           role: 'tool',
           content: [{ type: 'tool_result', toolCallId, output }],
         }));
+        await this.#readTranscript(input.agent_id);
         const why = await this.#of(input).gateModel(results);
         return why === undefined ? {} : { continue: false, stopReason: why };
       },
       SubagentStart: async (input) => {
-        if (input.agent_id !== undefined) this.#children.set(input.agent_id, await this.#child(input));
+        const { agent_id: id, transcript_path: path } = input;
+        if (id !== undefined)
+          this.#children.set(id, { agent: await this.#child(input), transcript: new SubAgentTranscript(path, id) });
         return {};
       },
       SubagentStop: async ({ agent_id = '' }) => {
+        // Its last answer is not in the transcript yet: the call that it is brings it, or the end of the turn.
         const child = this.#children.get(agent_id);
-        this.#children.delete(agent_id);
-        await child?.end('success');
+        if (child !== undefined) child.hasStopped = true;
         return {};
       },
     };
   }
 
+  readonly #recorded = (response: LlmResponse) => this.#ledger.record(response);
+
+  async #readTranscript(agentId: string | undefined): Promise<void> {
+    const child = agentId === undefined ? undefined : this.#children.get(agentId);
+    for (const response of (await child?.transcript.read()) ?? []) await child?.agent.answered(response);
+  }
+
+  /** A sub-agent's call has its result, which tells the usage of its last model call. */
+  async #returned(response: unknown): Promise<void> {
+    const { agentId, content = [], resolvedModel = 'unknown', usage } = (response ?? {}) as SubAgentResponse;
+    const child = agentId === undefined ? undefined : this.#children.get(agentId);
+    if (child === undefined) return;
+    if (!child.hasStopped) {
+      child.isInBackground = true;
+      return;
+    }
+    await this.#readTranscript(agentId);
+    if (child.agent.awaitsAnswer && usage !== undefined)
+      await child.agent.answered(responseOf(resolvedModel, usage, content));
+    await this.#finish(agentId);
+  }
+
+  /** A sub-agent in the background has ended, whose call returned long ago. */
+  async #ended(agentId: string | undefined): Promise<void> {
+    const child = agentId === undefined ? undefined : this.#children.get(agentId);
+    if (child?.hasStopped && child.isInBackground) await this.#finish(agentId);
+  }
+
+  async #finish(agentId: string | undefined): Promise<void> {
+    const child = agentId === undefined ? undefined : this.#children.get(agentId);
+    if (agentId === undefined || child === undefined) return;
+    await this.#readTranscript(agentId);
+    this.#children.delete(agentId);
+    await child.agent.end('success');
+  }
+
   #of({ agent_id, session_id }: HookInput): AgentScope {
-    return (agent_id === undefined ? undefined : this.#children.get(agent_id)) ?? this.#current(session_id);
+    return (agent_id === undefined ? undefined : this.#children.get(agent_id)?.agent) ?? this.#current(session_id);
   }
 
   #ofCall(parentCall: string | null | undefined, sessionId: string | undefined): AgentScope {
     const agentId = parentCall ? this.#claimed.get(parentCall) : undefined;
-    return (agentId === undefined ? undefined : this.#children.get(agentId)) ?? this.#current(sessionId);
+    return (agentId === undefined ? undefined : this.#children.get(agentId)?.agent) ?? this.#current(sessionId);
   }
 
   #current(sessionId: string | undefined): AgentScope {
@@ -127,7 +186,7 @@ export class QueryGuard {
       this.#turn = scope;
       return scope;
     });
-    this.#main = new AgentScope(opened);
+    this.#main = new AgentScope(opened, this.#recorded);
     return this.#main;
   }
 
@@ -144,7 +203,8 @@ export class QueryGuard {
     const { run, tools } = await this.#current(session_id).scope;
     const call = tools.open.find(({ id, name }) => SUB_AGENT_TOOLS.has(name) && !this.#claimed.has(id));
     if (call !== undefined) this.#claimed.set(call.id, agent_id);
-    const child = new AgentScope(this.#open(call === undefined ? this.#parent : { run, callId: call.id }, session_id));
+    const parent = call === undefined ? this.#parent : { run, callId: call.id };
+    const child = new AgentScope(this.#open(parent, session_id), this.#recorded);
     await child.scope;
     return child;
   }

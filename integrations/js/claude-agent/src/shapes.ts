@@ -7,6 +7,8 @@ export interface HookInput {
   /** Of the sub-agent that it happens in. */
   readonly agent_id?: string;
   readonly prompt?: string;
+  /** Of the main agent. */
+  readonly transcript_path?: string;
   readonly tool_name?: string;
   readonly tool_input?: unknown;
   readonly tool_use_id?: string;
@@ -79,6 +81,22 @@ export interface Usage {
   readonly cache_creation_input_tokens?: number;
 }
 
+/** What a query used of a model, in all agents. */
+export interface ModelUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cacheReadInputTokens?: number;
+  readonly cacheCreationInputTokens?: number;
+}
+
+/** What a sub-agent's call answers; its usage is that of its last model call. */
+export interface SubAgentResponse {
+  readonly agentId?: string;
+  readonly content?: readonly ContentBlock[];
+  readonly resolvedModel?: string;
+  readonly usage?: Usage;
+}
+
 /** An event of the Messages API's stream. */
 export interface ApiEvent {
   readonly type: string;
@@ -94,6 +112,11 @@ export interface SdkMessage {
   readonly subtype?: string;
   readonly event?: ApiEvent;
   readonly is_error?: boolean;
+  /** Since the query began. */
+  readonly modelUsage?: Readonly<Record<string, ModelUsage>>;
+  readonly model_usage_since_last_result?: Readonly<Record<string, ModelUsage>>;
+  /** Of a sub-agent that has ended. */
+  readonly task_id?: string;
   readonly session_id?: string;
   readonly parent_tool_use_id?: string | null;
   readonly message?: {

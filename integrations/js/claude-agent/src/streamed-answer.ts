@@ -1,4 +1,5 @@
 import type { LlmResponse } from '@agentlens/sdk';
+import { responseOf } from './model-response.ts';
 import type { ApiEvent, ContentBlock, Usage } from './shapes.ts';
 
 /**
@@ -22,17 +23,10 @@ export class StreamedAnswer {
   }
 
   get response(): LlmResponse {
-    const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = this.#usage;
-    return {
-      content: this.#blocks.flatMap((block, index) => this.#part(block, index)),
-      model: { name: this.#model, provider: 'anthropic' },
-      usage: {
-        inputTokens: input_tokens,
-        outputTokens: output_tokens,
-        cacheReadTokens: cache_read_input_tokens,
-        cacheWriteTokens: cache_creation_input_tokens,
-      },
-    };
+    const blocks = this.#blocks.map((block, index) =>
+      block.type === 'tool_use' ? { ...block, input: this.#input(block, index) } : block,
+    );
+    return responseOf(this.#model, this.#usage, blocks);
   }
 
   /** Tools that ran at the provider: each call with its result. */
@@ -54,13 +48,6 @@ export class StreamedAnswer {
     if (block === undefined || delta === undefined) return;
     if (delta.text !== undefined) this.#blocks[index] = { ...block, text: (block.text ?? '') + delta.text };
     if (delta.partial_json !== undefined) this.#json[index] = (this.#json[index] ?? '') + delta.partial_json;
-  }
-
-  #part(block: ContentBlock, index: number): LlmResponse['content'][number][] {
-    if (block.type === 'text') return [{ type: 'text', text: block.text ?? '' }];
-    if (block.type !== 'tool_use') return [];
-    const { id: toolCallId, name: toolName = '' } = block;
-    return [{ type: 'tool_call', toolCallId, toolName, args: this.#input(block, index) }];
   }
 
   #input({ input }: ContentBlock, index: number): unknown {

@@ -16,6 +16,9 @@ const CLOCK = {
   },
 };
 
+/** Bounds a failing test; a passing one waits for its event. */
+const MAX_EVENT_WAIT_MS = 20_000;
+
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** What one scenario plays in: a server, a client, the framework under test, and the effects its tools had. */
@@ -75,6 +78,15 @@ export class World {
 
   events(kind: string): readonly RecordedEvent[] {
     return this.server.eventsOf(kind);
+  }
+
+  /** Resolves when the platform has so many events of a kind; rejects if they do not come. */
+  async arrived(kind: string, count: number): Promise<void> {
+    const late = AbortSignal.timeout(MAX_EVENT_WAIT_MS);
+    while (this.events(kind).length < count) {
+      assert.ok(!late.aborted, `${this.events(kind).length} of ${count} events ${kind} arrived`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** Messages of a kind that were recorded. */

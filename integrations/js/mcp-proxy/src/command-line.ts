@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
 import type { AgentLensOptions } from '@agentlens/sdk';
+import { type PinMode, pinsFile } from './pins.ts';
 
 export const USAGE = `Guards the tools of an MCP server.
 
   agentlens-mcp --server <name> --agent <slug> -- <command> [argument…]
   agentlens-mcp --server <name> --agent <slug> --listen 127.0.0.1:3410 --upstream https://…
+  agentlens-mcp accept --server <name> [tool…]      accepts definitions that wait; without a tool it shows them
 
   --server <name>        the server's name in rules: its tools are <name>.<tool>
   --agent <slug>         the agent that these calls are counted to
@@ -12,6 +14,9 @@ export const USAGE = `Guards the tools of an MCP server.
   --env <NAME>           a variable that the server gets, besides PATH, HOME and the like; may be repeated
   --no-wait              answer at once that a human has to approve, instead of waiting for him
   --fail-mode <mode>     what an undecided call gets: open (default) or closed
+  --pin <mode>           tools whose definition is new or changed: off, warn (default) or quarantine, which hides and
+                         refuses them until a person accepts them
+  --pins <file>          where accepted definitions are kept
   --listen <host:port>   serve streamable HTTP instead of starting a server
   --upstream <url>       where that server answers
   --allow-origin <url>   a web page's origin that may call, besides this machine's own; may be repeated
@@ -24,6 +29,7 @@ export interface ProxyCommand {
   readonly server: string;
   readonly tags: Readonly<Record<string, readonly string[]>>;
   readonly environment: readonly string[];
+  readonly pin: { readonly mode: PinMode; readonly file: string };
   readonly waits: boolean;
   readonly lens: AgentLensOptions;
   readonly how:
@@ -47,6 +53,8 @@ export function readCommand(args: readonly string[], env: Readonly<Record<string
       agent: { type: 'string' },
       tag: { type: 'string', multiple: true },
       env: { type: 'string', multiple: true },
+      pin: { type: 'string' },
+      pins: { type: 'string' },
       'no-wait': { type: 'boolean' },
       'fail-mode': { type: 'string' },
       listen: { type: 'string' },
@@ -63,6 +71,7 @@ export function readCommand(args: readonly string[], env: Readonly<Record<string
   return {
     server,
     tags: Object.fromEntries((values.tag ?? []).map((given) => tagsOf(server, given))),
+    pin: { mode: pinMode(values.pin), file: values.pins ?? pinsFile(server, env) },
     environment: (values.env ?? []).map((name) => variable(name, env)),
     waits: values['no-wait'] !== true,
     lens: { apiKey, baseUrl: env.AGENTLENS_URL || 'http://127.0.0.1:3400', agent: { slug }, failMode },
@@ -90,6 +99,12 @@ function tagsOf(server: string, given: string): [string, string[]] {
   const [, tool, tags] = /^([^=]+)=(.+)$/.exec(given) ?? [];
   if (tool === undefined || tags === undefined) throw new Error(`--tag must be <tool>=<a,b>, not ${given}`);
   return [`${server}.${tool}`, tags.split(',')];
+}
+
+function pinMode(given = 'warn'): PinMode {
+  if (given !== 'off' && given !== 'warn' && given !== 'quarantine')
+    throw new Error(`--pin must be off, warn or quarantine, not ${given}`);
+  return given;
 }
 
 function variable(name: string, env: Readonly<Record<string, string | undefined>>): string {

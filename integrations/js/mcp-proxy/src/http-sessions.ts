@@ -1,6 +1,7 @@
 import type { Guard } from '@agentlens/sdk/adapter';
 import type { ClientReply } from './client-reply.ts';
 import type { Id, Message } from './json-rpc.ts';
+import type { PinGuard } from './pin-guard.ts';
 import { Session } from './session.ts';
 
 const IDLE_MS = 30 * 60_000;
@@ -10,6 +11,7 @@ export interface HttpSessionsSettings {
   readonly guard: Guard;
   readonly server: string;
   readonly progressEveryMs?: number;
+  readonly pins?: PinGuard;
 }
 
 /** A session over HTTP, and the requests of it that wait for their answers. */
@@ -21,9 +23,9 @@ export class HttpSession {
   tellServer: (message: Message) => void = () => undefined;
   lastUsedAt = Date.now();
 
-  constructor({ guard, server, progressEveryMs }: HttpSessionsSettings) {
+  constructor({ guard, server, progressEveryMs, pins }: HttpSessionsSettings) {
     this.session = new Session({
-      ...{ guard, server, progressEveryMs },
+      ...{ guard, server, progressEveryMs, pins },
       toClient: (message) => this.#tell(message),
       toServer: (message) => this.tellServer(message),
     });

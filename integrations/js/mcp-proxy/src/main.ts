@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { AgentLens } from '@agentlens/sdk';
+import { acceptDefinitions } from './accept-definitions.ts';
 import { readCommand, USAGE } from './command-line.ts';
 import { proxyStdio } from './proxy-command.ts';
 import { serveHttp } from './serve-http.ts';
@@ -13,9 +14,10 @@ async function main(): Promise<number> {
     console.error(USAGE);
     return 0;
   }
-  const { server, tags, environment, waits, lens: options, how } = readCommand(args, process.env);
+  if (args[0] === 'accept') return await acceptDefinitions(args.slice(1), process.env, say);
+  const { server, tags, environment, pin, waits, lens: options, how } = readCommand(args, process.env);
   const lens = await AgentLens.init({ ...options, logger: { warn: say } });
-  const proxy = { server, tags, environment, waitForApproval: waits };
+  const proxy = { server, tags, environment, pin, waitForApproval: waits };
   try {
     if (how.kind === 'stdio') return await proxyStdio(lens, how.command, proxy);
     const served = await serveHttp(lens, how, proxy, say);

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AgentLensClient } from '@agentlens/sdk';
-import { guardOf, type ProxyOptions } from './guard-of.ts';
+import { guardOf, pinGuardOf, type ProxyOptions } from './guard-of.ts';
 import { clientMessagesOf, invalid, type Message, serverMessagesOf, writeMessage } from './json-rpc.ts';
 import { LineWriter, linesOf } from './lines.ts';
 import { isDecided, Session, type Verdict } from './session.ts';
@@ -25,7 +25,7 @@ export async function proxyStreams(
   const { server: name, progressEveryMs } = options;
   const guard = guardOf(lens, options);
   const session = new Session({
-    ...{ guard, server: name, progressEveryMs },
+    ...{ guard, server: name, progressEveryMs, pins: pinGuardOf(lens, options) },
     toClient: (message) => void toClient.write(writeMessage(message)),
     toServer: (message) => void toServer.write(writeMessage(message)),
   });

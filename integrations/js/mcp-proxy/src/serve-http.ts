@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { AgentLensClient } from '@agentlens/sdk';
 import { ClientReply } from './client-reply.ts';
-import { guardOf, type ProxyOptions } from './guard-of.ts';
+import { guardOf, pinGuardOf, type ProxyOptions } from './guard-of.ts';
 import { type HttpSession, HttpSessions } from './http-sessions.ts';
 import { clientMessagesOf, invalid, isRequest, type Message, serverMessagesOf, writeMessage } from './json-rpc.ts';
 import { MAX_MESSAGE_BYTES, textWithin } from './lines.ts';
@@ -33,7 +33,7 @@ export async function serveHttp(
   options: ProxyOptions,
   say: (message: string) => void = () => undefined,
 ): Promise<HttpProxy> {
-  const sessions = new HttpSessions({ ...options, guard: guardOf(lens, options) });
+  const sessions = new HttpSessions({ ...options, guard: guardOf(lens, options), pins: pinGuardOf(lens, options) });
   const handler = new HttpHandler(new Upstream(upstream), sessions, say);
   const server = createServer((request, response) => {
     if (!mayCall(request, origins)) {

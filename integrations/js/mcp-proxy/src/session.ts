@@ -11,6 +11,7 @@ import {
   type Request,
   refusalOf,
 } from './json-rpc.ts';
+import type { PinGuard } from './pin-guard.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
 /** How often a client is told that a human is still being asked, ms. */
@@ -32,6 +33,7 @@ export interface SessionSettings {
   /** Sends the server something the client did not say. */
   readonly toServer: (message: Message) => void;
   readonly progressEveryMs?: number;
+  readonly pins?: PinGuard;
 }
 
 /** What becomes of a message: forwarded as it is, forwarded changed, answered to its sender, or dropped. */
@@ -115,6 +117,11 @@ export class Session {
     const entry: { method: string; callId?: string } = { method };
     own.open.set(id, entry);
     if (!isDecided(request)) return PASS;
+    const quarantined = isToolCall(request) ? this.#settings.pins?.refuses(request.params.name) : undefined;
+    if (quarantined !== undefined) {
+      own.open.delete(id);
+      return { pass: false, answer: refusalOf(id, quarantined) };
+    }
     const { name, args, tags, withArgs, refusal } = this.#asked(request);
     const cancel = new AbortController();
     own.waiting.set(id, cancel);
@@ -181,7 +188,7 @@ export class Session {
     if (request === undefined) return DROP;
     asking.open.delete(id);
     const { result, error } = answer;
-    if (request.method === 'tools/list' && asking === this.#ofClient) this.#catalog.learn(result);
+    if (request.method === 'tools/list' && asking === this.#ofClient) return this.#listed(answer);
     const { callId, method } = request;
     if (callId === undefined) return PASS;
     const scope = await this.#scope();
@@ -196,6 +203,14 @@ export class Session {
     if (decision?.verdict !== 'BLOCK') return PASS;
     const text = refusalText(decision);
     return { pass: false, send: method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text) };
+  }
+
+  #listed(answer: Message): Verdict {
+    const { pins, toClient } = this.#settings;
+    const changed = () => toClient({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+    const seen = pins?.listed(answer, changed) ?? answer;
+    this.#catalog.learn(seen.result);
+    return seen === answer ? PASS : { pass: false, send: seen };
   }
 
   async #cancelled(id: unknown, own: Requests): Promise<Verdict> {

@@ -85,6 +85,7 @@ export class McpWorld {
     return this.#connect([PROXY, ...names, ...command], {
       AGENTLENS_API_KEY: key,
       AGENTLENS_URL: url,
+      XDG_STATE_HOME: this.#folder,
       GITHUB_TOKEN: 'token',
       NPM_TOKEN: 'token',
     });

@@ -1,5 +1,5 @@
 import type { SeriesShape, Totals } from '../ports/window-store.ts';
-import { LEAST_QUANTILE, Sketch } from './sketch.ts';
+import { MIN_QUANTILE, Sketch } from './sketch.ts';
 
 /** What a series holds, as conditions measure it. Null: nothing was seen, or the shape does not keep it. */
 export interface SeriesTotals {
@@ -9,7 +9,7 @@ export interface SeriesTotals {
   readonly max: number | null;
   /** The newest value. */
   readonly last: number | null;
-  /** Within 1 %, see `quantileOf`. @param q at least `LEAST_QUANTILE` */
+  /** Within 1 %, see `quantileOf`. @param q at least `MIN_QUANTILE` */
   quantile(q: number): number | null;
 }
 
@@ -49,7 +49,7 @@ export class RunningTotals implements SeriesTotals {
   }
 
   quantile(q: number): number | null {
-    if (q < LEAST_QUANTILE) throw new Error(`stores keep no bins for the quantile ${q}`);
+    if (q < MIN_QUANTILE) throw new Error(`stores keep no bins for the quantile ${q}`);
     return this.#bins().quantile(q);
   }
 

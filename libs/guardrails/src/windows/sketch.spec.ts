@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Bins, binOf, binsOf, greatestBins, LEAST_QUANTILE, quantileOf, Sketch } from './sketch.ts';
+import { type Bins, binOf, binsOf, greatestBins, MIN_QUANTILE, quantileOf, Sketch } from './sketch.ts';
 
 function sketchOf(values: readonly number[]): Bins {
   const counts = new Map<number, number>();
@@ -54,7 +54,7 @@ describe('quantile sketch', () => {
       fc.property(
         fc.array(numbers, { maxLength: 200 }),
         fc.array(numbers, { maxLength: 60 }),
-        fc.double({ min: LEAST_QUANTILE, max: 1, noNaN: true }),
+        fc.double({ min: MIN_QUANTILE, max: 1, noNaN: true }),
         (before, come, q) => {
           const kept = new Sketch(greatestBins(sketchOf(before), before.length, come.length), before.length);
           expect(kept.quantile(q)).toBe(quantileOf(sketchOf(before), q));

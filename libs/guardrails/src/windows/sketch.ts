@@ -14,7 +14,7 @@ export type Bins = readonly Bin[];
  * No rule asks for a lower quantile. Of a sketch of thousands of values it is found among the greatest few bins, which
  * are all that is sent and kept of it for a message.
  */
-export const LEAST_QUANTILE = 0.95;
+export const MIN_QUANTILE = 0.95;
 
 const RELATIVE_ERROR = 0.01;
 const LOG_GAMMA = Math.log((1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR));
@@ -42,11 +42,11 @@ function rankOf(q: number, total: number): number {
 }
 
 /**
- * Of the bins of `total` values the greatest, as many as any quantile from `LEAST_QUANTILE` needs, also after `coming`
+ * Of the bins of `total` values the greatest, as many as any quantile from `MIN_QUANTILE` needs, also after `coming`
  * more values, whatever they are.
  */
 export function greatestBins(bins: Bins, total: number, coming: number): Bins {
-  let missing = total + coming - rankOf(LEAST_QUANTILE, total + coming) + 1;
+  let missing = total + coming - rankOf(MIN_QUANTILE, total + coming) + 1;
   const end = bins.findIndex(({ count }) => {
     missing -= count;
     return missing <= 0;

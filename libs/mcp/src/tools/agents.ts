@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
-import { AGENT, PAGE, USUAL_LIMIT } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { pick } from '../answer.ts';
+import { AGENT, actionsWith, type McpTool, PAGE, USUAL_LIMIT } from '../tool.ts';
 
 type Agent = Awaited<ReturnType<Client['getAgent']>>;
 
@@ -11,7 +10,7 @@ const action = actionsWith(fields);
 export const agents: McpTool = {
   name: 'agents',
   title: 'Agents',
-  description: 'Agents, what is in force for them, and health scores (0-100) of the last 7 days.',
+  description: 'Agents, their current orders, and health scores (0-100) of the last 7 days.',
   fields,
   actions: {
     list: action({

@@ -1,5 +1,4 @@
-import { AGENT, id, PAGE, RANGE, reason, USUAL_LIMIT, words } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { AGENT, actionsWith, id, type McpTool, PAGE, RANGE, reason, USUAL_LIMIT, words } from '../tool.ts';
 
 const PATH = '/alerts';
 
@@ -17,7 +16,7 @@ const action = actionsWith(fields);
 export const alerts: McpTool = {
   name: 'alerts',
   title: 'Alerts',
-  description: 'What people should look at: alerts of rules, opened circuit breakers, approvals.',
+  description: 'Alerts for people: alerts of rules, opened circuit breakers, approvals.',
   fields,
   actions: {
     list: action({

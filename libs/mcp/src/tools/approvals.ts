@@ -1,9 +1,8 @@
 import type { Client } from '@agentlens/client';
-import type { Confirmation } from '../confirmation.ts';
-import { ToolRefusal } from '../failure-text.ts';
-import { AGENT, id, PAGE, RANGE, RUN, reason, USUAL_LIMIT, words } from '../fields.ts';
-import type { McpSession } from '../mcp-session.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { ToolRefusal } from '../answer.ts';
+import type { McpSession } from '../session.ts';
+import type { Confirmation } from '../tool.ts';
+import { AGENT, actionsWith, id, type McpTool, PAGE, RANGE, RUN, reason, USUAL_LIMIT, words } from '../tool.ts';
 
 type Alert = Awaited<ReturnType<Client['getAlert']>>;
 
@@ -26,7 +25,7 @@ export const approvals: McpTool = {
   name: 'approvals',
   title: 'Approvals',
   description:
-    'Tool calls that wait for a person. approve and deny ask the user of this client; a call that was asked for with the same key cannot be approved.',
+    'Tool calls that need approval. approve and deny ask the user of this client; a call asked for with the same key cannot be approved.',
   fields,
   actions: {
     list: action({
@@ -57,7 +56,7 @@ export const approvals: McpTool = {
       confirm: async (session, { approvalId }) => {
         const approval = await approvalOf(session, approvalId);
         refuseOwn(approval, session);
-        return asked('Let this call go ahead, once?', approval);
+        return asked('Approve this call, once?', approval);
       },
       run: async ({ client }, { approvalId, reason }) => ({
         value: { approval: await client.approveAlert({ params: { id: approvalId }, body: { reason } }) },
@@ -66,7 +65,7 @@ export const approvals: McpTool = {
     }),
     deny: action({
       ...deciding,
-      confirm: async (session, { approvalId }) => asked('Refuse this call?', await approvalOf(session, approvalId)),
+      confirm: async (session, { approvalId }) => asked('Deny this call?', await approvalOf(session, approvalId)),
       run: async ({ client }, { approvalId, reason }) => ({
         value: { approval: await client.denyAlert({ params: { id: approvalId }, body: { reason } }) },
         path: PATH,
@@ -75,10 +74,7 @@ export const approvals: McpTool = {
     cancel: action({
       ...deciding,
       confirm: async (session, { approvalId }) =>
-        asked(
-          'Close this question without judging it? The call does not go ahead.',
-          await approvalOf(session, approvalId),
-        ),
+        asked('Close this question without a decision? The call stays blocked.', await approvalOf(session, approvalId)),
       run: async ({ client }, { approvalId, reason }) => ({
         value: { approval: await client.cancelAlert({ params: { id: approvalId }, body: { reason } }) },
         path: PATH,
@@ -98,12 +94,12 @@ function approvalOf({ client }: McpSession, approvalId: string): Promise<Alert> 
   return client.getAlert({ params: { id: approvalId } });
 }
 
-/** Whoever asked for a call with a key does not approve it with the same key, even one that may do everything. */
+/** A key, even an admin key, cannot approve a call it asked for. */
 function refuseOwn({ askedBy }: Alert, { keyId, consoleUrl }: McpSession): void {
   if (askedBy !== keyId) return;
   throw new ToolRefusal(
-    'This call was asked for with the key of this client: an agent never approves its own call. Nothing was changed. ' +
-      `Somebody else can decide it: ${consoleUrl}${PATH}`,
+    'This call was asked for with the key of this client, and an agent never approves its own call. Nothing was changed. ' +
+      `Another person can decide it: ${consoleUrl}${PATH}`,
   );
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { AGENT, id, PAGE, USUAL_LIMIT, words } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { AGENT, actionsWith, id, type McpTool, PAGE, USUAL_LIMIT, words } from '../tool.ts';
 
 const PATH = '/breakers';
 
@@ -8,7 +7,7 @@ const fields = {
   ...AGENT,
   ...PAGE,
   scope: z.enum(['run', 'agent']),
-  id: id.describe('of the run or agent'),
+  id: id.describe('id of the run or agent'),
   state: words.describe('e.g. open,half_open'),
 };
 const action = actionsWith(fields);
@@ -16,7 +15,7 @@ const action = actionsWith(fields);
 export const breakers: McpTool = {
   name: 'breakers',
   title: 'Circuit breakers',
-  description: 'Breakers that stopped runs or agents over their limits, and those limits.',
+  description: 'Breakers that stopped runs or agents at their limits, and those limits.',
   fields,
   actions: {
     list: action({
@@ -35,7 +34,7 @@ export const breakers: McpTool = {
       scope: 'admin',
       needs: ['scope', 'id'],
       confirm: async (_session, { scope, id: target }) => ({
-        question: `Close the breaker of the ${scope} ${JSON.stringify(target)}? Its calls go ahead again.`,
+        question: `Close the breaker of the ${scope} ${JSON.stringify(target)}? Its calls are allowed again.`,
       }),
       run: async ({ client }, { scope, id: target }) => {
         await client.resetBreaker({ params: { scope, id: target } });

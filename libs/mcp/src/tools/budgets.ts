@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { id, PAGE, USUAL_LIMIT, words } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, id, type McpTool, PAGE, USUAL_LIMIT, words } from '../tool.ts';
 
 const PATH = '/spend';
 
@@ -18,7 +17,7 @@ const action = actionsWith(fields);
 export const budgets: McpTool = {
   name: 'budgets',
   title: 'Budgets',
-  description: 'Money that may be spent. get: what is spent, reserved and left.',
+  description: 'Spending limits. get: spent, reserved and remaining amounts.',
   fields,
   actions: {
     list: action({

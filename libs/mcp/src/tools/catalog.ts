@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pick } from '../found-data.ts';
+import { pick } from '../answer.ts';
 import { actionsWith, type McpTool } from '../tool.ts';
 
 const fields = { kind: z.enum(['condition', 'action']), type: z.string().describe('e.g. cost_limit') };
@@ -8,7 +8,7 @@ const action = actionsWith(fields);
 export const catalog: McpTool = {
   name: 'catalog',
   title: 'Types of conditions and actions',
-  description: 'What rules can be made of. With type: the JSON Schema of its config and an example.',
+  description: 'Conditions and actions of rules. With type: the JSON Schema of its configuration and an example.',
   fields,
   actions: {
     list: action({

@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { id, PAGE, reason, USUAL_LIMIT } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, id, type McpTool, PAGE, reason, USUAL_LIMIT } from '../tool.ts';
 
 type Order = NonNullable<Parameters<Client['createOrder']>[0]>['body'];
 type State = Order['state'];
@@ -9,7 +8,7 @@ type State = Order['state'];
 const fields = {
   ...PAGE,
   scope: z.enum(['run', 'agent', 'tenant']),
-  id: id.describe('of the run or agent'),
+  id: id.describe('id of the run or agent'),
   reason,
 };
 const action = actionsWith(fields);
@@ -24,7 +23,7 @@ export const control: McpTool = {
   name: 'control',
   title: 'Pause, resume, kill',
   description:
-    'Operator orders. status: what is paused or killed now. An order stands until the next one for the same.',
+    'Operator orders. status: what is paused or killed. An order stands until the next one for the same scope.',
   fields,
   actions: {
     status: action({
@@ -46,7 +45,7 @@ export const control: McpTool = {
       scope: 'admin',
       needs: ['scope'],
       takes: ['id', 'reason'],
-      confirm: async (_session, target) => ({ question: `Resume ${named(target)}? What is held goes on.` }),
+      confirm: async (_session, target) => ({ question: `Resume ${named(target)}?` }),
       run: async ({ client }, target) => ordered(client, 'running', target),
     }),
     kill: action({
@@ -54,7 +53,7 @@ export const control: McpTool = {
       needs: ['scope'],
       takes: ['id', 'reason'],
       confirm: async (_session, target) => ({
-        question: `Kill ${named(target)}? It is ended at its next step, and everything it starts later is refused.`,
+        question: `Kill ${named(target)}? It ends at its next step, and everything it starts later is blocked.`,
       }),
       run: async ({ client }, target) => ordered(client, 'killed', target),
     }),

@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
-import { id, PAGE, RULE, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { pick } from '../answer.ts';
+import { actionsWith, id, type McpTool, PAGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
 
 type Delivery = Awaited<ReturnType<Client['listDeliveries']>>['deliveries'][number];
 
@@ -13,7 +12,7 @@ const action = actionsWith(fields);
 export const deliveries: McpTool = {
   name: 'deliveries',
   title: 'Deliveries',
-  description: 'How actions of rules (webhooks and others) were carried out.',
+  description: 'Deliveries of rule actions (webhooks and others).',
   fields,
   actions: {
     list: action({

@@ -1,8 +1,7 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { AGENT, id, PAGE, RANGE, RUN, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { pick } from '../answer.ts';
+import { AGENT, actionsWith, id, type McpTool, PAGE, RANGE, RUN, USUAL_LIMIT, words } from '../tool.ts';
 import { runPath } from './runs.ts';
 
 type Event = Awaited<ReturnType<Client['getEvent']>>;
@@ -15,14 +14,14 @@ const fields = {
   eventId: id,
   eventType: words.describe('e.g. tool_call,llm_call'),
   severity: words.describe('e.g. error,critical'),
-  search: z.string().describe('part of the payload'),
+  search: z.string().describe('text in the payload'),
 };
 const action = actionsWith(fields);
 
 export const events: McpTool = {
   name: 'events',
   title: 'Events of agents',
-  description: 'Single events as agents sent them, newest first.',
+  description: 'Single events as sent by agents, newest first.',
   fields,
   actions: {
     list: action({

@@ -1,16 +1,15 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import type { Confirmation } from '../confirmation.ts';
-import { AGENT, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import type { McpSession } from '../mcp-session.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { pick } from '../answer.ts';
+import type { McpSession } from '../session.ts';
+import type { Confirmation } from '../tool.ts';
+import { AGENT, actionsWith, type McpTool, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
 
 type Rule = Awaited<ReturnType<Client['getRule']>>;
 type Trigger = Awaited<ReturnType<Client['listTriggers']>>['triggers'][number];
 
 const RECENT = 10;
-/** Of a rule nobody may rely on, only what is in force matters. */
+/** For an inactive rule only its activation matters. */
 const NEUTRAL_FIELDS = ['name', 'description'];
 
 const fields = {
@@ -32,7 +31,7 @@ export const guardrails: McpTool = {
   name: 'guardrails',
   title: 'Guardrail rules',
   description:
-    'Rules that watch and stop agents. status: active rules, what they did, recent triggers. A new rule is shadow (only counts) unless mode is enforce.',
+    'Rules that watch and stop agents. status: active rules, their results, recent triggers. A new rule is in shadow mode (only counts) unless mode is enforce.',
   fields,
   actions: {
     status: action({
@@ -94,7 +93,7 @@ export const guardrails: McpTool = {
         if (changed.length === 0) return undefined;
         const after = { ...rule, ...changes };
         if (!isInForce(rule)) return isInForce(after) ? enforcing(`the rule ${quoted(rule.name)}`) : undefined;
-        return { question: `Change ${changed.join(', ')} of the rule ${quoted(rule.name)}, which is in force?` };
+        return { question: `Change ${changed.join(', ')} of the active rule ${quoted(rule.name)}?` };
       },
       run: async (session, { ruleId, rule }) => changed(session, ruleId, rule),
     }),
@@ -154,10 +153,10 @@ async function changed({ client }: McpSession, ruleId: string, changes: object) 
 
 async function named({ client }: McpSession, ruleId: string): Promise<string> {
   const rule = await client.getRule({ params: { id: ruleId } });
-  return `the rule ${quoted(rule.name)} (${isInForce(rule) ? 'in force' : 'not in force'})`;
+  return `the rule ${quoted(rule.name)} (${isInForce(rule) ? 'in force' : 'inactive'})`;
 }
 
-/** What an agent drafts counts first, and stops nobody. */
+/** A rule drafted by an agent starts in shadow mode. */
 function drafted(rule: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return rule.mode === undefined && rule.dryRun === undefined ? { ...rule, mode: 'shadow' } : rule;
 }
@@ -167,7 +166,7 @@ function isInForce({ enabled, mode, dryRun }: { enabled?: unknown; mode?: unknow
 }
 
 function enforcing(what: string): Confirmation {
-  return { question: `Put ${what} into force? From then on it acts on agents.` };
+  return { question: `Enforce ${what}? It then acts on agents.` };
 }
 
 function quoted(name: unknown): string {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { AGENT, RANGE } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { AGENT, actionsWith, type McpTool, RANGE } from '../tool.ts';
 
 const fields = {
   ...AGENT,

@@ -1,8 +1,7 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { AGENT, PAGE, RANGE, RULE, RUN, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { pick } from '../answer.ts';
+import { AGENT, actionsWith, type McpTool, PAGE, RANGE, RULE, RUN, USUAL_LIMIT, words } from '../tool.ts';
 
 type Run = Awaited<ReturnType<Client['listRuns']>>['runs'][number];
 type Decision = Awaited<ReturnType<Client['listDecisions']>>['decisions'][number];
@@ -24,8 +23,7 @@ const action = actionsWith(fields);
 export const runs: McpTool = {
   name: 'runs',
   title: 'Runs of agents',
-  description:
-    'What agents did: runs, the timeline of one, its sub-runs, and what was decided about tool calls and why.',
+  description: 'Runs, the timeline of a run, its sub-runs, and decisions about tool calls with their reasons.',
   fields,
   actions: {
     list: action({

@@ -5,7 +5,7 @@ const action = actionsWith({});
 export const whoami: McpTool = {
   name: 'whoami',
   title: 'Who am I',
-  description: 'The tenant, the key and its scopes, the version and features of the platform.',
+  description: 'Tenant, key and scopes; version and features of the platform.',
   fields: {},
   actions: {
     show: action({

@@ -16,9 +16,8 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
-import { Heartbeat, StreamClosed } from '../stream-frames.ts';
-import { IdempotencyHeaders } from './idempotency-headers.ts';
+import { Heartbeat, StreamClosed, StreamTicketAnswer, streamAccess } from '../stream-access.ts';
+import { IdempotencyHeaders } from './events.operations.ts';
 
 const tag = 'Agent protocol';
 const agent = z.object({ agentId: z.string() });
@@ -27,15 +26,17 @@ const Lockdown = z.object({
   active: z.boolean(),
   reason: z.string().optional(),
   kind: z.enum(['paused', 'killed']).optional(),
-  lockdownId: z.string().optional().meta({ description: 'What to acknowledge.' }),
+  lockdownId: z.string().optional().meta({ description: 'Id to acknowledge.' }),
 });
-/** One that cannot be kept as it is stands under its hash: a refusal would make clients go on without asking. */
+/**
+ * A run id that cannot be stored is replaced with its hash: rejecting it would make clients continue without asking.
+ */
 const RunPath = z.object({ runId: z.string().min(1) });
 
-/** What stands against a run, where it is told: at its start and with every heartbeat. */
+/** Orders for a run, returned at its start and with every heartbeat. */
 const runControl = run.extend({
   lockdown: Lockdown,
-  modelOverride: z.string().optional().meta({ description: 'The model to use instead.' }),
+  modelOverride: z.string().optional().meta({ description: 'Model to use instead.' }),
 });
 
 const { verdict, control, cause, message, finalRuleId, ...decided } = Decision.shape;
@@ -50,13 +51,13 @@ const VerdictWithExtras = Verdict.extend({
   decisionId: decided.id,
   effect: decided.effect,
   approvalId: decided.approvalId,
-  budgetId: decided.budgetId.meta({ description: 'The budget that refused the call.' }),
+  budgetId: decided.budgetId.meta({ description: 'Budget that blocked the call.' }),
   modifiedArgs: decided.modifiedArgs,
   reservationId: decided.reservationId,
   bypasses: decided.bypasses,
 }).meta({
   id: 'VerdictWithExtras',
-  description: 'To a question with a callId, an estimate or a deadlineMs.',
+  description: 'Only if the question has a callId, an estimate or a deadlineMs.',
 });
 
 const AuditAnswer = z.object({
@@ -66,7 +67,7 @@ const AuditAnswer = z.object({
     .array(
       z.object({
         index: z.int(),
-        status: z.literal([202, 400, 403, 409]).meta({ type: 'integer', description: '202: kept, with a remark.' }),
+        status: z.literal([202, 400, 403, 409]).meta({ type: 'integer', description: '202: stored, with a remark.' }),
         id: z.string().optional(),
         error: Problem,
       }),
@@ -78,7 +79,7 @@ const registering = {
   path: '/v1/agents',
   tag,
   tolerant: true,
-  summary: 'Registers an agent by its slug, or updates it.',
+  summary: 'Register an agent by its slug, or update it.',
   scope: 'decide',
   body: AgentBody,
   response: agent,
@@ -86,7 +87,7 @@ const registering = {
 
 const Listener = z.object({
   agentId: ClientId,
-  instanceId: ClientId.optional().meta({ description: 'The process that listens; it counts as listening for 30 s.' }),
+  instanceId: ClientId.optional().meta({ description: 'The listening process; it counts as listening for 30 s.' }),
 });
 
 const DecidedApproval = z.object({
@@ -97,11 +98,11 @@ const DecidedApproval = z.object({
   reason: z.string().optional(),
 });
 
-/* The agent protocol; docs/agent-protocol.md describes it whole. */
+/* The agent protocol, described in docs/agent-protocol.md. */
 
 export const registerAgent = operation({ id: 'registerAgent', method: 'post', ...registering });
 
-/** Older clients of the protocol upsert with PUT. */
+/** Older clients of the protocol use PUT. */
 export const upsertAgent = operation({ id: 'upsertAgent', method: 'put', ...registering });
 
 export const registerAgentTools = operation({
@@ -110,7 +111,7 @@ export const registerAgentTools = operation({
   path: '/v1/agents/:agentId/tools',
   tag,
   tolerant: true,
-  summary: 'Adds to the tools of an agent, or updates them, by name.',
+  summary: 'Add or update tools of an agent, by name.',
   scope: 'decide',
   params: z.object({ agentId: ClientId }),
   body: ToolsBody,
@@ -122,7 +123,7 @@ export const startDemo = operation({
   method: 'post',
   path: '/v1/demo',
   tag,
-  summary: 'Runs the demo agent on the server: it searches in a loop, then asks to buy something. No body.',
+  summary: 'Run the demo agent on the server: it searches in a loop, then asks to buy something. No body.',
   scope: 'decide',
   status: 202,
   response: z.object({ runId: z.string(), agentId: z.string() }),
@@ -134,7 +135,7 @@ export const startRun = operation({
   path: '/v1/runs/:runId/start',
   tag,
   tolerant: true,
-  summary: 'Starts a run; the same run may be started again. Says whether it is locked down.',
+  summary: 'Start a run; starting it again is harmless. Returns whether it is locked down.',
   scope: 'decide',
   params: RunPath,
   body: StartBody,
@@ -142,7 +143,7 @@ export const startRun = operation({
     lineage: z
       .object({ ancestors: z.array(z.string()) })
       .optional()
-      .meta({ description: 'Of a run that named a parent: those whose orders hold for it, nearest first.' }),
+      .meta({ description: 'Ancestors of a run with a parent, nearest first; their orders apply to it.' }),
   }),
 });
 
@@ -152,7 +153,7 @@ export const evaluateCall = operation({
   path: '/v1/runs/:runId/evaluate',
   tag,
   tolerant: true,
-  summary: 'May this happen? Always answered with a decision, also for a run that is not known.',
+  summary: 'Ask whether a call may happen. Always answered with a decision, also for an unknown run.',
   scope: 'decide',
   params: RunPath,
   headers: IdempotencyHeaders,
@@ -178,7 +179,7 @@ export const endRun = operation({
   path: '/v1/runs/:runId/end',
   tag,
   tolerant: true,
-  summary: 'Ends a run; the same run may be ended again.',
+  summary: 'End a run; ending it again is harmless.',
   scope: 'decide',
   params: RunPath,
   body: EndBody,
@@ -191,7 +192,7 @@ export const sendHeartbeat = operation({
   path: '/v1/runs/:runId/heartbeat',
   tag,
   tolerant: true,
-  summary: 'Says that a run is alive.',
+  summary: 'Send a heartbeat of a run.',
   scope: 'decide',
   params: RunPath,
   body: HeartbeatBody,
@@ -204,7 +205,7 @@ export const sendAuditEvents = operation({
   path: '/v1/runs/events',
   tag,
   tolerant: true,
-  summary: 'Takes audit events of an agent, 1 to 1000. 207 where some were refused; `results` says which, and remarks.',
+  summary: 'Store audit events of an agent, 1 to 1000. 207 if some were rejected; `results` lists them, with remarks.',
   scope: 'ingest',
   headers: IdempotencyHeaders,
   body: z.object({ agentId: ClientId, events: z.array(z.record(z.string(), z.unknown())).min(1).max(1000) }),
@@ -218,7 +219,8 @@ export const createControlTicket = operation({
   method: 'post',
   path: '/v1/control/tickets',
   tag,
-  summary: 'A ticket to open the control stream with `?ticket=` for a minute, where a header cannot be sent. No body.',
+  summary:
+    'Create a ticket that opens the control stream with `?ticket=` within a minute, for clients that cannot send headers. No body.',
   scope: 'decide',
   status: 201,
   response: StreamTicketAnswer,
@@ -231,12 +233,15 @@ export const openControlStream = operation({
   tag,
   tolerant: true,
   summary:
-    'Server-sent events: what stands against the agent, `ready`, then every order as it is given, and a heartbeat ' +
+    'Server-sent events: the orders in force for the agent, `ready`, then every new order, and a heartbeat ' +
     'every 10 s. Last-Event-ID resumes.',
   scope: 'decide',
   query: Listener.extend({
     ...streamAccess,
-    lastEventId: z.string().optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
+    lastEventId: z
+      .string()
+      .optional()
+      .meta({ description: 'Same as the header Last-Event-ID, which takes precedence.' }),
   }),
   response: z.string(),
   headers: z.object({ 'last-event-id': z.string().optional() }),
@@ -245,7 +250,7 @@ export const openControlStream = operation({
     order: ControlOrder,
     directive: Directive,
     approval: DecidedApproval,
-    rules: z.object({ version: z.string() }).meta({ description: 'The rules changed: fetch the bundle again.' }),
+    rules: z.object({ version: z.string() }).meta({ description: 'Rules changed: fetch the bundle again.' }),
     ready: Heartbeat.meta({ description: 'Everything in force was sent; changes follow.' }),
     heartbeat: Heartbeat,
     closed: StreamClosed,
@@ -259,10 +264,11 @@ export const pollControl = operation({
   path: '/v1/control/poll',
   tag,
   tolerant: true,
-  summary: 'The same where streams do not pass: answers at once without `after`, else waits for what is newer.',
+  summary:
+    'Poll for orders if streams do not get through. Without `after` it returns at once, otherwise it waits for changes.',
   scope: 'decide',
   query: Listener.extend({
-    after: z.string().optional().meta({ description: 'The `next` of the answer before.' }),
+    after: z.string().optional().meta({ description: '`next` of the previous answer.' }),
     waitMs: z.coerce.number().min(0).default(25_000).meta({ description: 'At most 25000.' }),
   }),
   response: z.object({
@@ -282,7 +288,7 @@ export const acknowledgeDirective = operation({
   path: '/v1/control/:directiveId/ack',
   tag,
   tolerant: true,
-  summary: 'Says that an instance of an agent took an order.',
+  summary: 'Acknowledge an order for an instance of an agent.',
   scope: 'decide',
   params: z.object({ directiveId: ClientId }),
   body: AcknowledgeBody,
@@ -295,7 +301,7 @@ export const importPolicy = operation({
   path: '/v1/rules',
   tag,
   tolerant: true,
-  summary: 'Imports a policy with its rules, in the vocabulary of the agent SDK in the field.',
+  summary: 'Import a policy with its rules, in the Handlebar vocabulary.',
   scope: 'admin',
   body: z.object({ policy: z.record(z.string(), z.unknown()), rules: z.array(z.record(z.string(), z.unknown())) }),
   status: 201,
@@ -308,13 +314,13 @@ export const getRuleBundle = operation({
   path: '/v1/rules/bundle',
   tag,
   tolerant: true,
-  summary: 'The rules that the process of an agent may evaluate by itself, signed. 404: ask about every call.',
+  summary: "Get the signed rules that the agent's process may evaluate itself. 404: ask about every call.",
   scope: 'decide',
   query: z.object({ agentId: ClientId }),
   tagged: true,
   response: z.object({
-    payload: z.string().meta({ description: 'A JSON text: the bundle.' }),
-    signature: z.string().meta({ description: 'HMAC-SHA256 of the payload, hex.' }),
+    payload: z.string().meta({ description: 'The bundle, as JSON text.' }),
+    signature: z.string().meta({ description: 'HMAC-SHA256 of the payload, in hex.' }),
   }),
   problems: [404],
 });

@@ -1,7 +1,15 @@
 import { JsonObject, Problem, SEVERITIES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { IdempotencyHeaders } from './idempotency-headers.ts';
+
+/** Client-chosen name of a request; repeating the request returns the first answer. */
+export const IdempotencyHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e][\x20-\x7e]{0,254}$/, 'must be 1-255 printable ASCII characters')
+    .optional()
+    .meta({ description: 'Identifies the request for 24 hours; a repeated request is executed once.' }),
+});
 
 const IncomingEvent = z
   .looseObject({
@@ -17,18 +25,18 @@ const IncomingEvent = z
   })
   .meta({ id: 'IncomingEvent' });
 
-/** Served by the ingest gateway on the same address; described here so that the document is whole. */
 const Warnings = z
   .array(z.object({ path: z.string(), message: z.string() }))
   .optional()
   .meta({ description: 'What was repaired so that the event could be stored.' });
 
+/** Served by the ingest gateway at the same address. */
 export const ingestEvents = operation({
   id: 'ingestEvents',
   method: 'post',
   path: '/api/events',
   tag: 'Events',
-  summary: 'Takes events. 201 once they are safe; with partial=true 207 and one result per event.',
+  summary: 'Store events. 201 once they are durable; with partial=true, 207 and one result per event.',
   scope: 'ingest',
   tolerant: true,
   headers: IdempotencyHeaders,
@@ -69,4 +77,42 @@ export const ingestEvents = operation({
     ),
   }),
   problems: [409, 422],
+});
+
+const tag = 'OpenTelemetry';
+const Status = z
+  .object({ code: z.int().meta({ description: 'A google.rpc.Code.' }), message: z.string() })
+  .meta({ id: 'Status', description: 'google.rpc.Status, in the format of the request.' });
+const partialSuccess = (rejected: string) =>
+  z.object({ partialSuccess: z.object({ [rejected]: z.string(), errorMessage: z.string() }).optional() });
+
+const exporting = { method: 'post', tag, scope: 'ingest', failure: Status } as const;
+
+/* OTLP/HTTP requests as JSON or application/x-protobuf, optionally gzip; see docs/otlp.md. */
+
+export const exportTraces = operation({
+  ...exporting,
+  id: 'exportTraces',
+  path: '/v1/traces',
+  summary: 'Store spans as runs, model calls and tool calls.',
+  body: z.looseObject({}).meta({ description: 'An ExportTraceServiceRequest.' }),
+  response: partialSuccess('rejectedSpans'),
+});
+
+export const exportLogs = operation({
+  ...exporting,
+  id: 'exportLogs',
+  path: '/v1/logs',
+  summary: 'Receive log records: evaluations become events, others are counted and dropped.',
+  body: z.looseObject({}).meta({ description: 'An ExportLogsServiceRequest.' }),
+  response: partialSuccess('rejectedLogRecords'),
+});
+
+export const exportMetrics = operation({
+  ...exporting,
+  id: 'exportMetrics',
+  path: '/v1/metrics',
+  summary: 'Receive metrics and drop them, because exporters send them by default.',
+  body: z.looseObject({}).meta({ description: 'An ExportMetricsServiceRequest.' }),
+  response: z.object({}),
 });

@@ -1,15 +1,39 @@
-import { ClientId, Instant, RearmedRule } from '@agentlens/contracts/schemas';
+import { AgentTool, ClientId, Instant, RearmedRule } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
-import { Agent } from './agent.ts';
+import { ControlStateView } from './control.operations.ts';
+
+export const Agent = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    name: z.string(),
+    description: z.string().optional(),
+    slug: z.string().optional().meta({ description: 'Set for agents that registered themselves.' }),
+    tags: z.array(z.string()).meta({ description: 'As registered.' }),
+    tools: z.array(AgentTool).meta({ description: 'Registered tools, by name.' }),
+    firstSeenAt: Instant,
+    lastSeenAt: Instant,
+    sessionCount: z.int(),
+    eventCount: z.int(),
+    errorCount: z.int(),
+    totalCostUsd: z.number(),
+    control: ControlStateView,
+    pausedAt: Instant.optional().meta({ description: 'Set while a rule pauses the agent.' }),
+    pauseReason: z.string().optional(),
+    modelOverride: z.string().optional().meta({ description: 'Model the agent must use instead of its own.' }),
+    modelOverrideReason: z.string().optional(),
+  })
+  .meta({ id: 'Agent' });
+export type Agent = z.infer<typeof Agent>;
 
 export const AGENTS_LIST = 'agents';
 
 export const AgentFilter = consistent(
   z.object({
     paused: Flag.optional().meta({
-      description: 'Only agents that are (or are not) paused, by a rule or by an order for them or the tenant.',
+      description: 'Only agents that are (or are not) paused, by a rule or by an order for the agent or tenant.',
     }),
     ...paging(AGENTS_LIST, 500, 500),
   }),
@@ -21,7 +45,7 @@ export const listAgents = operation({
   method: 'get',
   path: '/api/agents',
   tag: 'Agents',
-  summary: 'Agents, the one heard of last first. An agent exists from its first event on.',
+  summary: 'Agents, most recently active first. An agent exists from its first event.',
   scope: 'read',
   query: AgentFilter,
   response: z.object({
@@ -37,7 +61,7 @@ export const getAgent = operation({
   method: 'get',
   path: '/api/agents/:id',
   tag: 'Agents',
-  summary: 'One agent with the instructions in force for it. A "/" in its id is sent as %2F.',
+  summary: 'An agent and its current orders. Send "/" in its id as %2F.',
   scope: 'read',
   params: IdPath,
   response: Agent,
@@ -50,8 +74,8 @@ export const unpauseAgent = operation({
   path: '/api/agents/:id/unpause',
   tag: 'Agents',
   summary:
-    'Ends the pause of an agent and, where asked, its model override. Rules that were cooling down for it can pause it at ' +
-    "once again (`rearmed`). 409 while an operator's order stands: resume with POST /api/control.",
+    'End the pause of an agent and, on request, its model override. Rules in cooldown for it can pause it again ' +
+    "immediately (`rearmed`). 409 while an operator's order stands: resume with POST /api/control.",
   scope: 'admin',
   params: IdPath,
   body: z.strictObject({ clearModelOverride: z.boolean().default(false) }).default({ clearModelOverride: false }),
@@ -64,7 +88,9 @@ export const AgentHealth = z
     agentId: z.string(),
     overallScore: z.number().min(0).max(100),
     trend: z.enum(['improving', 'stable', 'degrading']),
-    trendDelta: z.number().meta({ description: 'Points against the window of the same length before; 0 without one.' }),
+    trendDelta: z
+      .number()
+      .meta({ description: 'Difference to the previous window of the same length; 0 without one.' }),
     dimensions: z.array(
       z.object({
         name: z.string(),
@@ -81,14 +107,14 @@ export const AgentHealth = z
   .meta({ id: 'AgentHealth' });
 export type AgentHealth = z.infer<typeof AgentHealth>;
 
-const windowDays = { window: wholeNumber(1, 90, 7).meta({ description: 'Days back from now that are scored.' }) };
+const windowDays = { window: wholeNumber(1, 90, 7).meta({ description: 'Length of the window in days, up to now.' }) };
 
 export const getAgentHealth = operation({
   id: 'getAgentHealth',
   method: 'get',
   path: '/api/agents/:id/health',
   tag: 'Agents',
-  summary: 'The health score of an agent, 0 to 100, from its daily totals.',
+  summary: 'Health score of an agent, 0 to 100, from its daily totals.',
   scope: 'read',
   params: IdPath,
   query: z.object(windowDays),
@@ -101,7 +127,7 @@ export const getHealthOverview = operation({
   method: 'get',
   path: '/api/health/overview',
   tag: 'Agents',
-  summary: 'The health scores of every agent that had sessions in the window, the worst first.',
+  summary: 'Health scores of every agent with sessions in the window, lowest first.',
   scope: 'read',
   query: z.object(windowDays),
   response: z.object({ agents: z.array(AgentHealth), computedAt: Instant }),
@@ -109,7 +135,7 @@ export const getHealthOverview = operation({
 
 const HealthSnapshot = z.object({
   agentId: z.string(),
-  date: z.iso.date().meta({ description: 'Of the UTC day.' }),
+  date: z.iso.date().meta({ description: 'UTC day.' }),
   overallScore: z.number(),
   errorRateScore: z.number(),
   costEfficiencyScore: z.number(),
@@ -125,7 +151,7 @@ export const getHealthHistory = operation({
   method: 'get',
   path: '/api/health/history',
   tag: 'Agents',
-  summary: 'The health score of an agent as it stood on each day, over the seven days up to then; newest first.',
+  summary: 'Health score of an agent per day, each over the preceding seven days; newest first.',
   scope: 'read',
   query: z.object({ agentId: ClientId, days: wholeNumber(1, 365, 30) }),
   response: z.object({ snapshots: z.array(HealthSnapshot), agentId: z.string(), days: z.int() }),

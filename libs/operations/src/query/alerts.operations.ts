@@ -1,15 +1,14 @@
-import { ALERT_STATUSES, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
+import { ALERT_STATUSES, Alert, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
-import { streamAccess } from '../stream-access.ts';
-import { streamSigns } from '../stream-frames.ts';
-import { VersionHeaders } from '../version-headers.ts';
-import { AlertView } from './alert-view.ts';
+import { streamAccess, streamSigns } from '../stream-access.ts';
+
+export const AlertView = Alert.meta({ id: 'Alert' });
 
 export const ALERTS_LIST = 'alerts';
 
-/** Who decides may read what there is to decide. */
+/** People who may decide may read. */
 const READING = { scope: ['read', 'review'] } as const;
 
 const narrowing = {
@@ -29,7 +28,7 @@ export const listAlerts = operation({
   method: 'get',
   path: '/api/alerts',
   tag: 'Alerts',
-  summary: 'What people should see or decide, newest first: approvals, opened circuit breakers, alerts of rules.',
+  summary: 'Alerts, newest first: approvals, opened circuit breakers, alerts of rules.',
   ...READING,
   query: AlertFilter,
   response: z.object({ alerts: z.array(AlertView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
@@ -54,8 +53,8 @@ export const getAlertCall = operation({
   path: '/api/alerts/:id/call',
   tag: 'Alerts',
   summary:
-    'The whole call an approval is about, redacted. `arguments` is JSON text whose numbers have the digits they were ' +
-    'written in. What is not whole (`cut`) cannot be approved.',
+    'The whole call of an approval, redacted. `arguments` is JSON text with numbers as they were ' +
+    'written. An incomplete call (`cut`) cannot be approved.',
   scope: 'review',
   params: IdPath,
   response: ApprovalCall.extend({
@@ -86,7 +85,7 @@ export const acknowledgeAlert = operation({
   id: 'acknowledgeAlert',
   ...deciding,
   path: '/api/alerts/:id/acknowledge',
-  summary: 'Says that somebody has seen it. Decides nothing: an approval goes on waiting. The first one who did stays.',
+  summary: 'Acknowledge an alert. This does not decide an approval. The first acknowledgement stands.',
   problems: [404, 409, 412],
 });
 
@@ -94,7 +93,7 @@ export const approveAlert = operation({
   id: 'approveAlert',
   ...deciding,
   path: '/api/alerts/:id/approve',
-  summary: 'Lets exactly the call that asked go ahead, once. 409 names who decided where somebody did before.',
+  summary: 'Approve exactly this call, once. 409 names an earlier decision.',
   problems: [404, 409, 412, 422],
 });
 
@@ -102,7 +101,7 @@ export const denyAlert = operation({
   id: 'denyAlert',
   ...deciding,
   path: '/api/alerts/:id/deny',
-  summary: 'Refuses the call that asked. 409 names who decided where somebody did before.',
+  summary: 'Deny the call. 409 names an earlier decision.',
   problems: [404, 409, 412, 422],
 });
 
@@ -110,22 +109,27 @@ export const cancelAlert = operation({
   id: 'cancelAlert',
   ...deciding,
   path: '/api/alerts/:id/cancel',
-  summary: 'Closes the alert without judging it. A call that asked does not go ahead and is told the difference.',
+  summary: 'Close the alert without a decision. A waiting call is blocked as cancelled.',
   problems: [404, 409, 412],
 });
 
-/** How far a client has read: the place of an alert in the stream of the broker. */
+/** Position of an alert in the broker's stream. */
 const LastEventId = z
   .string()
-  .regex(/^\d{1,16}$/, 'is not the id of a frame of this stream; send the last one you got, or none to start from now')
+  .regex(
+    /^\d{1,16}$/,
+    'is not the id of a frame of this stream; send the last one received, or omit it to start from now',
+  )
   .transform(Number)
   .refine(Number.isSafeInteger, 'is not the id of a frame of this stream')
   .meta({ type: 'string', pattern: '^\\d{1,16}$' });
 
-export const AlertStreamQuery = z.object({
+const AlertStreamQuery = z.object({
   ...streamAccess,
   ...narrowing,
-  lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
+  lastEventId: LastEventId.optional().meta({
+    description: 'Same as the header Last-Event-ID, which takes precedence.',
+  }),
 });
 export type AlertStreamFilter = Pick<z.output<typeof AlertStreamQuery>, keyof typeof narrowing>;
 
@@ -137,8 +141,8 @@ export const openAlertStream = operation({
   path: '/api/alerts/stream',
   tag: 'Alerts',
   summary:
-    'Server-sent events, live: `alert` with the whole alert at every change of one, and heartbeat at once and every ' +
-    '30 s. Frames carry ids; Last-Event-ID resumes without a gap.',
+    'Server-sent events, live: `alert` with the whole alert at every change, and a heartbeat immediately and every ' +
+    '30 s. Resume without a gap with Last-Event-ID.',
   ...READING,
   query: AlertStreamQuery,
   headers: AlertStreamHeaders,

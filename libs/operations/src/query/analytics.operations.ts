@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, timeRange } from '../parameters.ts';
 
-export const GRANULARITIES = ['hour', 'day', 'week'] as const;
+const GRANULARITIES = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
 
-/** A range of time in buckets. */
+/** A time range divided into buckets. */
 const bucketedRange = {
   ...timeRange,
   granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
@@ -20,18 +20,18 @@ const measures = {
   toolCallCount: z.int(),
   errorCount: z.int(),
   avgLatencyMs: z.number(),
-  totalCostUsd: z.number().meta({ description: 'Cost of every event that has one, as in sessions and guardrails.' }),
+  totalCostUsd: z.number().meta({ description: 'Cost of every event with a cost, as in sessions and guardrails.' }),
   uniqueSessions: z.int(),
 };
 
-export const AnalyticsBucket = z.object({ timestamp: Instant, ...measures });
+const AnalyticsBucket = z.object({ timestamp: Instant, ...measures });
 
 export const getAnalytics = operation({
   id: 'getAnalytics',
   method: 'get',
   path: '/api/analytics',
   tag: 'Analytics',
-  summary: 'Totals of the range and of its hours, days or weeks (UTC, weeks from Monday); empty buckets are left out.',
+  summary: 'Totals of the range and of its hours, days or weeks (UTC, weeks from Monday); empty buckets are omitted.',
   scope: 'read',
   query: AnalyticsQuery,
   response: z.object({
@@ -48,7 +48,7 @@ export const getStats = operation({
   method: 'get',
   path: '/api/stats',
   tag: 'Analytics',
-  summary: 'How much the tenant has stored.',
+  summary: 'Storage used by the tenant.',
   scope: 'read',
   response: z.object({
     totalEvents: z.int(),
@@ -65,7 +65,7 @@ export const getStatsOverview = operation({
   method: 'get',
   path: '/api/stats/overview',
   tag: 'Analytics',
-  summary: 'Today and yesterday (UTC), as clients of AgentLens read it; GET /api/overview has more.',
+  summary: 'Today and yesterday (UTC), for AgentLens clients; GET /api/overview has more.',
   scope: 'read',
   response: z.object({
     eventsTodayCount: z.int(),
@@ -93,14 +93,79 @@ export const getOverview = operation({
   method: 'get',
   path: '/api/overview',
   tag: 'Analytics',
-  summary: 'Today and yesterday (UTC) side by side.',
+  summary: 'Today and yesterday (UTC).',
   scope: 'read',
   response: z.object({
     today: Day,
     yesterday: Day,
-    errorRate: z.number().meta({ description: "Today's errors per event, 0 to 1." }),
+    errorRate: z.number().meta({ description: 'Errors per event today, 0 to 1.' }),
     totalAgents: z.int(),
-    activeAgents: z.int().meta({ description: 'Agents heard of today.' }),
+    activeAgents: z.int().meta({ description: 'Agents active today.' }),
     pausedAgents: z.int(),
+  }),
+});
+
+const Percentiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() }).nullable();
+
+export const TaskMetrics = z
+  .object({
+    started: z.int().meta({ description: 'Runs that started in the range.' }),
+    finished: z.int().meta({ description: 'Those that have ended, with any status.' }),
+    succeeded: z.int(),
+    successRate: z
+      .number()
+      .nullable()
+      .meta({ description: 'Succeeded divided by finished; null if none has finished.' }),
+    stepsPerTask: z.number().nullable().meta({ description: 'Finished tool calls per finished run.' }),
+    durationMs: Percentiles.meta({ description: 'Duration of finished runs that reported an end.' }),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    totalTokens: z.int(),
+    cacheReadTokens: z.int(),
+    cacheWriteTokens: z.int(),
+    costUsd: z.number(),
+  })
+  .meta({ id: 'TaskMetrics' });
+export type TaskMetrics = z.infer<typeof TaskMetrics>;
+
+export const CallMetrics = z
+  .object({
+    calls: z.int().meta({ description: 'Calls that ended in the range.' }),
+    errors: z.int(),
+    errorRate: z.number().nullable(),
+    latencyMs: Percentiles,
+  })
+  .meta({ id: 'CallMetrics' });
+export type CallMetrics = z.infer<typeof CallMetrics>;
+
+export const getMetrics = operation({
+  id: 'getMetrics',
+  method: 'get',
+  path: '/api/metrics',
+  tag: 'Analytics',
+  summary:
+    'Success, and behaviour of tools and models: over the range, by hour, day or week, by agent, model and tool. ' +
+    'At most 100 agents, models and tools, the largest first.',
+  scope: 'read',
+  query: AnalyticsQuery,
+  response: z.object({
+    from: Instant,
+    to: Instant,
+    granularity: z.enum(GRANULARITIES),
+    tasks: TaskMetrics,
+    toolCalls: CallMetrics,
+    buckets: z.array(z.object({ timestamp: Instant, tasks: TaskMetrics, toolCalls: CallMetrics })),
+    agents: z.array(z.object({ agentId: z.string(), tasks: TaskMetrics, toolCalls: CallMetrics })),
+    models: z.array(
+      z.object({
+        model: z.string(),
+        provider: z.string().nullable(),
+        calls: CallMetrics,
+        inputTokens: z.int(),
+        outputTokens: z.int(),
+        costUsd: z.number(),
+      }),
+    ),
+    tools: z.array(z.object({ tool: z.string(), calls: CallMetrics })),
   }),
 });

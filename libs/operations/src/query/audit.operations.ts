@@ -1,7 +1,7 @@
 import { CHANGE_KINDS, CHANGE_TARGETS, ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
+import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
 
 export const AUDIT_LIST = 'audit';
 
@@ -11,22 +11,28 @@ export const AuditEntry = z
     tenantId: z.string(),
     changedAt: Instant,
     kind: z.enum(CHANGE_KINDS),
-    target: z.string().meta({ description: `What was changed: ${CHANGE_TARGETS.join(', ')}.` }),
-    targetId: z.string().meta({ description: 'Its id; of limits, breakers and orders `scope:id`.' }),
+    target: z.string().meta({ description: `Kind of the changed object: ${CHANGE_TARGETS.join(', ')}.` }),
+    targetId: z.string().meta({ description: 'Id of the object; `scope:id` for limits, breakers and orders.' }),
     actor: z
       .object({ person: z.string().nullable(), keyId: z.string(), keyName: z.string() })
       .nullable()
-      .meta({ description: 'The key that was sent, and the person it named. Null: not known.' }),
+      .meta({ description: 'The key, and the person named by the client. Null: unknown.' }),
     reason: z.string().nullable(),
-    before: z.record(z.string(), z.unknown()).nullable().meta({ description: 'As it was, secrets masked.' }),
-    after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'As it is since, secrets masked.' }),
+    before: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'State before the change, secrets masked.' }),
+    after: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'State after the change, secrets masked.' }),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const AuditFilter = consistent(
   z.object({
-    actor: ClientId.optional().meta({ description: 'A person, or the id or the name of a key.' }),
+    actor: ClientId.optional().meta({ description: 'A person, or the id or name of a key.' }),
     kind: commaListOf(CHANGE_KINDS).optional(),
     target: commaListOf(CHANGE_TARGETS).optional(),
     targetId: ClientId.optional(),
@@ -42,8 +48,61 @@ export const listAudit = operation({
   path: '/api/audit',
   tag: 'Audit',
   summary:
-    'Every change of rules, budgets, limits, keys, settings, orders and alerts, newest first. Rows are never changed.',
+    'Every change of rules, budgets, limits, keys, settings, orders and alerts, newest first. Entries never change.',
   scope: ['admin', 'platform'],
   query: AuditFilter,
   response: z.object({ entries: z.array(AuditEntry), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+const TAG = 'Erasures';
+
+export const ErasureView = z
+  .object({
+    id: z.string(),
+    actorId: z.string().optional().meta({ description: 'Absent once finished: the id is erased too.' }),
+    actorDigest: z.string().meta({ description: "SHA-256 of the actor's id, in hex." }),
+    state: z.enum(['running', 'finished']),
+    requestedAt: Instant,
+    finishedAt: Instant.optional(),
+    runs: z.int().meta({ description: 'Runs from which the actor was removed.' }),
+    events: z.int().meta({ description: 'Events whose contents were removed.' }),
+  })
+  .meta({ id: 'Erasure' });
+export type ErasureView = z.infer<typeof ErasureView>;
+
+export const createErasure = operation({
+  id: 'createErasure',
+  method: 'post',
+  path: '/api/erasures',
+  tag: TAG,
+  summary:
+    'Erase an actor and the contents of its runs: messages, arguments, results, encrypted calls. ' +
+    'Counts, costs and times are kept. Runs in the background; a repeated request returns the running erasure.',
+  scope: 'admin',
+  body: z.strictObject({ actorId: ClientId }).meta({ id: 'ErasureDraft' }),
+  once: true,
+  status: 202,
+  response: z.object({ id: z.string(), requestedAt: Instant }),
+});
+
+export const listErasures = operation({
+  id: 'listErasures',
+  method: 'get',
+  path: '/api/erasures',
+  tag: TAG,
+  summary: 'The 100 latest erasures, newest first.',
+  scope: 'admin',
+  response: z.object({ erasures: z.array(ErasureView) }),
+});
+
+export const getErasure = operation({
+  id: 'getErasure',
+  method: 'get',
+  path: '/api/erasures/:id',
+  tag: TAG,
+  summary: 'Progress of an erasure.',
+  scope: 'admin',
+  params: IdPath,
+  response: ErasureView,
+  problems: [404],
 });

@@ -7,9 +7,8 @@ import {
   Instant,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 
 export const BREAKERS_LIST = 'breakers';
 
@@ -42,8 +41,7 @@ export const listBreakers = operation({
   method: 'get',
   path: '/api/breakers',
   tag: 'Circuit breakers',
-  summary:
-    'Breakers that ever opened, the one that changed last first. One that never opened is closed and not listed.',
+  summary: 'Breakers that have opened, most recently changed first. Others are closed and not listed.',
   scope: 'read',
   query: BreakerFilter,
   response: z.object({ breakers: z.array(BreakerView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
@@ -54,8 +52,7 @@ export const getBreakerLimits = operation({
   method: 'get',
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
-  summary:
-    'The limits that were set, and the defaults. The nearest applies: run, then agent, then tenant, then defaults.',
+  summary: 'Limits that are set, and the defaults. The nearest applies: run, agent, tenant, defaults.',
   scope: 'read',
   response: z.object({
     defaults: Limits,
@@ -64,7 +61,7 @@ export const getBreakerLimits = operation({
         scope: z.enum(['tenant', 'agent', 'run']),
         scopeId: z.string(),
         limits: Limits,
-        version: z.int().meta({ description: 'Raised by one with each change.' }),
+        version: z.int().meta({ description: 'Increases by one with each change.' }),
         updatedAt: Instant,
       }),
     ),
@@ -92,8 +89,8 @@ export const setBreakerLimits = operation({
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
   summary:
-    'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default. Breakers that are below ' +
-    'the limits now close, and go on counting.',
+    'Set all limits of a tenant, agent or run; omitted limits get their default. Breakers that are now below ' +
+    'the limits close and keep counting.',
   ...changing,
   body: scoped({ limits: LimitsDraft.prefault({}) }),
   examples: {
@@ -107,7 +104,7 @@ export const patchBreakerLimits = operation({
   method: 'patch',
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
-  summary: 'Changes some of the limits that are set for a tenant, an agent or a run; the others stay.',
+  summary: 'Change some limits of a tenant, agent or run.',
   ...changing,
   body: scoped({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
   examples: { oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxTokens: 500_000 } } },
@@ -118,7 +115,7 @@ export const deleteBreakerLimits = operation({
   method: 'delete',
   path: '/api/breakers/limits/:scope/:id',
   tag: 'Circuit breakers',
-  summary: 'Takes the limits of a tenant, an agent or a run away: the next nearest ones apply, at last the defaults.',
+  summary: 'Remove the limits of a tenant, agent or run: the next nearest apply.',
   scope: 'admin',
   params: z.object({ scope: z.enum(['tenant', 'agent', 'run'], 'must be "tenant", "agent" or "run"'), id: ClientId }),
   headers: VersionHeaders,
@@ -131,7 +128,7 @@ export const resetBreaker = operation({
   method: 'post',
   path: '/api/breakers/:scope/:id/reset',
   tag: 'Circuit breakers',
-  summary: 'Closes the breaker of a run or an agent and lets it start counting again.',
+  summary: 'Close the breaker of a run or agent and restart its counters.',
   scope: 'admin',
   once: true,
   params: z.object({ scope: z.enum(['run', 'agent'], 'must be "run" or "agent"'), id: ClientId }),

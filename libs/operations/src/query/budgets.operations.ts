@@ -8,9 +8,8 @@ import {
   ClientId,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 
 export const BUDGETS_LIST = 'budgets';
 
@@ -23,7 +22,7 @@ export const createBudget = operation({
   method: 'post',
   path: '/api/budgets',
   tag: 'Budgets',
-  summary: 'Makes a budget. Calls whose estimate no longer fits are refused before they are made.',
+  summary: 'Create a budget. Calls whose estimate does not fit are blocked.',
   scope: 'admin',
   once: true,
   body: Draft,
@@ -65,7 +64,7 @@ export const getBudget = operation({
   path: '/api/budgets/:id',
   tag: 'Budgets',
   summary:
-    'A budget and what is spent, reserved and left in its present period: of one pot where scopeId is given or the budget has one, else of those that spent most (at most 100).',
+    'A budget with spent, reserved and remaining amounts of its current period: of one pot if scopeId is given, else of the pots with the highest spend (at most 100).',
   scope: 'read',
   params: IdPath,
   query: z.object({ scopeId: ClientId.optional() }),
@@ -80,7 +79,7 @@ export const updateBudget = operation({
   path: '/api/budgets/:id',
   tag: 'Budgets',
   summary:
-    'Changes the fields that are sent. What was spent stays: a raised limit lets calls pass again at once. Scope and period make another budget.',
+    'Change the fields you send. Spending is kept: raising a limit allows calls at once. To change scope or period, create another budget.',
   scope: 'admin',
   params: IdPath,
   headers: VersionHeaders,
@@ -96,7 +95,7 @@ export const deleteBudget = operation({
   method: 'delete',
   path: '/api/budgets/:id',
   tag: 'Budgets',
-  summary: 'Deletes a budget. What was settled against it stays in the ledger.',
+  summary: 'Delete a budget. Its ledger is kept.',
   scope: 'admin',
   params: IdPath,
   headers: VersionHeaders,

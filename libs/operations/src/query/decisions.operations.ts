@@ -1,8 +1,55 @@
-import { ClientId, DECISION_EFFECTS, DECISION_PHASES, DECISION_REASONS } from '@agentlens/contracts/schemas';
+import {
+  ClientId,
+  DECISION_EFFECTS,
+  DECISION_PHASES,
+  DECISION_REASONS,
+  Decision,
+  DecisionEffect,
+  DecisionReason,
+  Instant,
+  RuleBypass,
+  RuleFinding,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
-import { DecisionView } from './decision-view.ts';
+
+/** A recorded decision. */
+export const DecisionView = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    agentId: z.string(),
+    runId: z.string(),
+    phase: Decision.shape.phase,
+    toolName: z.string().optional(),
+    callId: z.string().optional(),
+    verdict: Decision.shape.verdict.meta({ description: 'The answer the agent received.' }),
+    control: Decision.shape.control,
+    effect: Decision.shape.effect.meta({ description: 'Effect on the call.' }),
+    wouldHave: DecisionEffect.optional().meta({
+      description: 'Effect with shadow rules enforced, if more severe.',
+    }),
+    reason: DecisionReason.optional().meta({ description: 'What decided; absent for an unobstructed call.' }),
+    budgetId: z.string().optional().meta({ description: 'Budget that blocked the call.' }),
+    cause: Decision.shape.cause,
+    message: z.string(),
+    evaluatedRules: z.array(RuleFinding),
+    finalRuleId: z.string().optional(),
+    approvalId: z.string().optional(),
+    bypasses: z.array(RuleBypass),
+    arguments: z.unknown().optional().meta({
+      description: 'Redacted. Absent if the tenant records none (`decisionArguments`) or they are large.',
+    }),
+    argumentsCut: z.object({ start: z.string(), bytes: z.int() }).optional().meta({
+      description: 'For large arguments: beginning and length of their redacted JSON text.',
+    }),
+    inputsDigest: z.string(),
+    latencyMs: z.number(),
+    decidedAt: Instant,
+  })
+  .meta({ id: 'Decision' });
+export type DecisionView = z.infer<typeof DecisionView>;
 
 export const DECISIONS_LIST = 'decisions';
 
@@ -14,16 +61,16 @@ export const DecisionFilter = consistent(
     mode: z.enum(['enforce', 'shadow']).optional().meta({
       description: 'Decisions for which a rule in this mode matched; with ruleId, this rule.',
     }),
-    reason: commaListOf(DECISION_REASONS).optional().meta({ description: 'What settled it.' }),
+    reason: commaListOf(DECISION_REASONS).optional().meta({ description: 'What decided.' }),
     budgetId: ClientId.optional(),
     wouldHave: commaListOf(['modify', 'ask', 'block', 'terminate']).optional().meta({
-      description: 'Calls to which this would have been done with rules in shadow enforced too.',
+      description: 'Effect with shadow rules enforced.',
     }),
     toolName: ClientId.optional(),
     phase: commaListOf(DECISION_PHASES).optional(),
-    verdict: commaListOf(['ALLOW', 'BLOCK']).optional().meta({ description: 'What the agent was told.' }),
-    effect: commaListOf(DECISION_EFFECTS).optional().meta({ description: 'What was done to the call.' }),
-    inputsDigest: z.string().max(64).optional().meta({ description: 'Decisions about the same arguments.' }),
+    verdict: commaListOf(['ALLOW', 'BLOCK']).optional().meta({ description: 'The answer the agent received.' }),
+    effect: commaListOf(DECISION_EFFECTS).optional().meta({ description: 'Effect on the call.' }),
+    inputsDigest: z.string().max(64).optional().meta({ description: 'Decisions with the same arguments.' }),
     ...timeRange,
     ...paging(DECISIONS_LIST, 500, 100),
   }),
@@ -35,8 +82,7 @@ export const listDecisions = operation({
   method: 'get',
   path: '/api/decisions',
   tag: 'Decisions',
-  summary:
-    'What was decided about calls of every run, newest first. wouldHave=block shows what shadow rules would have blocked.',
+  summary: 'Decisions of all runs, newest first. wouldHave=block lists what shadow rules would have blocked.',
   scope: 'read',
   query: DecisionFilter,
   response: z.object({ decisions: z.array(DecisionView), hasMore: z.boolean(), nextCursor: z.string().optional() }),

@@ -28,10 +28,10 @@ export type Attempt = z.infer<typeof Attempt>;
 
 const shown = {
   id: z.string(),
-  triggerId: z.string().meta({ description: 'The trigger, alert or other thing it is about.' }),
-  ruleId: z.string().meta({ description: 'Empty where no rule led to it.' }),
-  agentId: z.string().meta({ description: 'Empty where it concerns no one agent.' }),
-  webhookId: z.string().optional().meta({ description: 'The webhook of the tenant that was told.' }),
+  triggerId: z.string().meta({ description: 'Trigger, alert or other object of the delivery.' }),
+  ruleId: z.string().meta({ description: 'Empty without a rule.' }),
+  agentId: z.string().meta({ description: 'Empty if it does not concern a single agent.' }),
+  webhookId: z.string().optional().meta({ description: 'The tenant webhook that receives it.' }),
   actionType: z.string(),
   result: z.enum(ACTION_RESULTS),
   detail: z.string().optional(),
@@ -59,7 +59,7 @@ export const WholeDelivery = z
     ...shown,
     attempts: z.array(WholeAttempt).meta({
       description:
-        'Oldest first, with what was sent and answered. Without both: nobody was called, or it is from before.',
+        'Oldest first, with request and response. Without both, no call was made, or the attempt predates recording.',
     }),
   })
   .meta({ id: 'WholeDelivery' });
@@ -70,7 +70,7 @@ export const getDelivery = operation({
   method: 'get',
   path: '/api/guardrails/deliveries/:id',
   tag: 'Deliveries',
-  summary: 'One delivery: of each attempt what was sent and what was answered, redacted.',
+  summary: 'A delivery with the redacted request and response of each attempt.',
   scope: 'read',
   params: IdPath,
   response: WholeDelivery,
@@ -82,7 +82,7 @@ export const listDeliveries = operation({
   method: 'get',
   path: '/api/guardrails/deliveries',
   tag: 'Deliveries',
-  summary: 'How actions were carried out and webhooks told, with every attempt; newest first.',
+  summary: 'Deliveries of actions and webhook messages with every attempt, newest first.',
   scope: 'read',
   query: DeliveryFilter,
   response: z.object({
@@ -97,7 +97,7 @@ export const redeliver = operation({
   method: 'post',
   path: '/api/guardrails/deliveries/:id/redeliver',
   tag: 'Deliveries',
-  summary: 'Carries the action out once more. The receiver sees the same webhook-id.',
+  summary: 'Run the action again. The receiver sees the same webhook-id.',
   scope: 'admin',
   once: true,
   params: IdPath,

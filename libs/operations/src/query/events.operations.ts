@@ -1,9 +1,51 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, CostSource, EventKind, Instant, JsonObject, Severity } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, Total } from '../operation.ts';
 import { CommaList, consistent, Flag, IdPath, paging, SeverityList, timeRange } from '../parameters.ts';
-import { Total } from '../total.ts';
-import { StoredEvent } from './stored-event.ts';
+
+const Count = z.number().nullable();
+
+/**
+ * A stored event, in pages and streams. The first block is the AgentLens format; there is no hash chain, so `prevHash`
+ * is always null, and `hash` covers the event's own canonical form.
+ */
+export const StoredEvent = z
+  .object({
+    id: z.string(),
+    timestamp: Instant,
+    sessionId: z.string().meta({ description: 'Run of the event.' }),
+    agentId: z.string(),
+    eventType: z.string().meta({ description: 'Event type as sent by the client.' }),
+    severity: Severity,
+    payload: JsonObject,
+    metadata: JsonObject,
+    contentExpired: z.literal(true).optional().meta({
+      description: 'Contents were removed (retention or erasure). Counts and times are unchanged.',
+    }),
+    prevHash: z.null(),
+    hash: z.string(),
+    tenantId: z.string(),
+    kind: EventKind,
+    dialect: z.string(),
+    isError: z.boolean(),
+    tags: z.array(z.string()),
+    toolName: z.string().nullable(),
+    callId: z.string().nullable(),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    usage: z.object({
+      inputTokens: Count,
+      outputTokens: Count,
+      totalTokens: Count,
+      costUsd: Count,
+      costSource: CostSource.nullable(),
+      latencyMs: Count,
+    }),
+    /** Time of acceptance by the platform. */
+    receivedAt: Instant,
+  })
+  .meta({ id: 'Event' });
+export type StoredEvent = z.infer<typeof StoredEvent>;
 
 export const EVENTS_LIST = 'events';
 
@@ -12,8 +54,7 @@ export const EventFilter = consistent(
     sessionId: ClientId.optional(),
     agentId: ClientId.optional(),
     eventType: CommaList.optional().meta({
-      description:
-        "Comma-separated list; the client's names (`tool_call`) and the platform's (`tool.called`) both match.",
+      description: 'Comma-separated list of client names (`tool_call`) or platform names (`tool.called`).',
     }),
     severity: SeverityList.optional(),
     ...timeRange,
@@ -24,15 +65,15 @@ export const EventFilter = consistent(
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the database cannot compare with NUL
       .regex(/^[^\u0000]*$/, 'must not contain NUL')
       .optional()
-      .meta({ description: 'Part of the JSON text of the payload, any case.' }),
-    excludeMetrics: Flag.optional().meta({ description: 'Leaves out events that only record a measure.' }),
+      .meta({ description: "Text to find in the payload's JSON, case-insensitive." }),
+    excludeMetrics: Flag.optional().meta({ description: 'Omits events that only record a metric.' }),
     order: z.enum(['asc', 'desc'], 'must be "asc" or "desc"').default('desc'),
     ...paging(EVENTS_LIST, 500),
   }),
 );
 export type EventFilter = z.output<typeof EventFilter>;
 
-export const EventPage = z.object({
+const EventPage = z.object({
   events: z.array(StoredEvent),
   ...Total,
   hasMore: z.boolean(),
@@ -44,7 +85,7 @@ export const listEvents = operation({
   method: 'get',
   path: '/api/events',
   tag: 'Events',
-  summary: 'Events that match, newest first.',
+  summary: 'Matching events, newest first.',
   scope: 'read',
   query: EventFilter,
   response: EventPage,

@@ -1,9 +1,8 @@
 import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { consistent, IdPath, InstantParameter, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
-import { ScopeNames } from './scope-names.ts';
+import { ScopeNames } from './control.operations.ts';
 
 export const KEYS_LIST = 'keys';
 
@@ -16,12 +15,12 @@ const shown = {
   agents: z
     .array(z.string())
     .nullable()
-    .meta({ description: 'The agents that the key is bound to; null: every agent of the tenant.' }),
+    .meta({ description: 'Agents the key is bound to; null: every agent of the tenant.' }),
   tenantId: z.string(),
-  eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
+  eventsPerSecond: z.int().nullable().meta({ description: "Quota of this key; null: the platform's default." }),
   createdAt: Instant,
   expiresAt: Instant.nullable(),
-  version: z.int().meta({ description: 'Raised by one when it is rotated or revoked.' }),
+  version: z.int().meta({ description: 'Increases by one when the key is rotated or revoked.' }),
 };
 
 const KeyView = z
@@ -29,15 +28,15 @@ const KeyView = z
   .meta({ id: 'ApiKey' });
 
 const NewKey = z
-  .object({ ...shown, key: z.string().meta({ description: 'The key itself. It is shown only here.' }) })
+  .object({ ...shown, key: z.string().meta({ description: 'The key, shown only here.' }) })
   .meta({ id: 'NewApiKey' });
 
-/** A platform key sees and replaces the platform keys, which belong to no tenant that has agents. */
+/** A platform key manages the platform keys, which belong to no tenant with agents. */
 const MAKERS = ['admin', 'platform'] as const;
-/** Of one key: more than a team has, and few enough to be told in a refusal. */
-const MOST_AGENTS = 100;
+/** Agents per key: more than a team has, and few enough to list in an error. */
+const MAX_AGENTS = 100;
 
-/** What a key may do that is bound to agents. */
+/** Scopes a key bound to agents may have. */
 const BINDABLE: readonly Scope[] = ['ingest', 'decide'];
 
 const NAME = displayName(z.string().trim());
@@ -47,7 +46,7 @@ export const createKey = operation({
   method: 'post',
   path: '/api/keys',
   tag: 'API keys',
-  summary: "Makes a key of the caller's own tenant. The key itself is in this answer and nowhere else.",
+  summary: "Create a key of the caller's tenant. The key is only in this answer.",
   scope: 'admin',
   once: true,
   body: z
@@ -56,18 +55,18 @@ export const createKey = operation({
       scopes: ScopeNames.default(['ingest', 'decide', 'read']),
       agents: z
         .array(ClientId)
-        .min(1, 'must name at least one agent; without it the key is good for every agent')
-        .max(MOST_AGENTS)
+        .min(1, 'must name at least one agent; omit it for a key of every agent')
+        .max(MAX_AGENTS)
         .optional()
         .meta({
-          description: 'Binds the key to these agents, by id (which is the slug): it is refused for any other agent.',
+          description: 'Binds the key to these agents, by id (the slug); it is rejected for any other agent.',
         }),
       eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
       expiresAt: InstantParameter.optional(),
     })
     .refine(({ agents, scopes }) => agents === undefined || scopes.every((scope) => BINDABLE.includes(scope)), {
       path: ['scopes'],
-      message: `must be of ${BINDABLE.join(', ')} for a key that is bound to agents: the others reach every agent`,
+      message: `must be of ${BINDABLE.join(', ')} for a key that is bound to agents: other scopes concern every agent`,
     })
     .prefault({}),
   examples: {
@@ -79,7 +78,7 @@ export const createKey = operation({
   response: NewKey,
 });
 
-/** Clients of before read one page and hold it for the whole list: it is a long one. */
+/** Older clients read one page as the whole list, so it is long. */
 export const KeyFilter = consistent(z.object(paging(KEYS_LIST, 500, 500)));
 export type KeyFilter = z.output<typeof KeyFilter>;
 
@@ -88,7 +87,7 @@ export const listKeys = operation({
   method: 'get',
   path: '/api/keys',
   tag: 'API keys',
-  summary: 'The keys of the tenant, newest first, revoked ones too.',
+  summary: 'Keys of the tenant, newest first, including revoked ones.',
   scope: MAKERS,
   query: KeyFilter,
   response: z.object({ keys: z.array(KeyView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
@@ -99,7 +98,7 @@ export const rotateKey = operation({
   method: 'post',
   path: '/api/keys/:id/rotate',
   tag: 'API keys',
-  summary: 'Makes a successor with the same rights and the same expiry. The old key works for another 24 hours.',
+  summary: 'Create a successor with the same rights and expiry. The old key works for another 24 hours.',
   scope: MAKERS,
   once: true,
   params: IdPath,
@@ -117,7 +116,7 @@ export const revokeKey = operation({
   method: 'delete',
   path: '/api/keys/:id',
   tag: 'API keys',
-  summary: 'Ends a key: within 5 seconds no instance accepts it any more.',
+  summary: 'Revoke a key: every instance rejects it within 5 seconds.',
   scope: MAKERS,
   params: IdPath,
   headers: VersionHeaders,

@@ -2,26 +2,29 @@ import {
   ClientId,
   DECISION_PHASES,
   DecisionEffect,
+  GuardrailRule,
   Instant,
   JsonObject,
   RuleBypass,
   RuleDraft,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, RuleChangeHeaders } from '../operation.ts';
 import { consistent, Flag, IdPath, paging } from '../parameters.ts';
-import { RuleChangeHeaders } from '../version-headers.ts';
-import { RuleView } from './rule-view.ts';
-import { TriggerView } from './trigger-view.ts';
+import { TriggerView } from './triggers.operations.ts';
+
+/** A rule with masked secrets. A PUT with a mask keeps the stored secret. */
+export const RuleView = GuardrailRule.meta({ id: 'GuardrailRule' });
+export type RuleView = GuardrailRule;
 
 export const RULES_LIST = 'rules';
 
-const TypeName = z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be a type name like error_rate_threshold');
+const TypeName = z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be a type name such as error_rate_threshold');
 
 export const RuleFilter = consistent(
   z.object({
     agentId: ClientId.optional().meta({
-      description: 'The rules that guard this agent: those scoped to it and those without a scope.',
+      description: 'Rules that apply to this agent: those scoped to it and those without a scope.',
     }),
     enabled: Flag.optional(),
     conditionType: TypeName.optional(),
@@ -37,7 +40,8 @@ export type RuleFilter = z.output<typeof RuleFilter>;
 
 const Draft = RuleDraft.meta({
   id: 'GuardrailRuleDraft',
-  description: 'The shapes of conditionConfig and actionConfig depend on their types: see GET /api/guardrails/catalog.',
+  description:
+    'The schemas of conditionConfig and actionConfig depend on their types: see GET /api/guardrails/catalog.',
 });
 
 const rulePath = { params: IdPath, tag: 'Guardrails' } as const;
@@ -47,7 +51,7 @@ export const createRule = operation({
   method: 'post',
   path: '/api/guardrails',
   tag: 'Guardrails',
-  summary: 'Makes a rule. Secrets in actionConfig are encrypted at rest and never returned.',
+  summary: 'Create a rule. Secrets in actionConfig are encrypted and never returned.',
   scope: 'admin',
   once: true,
   body: Draft,
@@ -60,11 +64,11 @@ export const createRule = operation({
       actionConfig: { message: 'Half of its calls fail' },
     },
     decisionRule: {
-      ...{ name: 'Nothing is deleted', onUnavailable: 'block' },
+      ...{ name: 'No deletions', onUnavailable: 'block' },
       conditionType: 'tool_name',
       conditionConfig: { value: 'delete_*' },
       actionType: 'block',
-      actionConfig: { message: 'Deleting is not for agents' },
+      actionConfig: { message: 'Agents may not delete' },
     },
   },
   forwarded: true,
@@ -119,15 +123,14 @@ export const updateRule = operation({
   ...updating,
   method: 'put',
   summary:
-    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
+    'Change the fields you send, validated like a new rule. agentId null clears the scope; a masked secret is kept.',
 });
 
 export const patchRule = operation({
   id: 'patchRule',
   ...updating,
   method: 'patch',
-  summary:
-    'Changes the fields that are sent, as PUT does for clients of before. conditionConfig and actionConfig are sent whole.',
+  summary: 'Change the fields you send, like PUT. Send conditionConfig and actionConfig complete.',
 });
 
 export const deleteRule = operation({
@@ -135,7 +138,7 @@ export const deleteRule = operation({
   ...rulePath,
   method: 'delete',
   path: '/api/guardrails/:id',
-  summary: 'Deletes the rule. Its history stays readable.',
+  summary: 'Delete the rule. Its history is kept.',
   scope: 'admin',
   headers: RuleChangeHeaders,
   response: z.object({ ok: z.literal(true) }),
@@ -144,9 +147,9 @@ export const deleteRule = operation({
 
 const state = {
   lastTriggeredAt: Instant.optional(),
-  triggerCount: z.int().meta({ description: 'Effective triggers, dry runs included.' }),
+  triggerCount: z.int().meta({ description: 'Effective triggers, including dry runs.' }),
   lastEvaluatedAt: Instant.optional(),
-  currentValue: z.number().optional().meta({ description: 'Absent: not enough data yet.' }),
+  currentValue: z.number().optional().meta({ description: 'Absent without enough data.' }),
 };
 
 const AgentState = z.object({
@@ -155,19 +158,19 @@ const AgentState = z.object({
   dryRunCount: z.int(),
   coolingUntil: Instant.optional(),
   degradedReason: z.string().optional().meta({
-    description: 'Why the value was less than there was, or could not be measured, when it was last evaluated.',
+    description: 'Why the last measurement was incomplete or impossible.',
   }),
 });
 export type AgentState = z.infer<typeof AgentState>;
 
 export const RuleDay = z
   .object({
-    day: z.iso.date().meta({ description: 'Of the UTC day.' }),
-    asked: z.int().meta({ description: 'Calls the rule was asked about.' }),
+    day: z.iso.date().meta({ description: 'UTC day.' }),
+    asked: z.int().meta({ description: 'Calls the rule was evaluated for.' }),
     matched: z.int(),
-    blocked: z.int().meta({ description: 'Calls it blocked, or ended the run of.' }),
-    askedHuman: z.int().meta({ description: 'Calls it had a human asked about.' }),
-    wouldHave: z.int().meta({ description: 'Calls it would have blocked, changed or asked about, in shadow.' }),
+    blocked: z.int().meta({ description: 'Calls it blocked or whose run it ended.' }),
+    askedHuman: z.int().meta({ description: 'Calls for which it requested approval.' }),
+    wouldHave: z.int().meta({ description: 'Calls it would have blocked, changed or held for approval, in shadow.' }),
   })
   .meta({ id: 'RuleDay' });
 export type RuleDay = z.infer<typeof RuleDay>;
@@ -180,18 +183,18 @@ export const getRuleStatus = operation({
   ...rulePath,
   method: 'get',
   path: '/api/guardrails/:id/status',
-  summary: 'The rule, what it measures now in all and per agent, and its ten newest triggers.',
+  summary: 'A rule, its current measurement in total and per agent, and its ten latest triggers.',
   scope: 'read',
   response: z.object({
     rule: RuleView,
     state: RuleState.nullable().meta({
-      description: 'Null until first evaluated. currentValue is that of the agent evaluated last.',
+      description: 'Null until first evaluated. currentValue is that of the most recently evaluated agent.',
     }),
-    agents: z.array(AgentState).meta({ description: 'At most 100, the one evaluated last first.' }),
+    agents: z.array(AgentState).meta({ description: 'At most 100, most recently evaluated first.' }),
     recentTriggers: z.array(TriggerView),
     days: z
       .array(RuleDay)
-      .meta({ description: 'What a decision rule said, for each of the last 30 days on which it was asked.' }),
+      .meta({ description: 'Results of a decision rule for each of the last 30 days on which it was evaluated.' }),
   }),
   problems: [404],
 });
@@ -200,7 +203,7 @@ const catalogEntry = {
   type: z.string(),
   title: z.string(),
   description: z.string(),
-  schema: JsonObject.meta({ description: 'JSON Schema (2020-12) of the config.' }),
+  schema: JsonObject.meta({ description: 'JSON Schema (2020-12) of the configuration.' }),
   example: JsonObject,
 };
 
@@ -209,7 +212,7 @@ export const getRuleCatalog = operation({
   method: 'get',
   path: '/api/guardrails/catalog',
   tag: 'Guardrails',
-  summary: 'Every type of condition and of action, with the schema of its config: what a form is drawn from.',
+  summary: 'Every type of condition and action with the schema of its configuration.',
   scope: 'read',
   response: z.object({
     conditions: z.array(
@@ -236,13 +239,13 @@ const perDay = z.array(z.int()).length(7);
 export const RuleSummary = z
   .object({
     ruleId: z.string(),
-    fired: perDay.meta({ description: 'Times it acted, for each of the last seven times 24 hours, oldest first.' }),
+    fired: perDay.meta({ description: 'Times it acted, in each of the last seven 24-hour periods, oldest first.' }),
     wouldHave: perDay.meta({ description: 'Times it would have acted, in shadow.' }),
     lastAt: Instant.optional(),
     highest: z
       .object({ agentId: z.string(), value: z.number() })
       .optional()
-      .meta({ description: 'Of what it measures now, the agent that is nearest to its threshold or beyond.' }),
+      .meta({ description: 'The agent nearest to or beyond the threshold.' }),
     degradedReason: z.string().optional(),
   })
   .meta({ id: 'RuleSummary' });
@@ -253,7 +256,7 @@ export const listRuleSummaries = operation({
   method: 'get',
   path: '/api/guardrails/summaries',
   tag: 'Guardrails',
-  summary: 'What every rule did in the last seven days, in one answer. A rule that never fired is left out.',
+  summary: 'Activity of every rule in the last seven days. Rules that never fired are omitted.',
   scope: 'read',
   response: z.object({ summaries: z.array(RuleSummary) }),
 });
@@ -265,7 +268,7 @@ export const validateRule = operation({
   method: 'post',
   path: '/api/guardrails/validate',
   tag: 'Guardrails',
-  summary: 'Whether this draft would be accepted, and what is wrong with it. Stores nothing.',
+  summary: 'Validate a draft. Stores nothing.',
   scope: 'read',
   body: z.unknown(),
   response: z.object({ valid: z.boolean(), details, hint: z.string().optional() }),
@@ -279,7 +282,7 @@ export const testRule = operation({
   path: '/api/guardrails/test',
   tag: 'Guardrails',
   summary:
-    'What a draft, and no other rule, would say of a call. With runId the calls of that run before `before` are its history. ' +
+    "Evaluate only this draft for a call. With runId, the run's calls before `before` are its history." +
     'Stores and counts nothing.',
   scope: 'read',
   body: z.strictObject({
@@ -301,10 +304,10 @@ export const testRule = operation({
   }),
   response: z.object({
     asked: z.boolean(),
-    why: z.string().optional().meta({ description: 'Why it would not be asked.' }),
+    why: z.string().optional().meta({ description: 'Why the rule would not be evaluated.' }),
     matched: z.boolean().optional(),
     effect: DecisionEffect.optional(),
-    message: z.string().optional().meta({ description: 'What the agent would be told.' }),
+    message: z.string().optional().meta({ description: 'Message the agent would receive.' }),
     bypass: RuleBypass.optional(),
     modifiedArgs: z.unknown().optional(),
   }),

@@ -2,12 +2,10 @@ import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
-import { AgentResult, ToolTotals } from './agent-result.ts';
-import { DecisionView } from './decision-view.ts';
-import { Run, RunTotalsAnswer } from './run.ts';
-import { RUN_STATUSES } from './session.ts';
-import { StoredEvent } from './stored-event.ts';
-import { LightTimelineEntry, TimelineEntry } from './timeline-entry.ts';
+import { DecisionView } from './decisions.operations.ts';
+import { StoredEvent } from './events.operations.ts';
+import { AgentResult, LightTimelineEntry, Run, RunTotalsAnswer, TimelineEntry, ToolTotals } from './run.ts';
+import { RUN_STATUSES } from './sessions.operations.ts';
 
 export const RUNS_LIST = 'runs';
 export const RUN_EVENTS_LIST = 'run-events';
@@ -23,13 +21,12 @@ const narrowing = {
   parentRunId: ClientId.optional(),
   actorId: ClientId.optional().meta({ description: '`externalId` of the actor.' }),
   tags: CommaList.optional().meta({
-    description:
-      'Comma-separated list; a run with any of them matches. `name=value` means a tag of the run as a whole.',
+    description: 'Comma-separated list; runs with any of them match. `name=value` is a tag of the run as a whole.',
   }),
   model: ClientId.optional(),
   minCostUsd: Amount.optional(),
   maxCostUsd: Amount.optional(),
-  ruleId: ClientId.optional().meta({ description: 'Runs for which this rule fired or decided.' }),
+  ruleId: ClientId.optional().meta({ description: 'Runs in which this rule fired or decided.' }),
   ...timeRange,
 };
 
@@ -62,9 +59,9 @@ const Facet = z.array(z.object({ value: z.string(), runs: z.int() }));
 export const RunFacets = z
   .object({
     statuses: Facet,
-    agents: Facet.meta({ description: 'The 20 with the most runs.' }),
-    models: Facet.meta({ description: 'The 20 with the most runs.' }),
-    idle: z.int().meta({ description: 'Running, and nothing was heard of them for five minutes.' }),
+    agents: Facet.meta({ description: 'Top 20 by number of runs.' }),
+    models: Facet.meta({ description: 'Top 20 by number of runs.' }),
+    idle: z.int().meta({ description: 'Running runs without an event for five minutes.' }),
     total: z.int(),
   })
   .meta({ id: 'RunFacets' });
@@ -75,7 +72,7 @@ export const getRunFacets = operation({
   method: 'get',
   path: '/api/runs/facets',
   tag: 'Runs',
-  summary: 'How many runs match, by status, agent and model. Takes the filters of the list of runs.',
+  summary: 'Number of matching runs by status, agent and model. Takes the filters of the run list.',
   scope: 'read',
   query: RunFacetsQuery,
   response: RunFacets,
@@ -85,17 +82,17 @@ export const RunNotice = z
   .object({
     kind: z.literal('two_instrumentations'),
     agentId: z.string(),
-    scopes: z.array(z.string()).meta({ description: 'The names of both instrumentations.' }),
-    mayCountTwice: z.int().meta({ description: 'Model calls whose spans do not say that they are the same.' }),
+    scopes: z.array(z.string()).meta({ description: 'Names of both instrumentations.' }),
+    mayCountTwice: z.int().meta({ description: 'Model calls whose spans cannot be recognised as duplicates.' }),
   })
   .meta({
     id: 'RunNotice',
-    description: 'What whoever runs the agent should know. Instrument the framework or the client.',
+    description: 'Message for the operator: instrument the framework or the client, not both.',
   });
 export type RunNotice = z.infer<typeof RunNotice>;
 
 export const RunDetail = Run.extend({
-  tools: z.array(ToolTotals).meta({ description: 'The 100 tools called most.' }),
+  tools: z.array(ToolTotals).meta({ description: 'The 100 most called tools.' }),
   summary: AgentResult,
   notices: z.array(RunNotice),
 }).meta({ id: 'RunDetail' });
@@ -105,7 +102,7 @@ export const getRun = operation({
   method: 'get',
   path: '/api/runs/:id',
   tag: 'Runs',
-  summary: 'One run: what it is, what its tools did, and what it came to.',
+  summary: 'A run with its tools and result.',
   scope: 'read',
   params: IdPath,
   response: RunDetail,
@@ -118,15 +115,15 @@ export const deleteRun = operation({
   path: '/api/runs/:id',
   tag: 'Runs',
   summary:
-    'Deletes a run for good: its events, decisions, triggers, alerts, sealed calls and deliveries. Figures by agent and ' +
-    'day stay. 409 while it runs: end or kill it first, or wait until it is idle. What still comes of it is dropped.',
+    'Delete a run permanently: events, decisions, triggers, alerts, encrypted calls and deliveries. Totals by agent and ' +
+    'day are kept. 409 while it runs: end or kill it first, or wait until it is idle. Later events are dropped.',
   scope: 'admin',
   params: IdPath,
   query: z.strictObject({ reason: z.string().min(1).max(1000).optional() }),
   response: z.object({
     id: z.string(),
     deletedAt: Instant,
-    complete: z.boolean().meta({ description: 'False: the rest is being removed in the background.' }),
+    complete: z.boolean().meta({ description: '`false` if deletion continues in the background.' }),
   }),
   problems: [404, 409],
 });
@@ -139,7 +136,7 @@ export const listRunEvents = operation({
   method: 'get',
   path: '/api/runs/:id/events',
   tag: 'Runs',
-  summary: 'The events of a run, oldest first.',
+  summary: 'Events of a run, oldest first.',
   scope: 'read',
   params: IdPath,
   query: RunEventsQuery,
@@ -155,7 +152,7 @@ export const listRunDecisions = operation({
   method: 'get',
   path: '/api/runs/:id/decisions',
   tag: 'Runs',
-  summary: 'What was decided about the calls of a run, oldest first. A run may have decisions before its first event.',
+  summary: 'Decisions about the calls of a run, oldest first. Decisions can exist before the first event.',
   scope: 'read',
   params: IdPath,
   query: RunDecisionsQuery,
@@ -172,8 +169,8 @@ export const getRunTimeline = operation({
   path: '/api/runs/:id/timeline',
   tag: 'Runs',
   summary:
-    'The whole story of a run, oldest first: its events, decisions, triggers, alerts and what people made of them, ' +
-    'and the operator order and breaker in force for it.',
+    'Timeline of a run, oldest first: events, decisions, triggers, alerts and their decisions, ' +
+    'and the order and breaker in force.',
   scope: 'read',
   params: IdPath,
   query: RunTimelineQuery,
@@ -190,8 +187,8 @@ export const getLightRunTimeline = operation({
   path: '/api/runs/:id/timeline/light',
   tag: 'Runs',
   summary:
-    'The timeline of a run without what its events say: kinds, times, names, durations, tokens, costs, verdicts. Its cursors ' +
-    'are those of the timeline, which has the whole entries.',
+    'Timeline of a run without event contents: kinds, times, names, durations, tokens, costs, verdicts. Cursors are ' +
+    'shared with the full timeline.',
   scope: 'read',
   params: IdPath,
   query: LightRunTimelineQuery,
@@ -200,15 +197,15 @@ export const getLightRunTimeline = operation({
 });
 
 export const TreeRun = Run.extend({
-  depth: z.int().meta({ description: '0 for the run asked about.' }),
-  childCount: z.int().meta({ description: 'Of those shown here.' }),
-  rolledUp: RunTotalsAnswer.meta({ description: 'Of this run and every run below it.' }),
+  depth: z.int().meta({ description: '0 for the requested run.' }),
+  childCount: z.int().meta({ description: 'Number of child runs in this response.' }),
+  rolledUp: RunTotalsAnswer.meta({ description: 'Totals of this run and all runs below it.' }),
 }).meta({ id: 'TreeRun' });
 
 export const TraceAgent = z
   .object({
     spanId: z.string(),
-    parentSpanId: z.string().optional().meta({ description: 'Of the agent around it.' }),
+    parentSpanId: z.string().optional().meta({ description: 'Span of the enclosing agent.' }),
     name: z.string(),
     depth: z.int().meta({ description: '0 for an agent directly in the run.' }),
     status: z.enum(['succeeded', 'failed']),
@@ -221,7 +218,7 @@ export const TraceAgent = z
     outputTokens: z.number(),
     costUsd: z.number(),
   })
-  .meta({ id: 'TraceAgent', description: 'An agent inside a run of spans, with the calls that it made itself.' });
+  .meta({ id: 'TraceAgent', description: 'An agent inside a traced run, with its own calls.' });
 export type TraceAgent = z.output<typeof TraceAgent>;
 
 export const getRunTree = operation({
@@ -229,15 +226,13 @@ export const getRunTree = operation({
   method: 'get',
   path: '/api/runs/:id/tree',
   tag: 'Runs',
-  summary: 'A run and the runs it started, and theirs: each parent before its children, with totals rolled up.',
+  summary: 'A run and its sub-runs, each parent before its children, with totals rolled up.',
   scope: 'read',
   params: IdPath,
   response: z.object({
     runs: z.array(TreeRun),
-    truncated: z.boolean().meta({ description: 'There are more than 1,000 runs, or they nest deeper than 20.' }),
-    agents: z
-      .array(TraceAgent)
-      .meta({ description: 'Agents inside the run asked about, where it is a trace: parents before their children.' }),
+    truncated: z.boolean().meta({ description: 'True beyond 1,000 runs or 20 levels.' }),
+    agents: z.array(TraceAgent).meta({ description: 'Agents inside a traced run, parents before their children.' }),
   }),
   problems: [404],
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ScopeNames } from './scope-names.ts';
+import { ScopeNames } from './control.operations.ts';
 
 describe('scope names', () => {
   it.each([

@@ -1,10 +1,51 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, Total } from '../operation.ts';
 import { CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../parameters.ts';
-import { Total } from '../total.ts';
-import { SESSION_STATUSES, Session } from './session.ts';
-import { StoredEvent } from './stored-event.ts';
+import { StoredEvent } from './events.operations.ts';
+
+const SESSION_STATUSES = ['active', 'idle', 'completed', 'error'] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+export const RUN_STATUSES = [
+  'running',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'cancelled',
+  'interrupted',
+  'lost',
+  'killed',
+] as const;
+
+export const Session = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    agentId: z.string(),
+    agentName: z.string().optional(),
+    startedAt: Instant,
+    endedAt: Instant.optional(),
+    status: z.enum(SESSION_STATUSES),
+    runStatus: z.enum(RUN_STATUSES).meta({ description: 'Exact status, of which `status` is a summary.' }),
+    lastEventAt: Instant,
+    eventCount: z.int(),
+    toolCallCount: z.int(),
+    errorCount: z.int().meta({ description: 'Each event counts once.' }),
+    totalCostUsd: z.number(),
+    unpricedCount: z.int().meta({ description: 'Model calls without a known cost, not included in totalCostUsd.' }),
+    llmCallCount: z.int(),
+    totalInputTokens: z.int(),
+    totalOutputTokens: z.int(),
+    totalTokens: z.int(),
+    tags: z.array(z.string()),
+    model: z.string().optional(),
+    provider: z.string().optional(),
+    groupId: z.string().optional().meta({ description: 'Groups runs, if the client sets it.' }),
+    parentSessionId: z.string().optional(),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof Session>;
 
 export const SESSIONS_LIST = 'sessions';
 export const TIMELINE = 'timeline';
@@ -14,7 +55,7 @@ export const SessionFilter = consistent(
     agentId: ClientId.optional(),
     status: commaListOf(SESSION_STATUSES).optional(),
     ...timeRange,
-    tags: CommaList.optional().meta({ description: 'Comma-separated list; a session with any of them matches.' }),
+    tags: CommaList.optional().meta({ description: 'Comma-separated list; sessions with any of them match.' }),
     countOnly: Flag.optional().meta({ description: 'Answers `{count}` alone.' }),
     ...paging(SESSIONS_LIST, 500),
   }),
@@ -59,7 +100,7 @@ export const getSessionTimeline = operation({
   method: 'get',
   path: '/api/sessions/:id/timeline',
   tag: 'Sessions',
-  summary: 'The events of a session, oldest first.',
+  summary: 'Events of a session, oldest first.',
   scope: 'read',
   params: IdPath,
   query: TimelineQuery,
@@ -67,9 +108,9 @@ export const getSessionTimeline = operation({
     events: z.array(StoredEvent),
     hasMore: z.boolean(),
     nextCursor: z.string().optional(),
-    chained: z.literal(false).meta({ description: 'Events are hashed one by one; there is no chain over them.' }),
+    chained: z.literal(false).meta({ description: 'Events are hashed individually; there is no chain.' }),
     chainValid: z.literal(true).meta({
-      description: 'Always true, as clients in the field need a boolean: there is no chain that could be broken.',
+      description: 'Always true, because existing clients expect a boolean: there is no chain that could break.',
     }),
   }),
   problems: [404],

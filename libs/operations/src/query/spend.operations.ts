@@ -14,12 +14,12 @@ export const getCosts = operation({
   method: 'get',
   path: '/api/analytics/costs',
   tag: TAG,
-  summary: 'What model calls and other costs came to, by agent and over time (UTC).',
+  summary: 'Cost by agent and over time (UTC).',
   scope: 'read',
   query: AnalyticsQuery,
   response: z.object({
     byAgent: z.array(z.object({ agentId: z.string(), ...spent, eventCount: z.int() })).meta({
-      description: 'The agents that spent most first, at most 500.',
+      description: 'Agents with the highest cost first, at most 500.',
     }),
     overTime: z.array(
       z.object({
@@ -46,7 +46,7 @@ export const getLlmAnalytics = operation({
   method: 'get',
   path: '/api/analytics/llm',
   tag: TAG,
-  summary: 'Model calls in all, by model and over time (UTC).',
+  summary: 'Model calls in total, by model and over time (UTC).',
   scope: 'read',
   query: consistent(z.object({ ...AnalyticsQuery.shape, model: ClientId.optional(), provider: ClientId.optional() })),
   response: z.object({
@@ -71,7 +71,7 @@ export const getSpend = operation({
   method: 'get',
   path: '/api/spend',
   tag: TAG,
-  summary: 'Spend by agent, model, day or session, and the models whose calls have no known price.',
+  summary: 'Spend by agent, model, day or session, and models without a known price.',
   scope: 'read',
   query: consistent(
     z.object({
@@ -87,15 +87,15 @@ export const getSpend = operation({
     groups: z
       .array(
         z.object({
-          key: z.string().meta({ description: 'Agent, model, UTC day or session; empty where the events name none.' }),
+          key: z.string().meta({ description: 'Agent, model, UTC day or session; empty if the events have none.' }),
           costUsd: z.number(),
           inputTokens: z.int(),
           outputTokens: z.int(),
           calls: z.int(),
-          unpriced: z.int().meta({ description: 'Calls whose cost is not known, and so not in `costUsd`.' }),
+          unpriced: z.int().meta({ description: 'Calls without a known cost, not included in `costUsd`.' }),
         }),
       )
-      .meta({ description: 'Dearest first; days in their order.' }),
+      .meta({ description: 'Highest first; days in order.' }),
     unpriced: z
       .array(
         z.object({

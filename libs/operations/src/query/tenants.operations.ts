@@ -1,6 +1,6 @@
 import { displayName, Instant, PLATFORM_TENANT, TenantId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { consistent, paging } from '../parameters.ts';
 
 export const TENANT_LIST = 'tenants';
@@ -20,12 +20,12 @@ export const createTenant = operation({
   path: '/api/tenants',
   tag: 'Tenants',
   summary:
-    'Makes a tenant and its first admin key, which is in this answer and nowhere else. Nothing of one tenant is visible in another.',
+    "Create a tenant and its first admin key, which is only in this answer. Tenants never see each other's data.",
   scope: 'platform',
   once: true,
   body: z.strictObject({
     id: TenantId.refine((id) => id !== PLATFORM_TENANT, `"${PLATFORM_TENANT}" is reserved`),
-    name: displayName(z.string().trim()).optional().meta({ description: 'Absent: the id.' }),
+    name: displayName(z.string().trim()).optional().meta({ description: 'Default: the id.' }),
   }),
   status: 201,
   response: z
@@ -33,7 +33,7 @@ export const createTenant = operation({
       ...shown,
       adminKey: z.object({
         id: z.string(),
-        key: z.string().meta({ description: 'The key itself. It is shown only here.' }),
+        key: z.string().meta({ description: 'The key, shown only here.' }),
       }),
     })
     .meta({ id: 'NewTenant' }),
@@ -48,7 +48,7 @@ export const listTenants = operation({
   method: 'get',
   path: '/api/tenants',
   tag: 'Tenants',
-  summary: 'The tenants of this platform, newest first. What is in them is for their own keys only.',
+  summary: 'Tenants of this platform, newest first. Their data is visible only to their own keys.',
   scope: 'platform',
   query: TenantFilter,
   response: z.object({
@@ -56,4 +56,80 @@ export const listTenants = operation({
     hasMore: z.boolean(),
     nextCursor: z.string().optional(),
   }),
+});
+
+const fields = {
+  decisionFailMode: z.enum(['allow', 'block']).meta({
+    description: 'What happens to a call that cannot be evaluated in time.',
+  }),
+  defaultBreaker: z.enum(['on', 'off']).meta({
+    description: 'Whether runs without their own limits have a circuit breaker with the default limits.',
+  }),
+  decisionArguments: z.enum(['none', 'redacted']).meta({
+    description: "Whether decisions record the call's arguments, redacted.",
+  }),
+  deniedCalls: z.enum(['deny', 'ask']).meta({
+    description:
+      'What happens if a run repeats a call (tool and arguments) that a person denied: it is denied with the same reason, or a person is asked again.',
+  }),
+  contentRetentionDays: z
+    .int()
+    .min(1)
+    .max(3650)
+    .nullable()
+    .meta({
+      description:
+        'Days after which payloads, arguments and results are removed; counts, costs and times are kept. Null: kept as ' +
+        'long as the events.',
+    }),
+};
+
+const Settings = z
+  .object({ ...fields, version: z.int().meta({ description: 'Increases by one with each change.' }) })
+  .meta({ id: 'TenantSettings' });
+export type TenantSettings = z.infer<typeof Settings>;
+
+const Patch = z.strictObject(fields).partial().meta({ id: 'TenantSettingsPatch' });
+export type TenantSettingsPatch = z.infer<typeof Patch>;
+
+export const getSettings = operation({
+  id: 'getSettings',
+  method: 'get',
+  path: '/api/settings',
+  tag: 'Settings',
+  summary: 'Settings of the tenant.',
+  scope: 'read',
+  response: Settings,
+  versioned: true,
+});
+
+const { decisionFailMode, ...later } = fields;
+
+export const updateSettings = operation({
+  id: 'updateSettings',
+  method: 'put',
+  path: '/api/settings',
+  tag: 'Settings',
+  summary:
+    'Set the settings of the tenant, effective everywhere within 5 seconds. Omitted settings other than decisionFailMode are unchanged.',
+  scope: 'admin',
+  headers: VersionHeaders,
+  problems: [412],
+  body: z.strictObject({ decisionFailMode, ...z.object(later).partial().shape }).meta({ id: 'TenantSettingsDraft' }),
+  response: Settings,
+  versioned: true,
+});
+
+export const patchSettings = operation({
+  id: 'patchSettings',
+  method: 'patch',
+  path: '/api/settings',
+  tag: 'Settings',
+  summary: 'Change some settings of the tenant, effective everywhere within 5 seconds.',
+  scope: 'admin',
+  headers: VersionHeaders,
+  problems: [412],
+  body: Patch,
+  response: Settings,
+  versioned: true,
 });

@@ -1,9 +1,39 @@
-import { ACTION_RESULTS, ClientId } from '@agentlens/contracts/schemas';
+import { ACTION_RESULTS, ClientId, COMPARISON_WORDS, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, Total } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
-import { Total } from '../total.ts';
-import { TriggerView } from './trigger-view.ts';
+
+/** A trigger. `metadata` is the AgentLens format; the other members repeat and extend it. */
+export const TriggerView = z
+  .object({
+    id: z.string(),
+    ruleId: z.string(),
+    tenantId: z.string(),
+    triggeredAt: Instant,
+    conditionValue: z.number(),
+    conditionThreshold: z.number(),
+    comparison: z.enum(COMPARISON_WORDS).optional().meta({
+      description: 'Relation of value and threshold: `reaches` means at least. Absent in old triggers.',
+    }),
+    actionExecuted: z.boolean().meta({ description: 'The action was attempted at least once.' }),
+    actionResult: z.enum(ACTION_RESULTS),
+    actionDetail: z.string().optional().meta({ description: 'Why it failed or is being retried.' }),
+    settledAt: Instant.optional(),
+    metadata: z.object({
+      agentId: z.string(),
+      sessionId: z.string().optional(),
+      eventId: z.string().optional(),
+      dryRun: z.boolean(),
+      message: z.string(),
+    }),
+    agentId: z.string(),
+    ruleName: z.string(),
+    ruleVersion: z.int(),
+    conditionType: z.string(),
+    actionType: z.string(),
+  })
+  .meta({ id: 'Trigger' });
+export type TriggerView = z.infer<typeof TriggerView>;
 
 export const HISTORY_LIST = 'history';
 
@@ -23,7 +53,7 @@ export const listTriggers = operation({
   method: 'get',
   path: '/api/guardrails/history',
   tag: 'Guardrails',
-  summary: 'Triggers, newest first. Triggers of deleted rules stay.',
+  summary: 'Triggers, newest first. Triggers of deleted rules are kept.',
   scope: 'read',
   query: HistoryFilter,
   response: z.object({
@@ -41,7 +71,7 @@ export const listRuleActions = operation({
   method: 'get',
   path: '/api/guardrails/:id/actions',
   tag: 'Guardrails',
-  summary: 'What the action of a rule did, newest first.',
+  summary: "Results of a rule's actions, newest first.",
   scope: 'read',
   params: IdPath,
   query: ActionsQuery,

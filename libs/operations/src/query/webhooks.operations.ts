@@ -6,9 +6,8 @@ import {
   WebhookPatch,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 import { DeliveryView } from './deliveries.operations.ts';
 
 const TAG = 'Webhooks';
@@ -17,7 +16,7 @@ export const WEBHOOK_DELIVERIES_LIST = 'webhook deliveries';
 
 export const WebhookView = WebhookEndpoint.extend({
   disabledReason: z.string().optional().meta({
-    description: 'Why nothing is sent there any more (it answered 410). Setting `enabled` to true tries again.',
+    description: 'Why the webhook is disabled (it answered 410). Set `enabled` to true to retry.',
   }),
 }).meta({ id: 'Webhook' });
 export type WebhookView = z.infer<typeof WebhookView>;
@@ -30,8 +29,8 @@ export const createWebhook = operation({
   path: '/api/webhooks',
   tag: TAG,
   summary:
-    `Has an address told of what happens to the whole tenant: ${WEBHOOK_EVENTS.join(', ')}. The signing secret is in ` +
-    'this answer and nowhere else. `format: slack` sends what a Slack incoming webhook takes.',
+    `Create a webhook for facts of the tenant: ${WEBHOOK_EVENTS.join(', ')}. The signing secret is only in ` +
+    'this answer. `format: slack` sends Slack messages.',
   scope: 'admin',
   once: true,
   body: WebhookDraft.meta({ id: 'WebhookDraft' }),
@@ -53,7 +52,7 @@ export const listWebhooks = operation({
   method: 'get',
   path: '/api/webhooks',
   tag: TAG,
-  summary: 'The webhooks of the tenant, oldest first.',
+  summary: 'Webhooks of the tenant, oldest first.',
   scope: 'admin',
   response: z.object({ webhooks: z.array(WebhookView) }),
 });
@@ -76,7 +75,7 @@ export const updateWebhook = operation({
   method: 'patch',
   path: '/api/webhooks/:id',
   tag: TAG,
-  summary: 'Changes the fields that are sent. Switching it off gives up what is still to be delivered.',
+  summary: 'Change the fields you send. Disabling discards queued messages.',
   scope: 'admin',
   params: IdPath,
   headers: VersionHeaders,
@@ -91,7 +90,7 @@ export const deleteWebhook = operation({
   method: 'delete',
   path: '/api/webhooks/:id',
   tag: TAG,
-  summary: 'Deletes the webhook and gives up what is still to be delivered to it. Its log stays in the deliveries.',
+  summary: 'Delete the webhook and discard queued messages. Its deliveries are kept.',
   scope: 'admin',
   params: IdPath,
   headers: VersionHeaders,
@@ -104,7 +103,7 @@ export const rotateWebhookSecret = operation({
   method: 'post',
   path: '/api/webhooks/:id/secret',
   tag: TAG,
-  summary: 'Makes a new signing secret and shows it once. What is queued already is still signed with the one before.',
+  summary: 'Replace the signing secret and return it once. Queued messages keep the old signature.',
   scope: 'admin',
   once: true,
   params: IdPath,
@@ -119,7 +118,7 @@ export const testWebhook = operation({
   method: 'post',
   path: '/api/webhooks/:id/test',
   tag: TAG,
-  summary: 'Sends a message that says it is a test. What came of it is in the deliveries of the webhook.',
+  summary: "Send a test message. The result is in the webhook's deliveries.",
   scope: 'admin',
   once: true,
   params: IdPath,
@@ -134,7 +133,7 @@ export const listWebhookDeliveries = operation({
   path: '/api/webhooks/:id/deliveries',
   tag: TAG,
   summary:
-    'What this webhook was sent, with every attempt; newest first. Redeliver one by POST /api/guardrails/deliveries/:id/redeliver.',
+    'Messages sent to this webhook with every attempt, newest first. Repeat one with POST /api/guardrails/deliveries/:id/redeliver.',
   scope: 'admin',
   params: IdPath,
   query: z.object(paging(WEBHOOK_DELIVERIES_LIST, 200)),

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,6 +6,7 @@ import { authorizeRequests } from '../auth/authorize-requests.ts';
 import { SessionCookies } from '../auth/session-cookies.ts';
 import { StreamTickets } from '../auth/stream-tickets.ts';
 import { nestLogger } from '../log/nest-logger.ts';
+import { BusTransport } from '../messages/message-handlers.ts';
 import type { Platform } from '../platform.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
 import { limitBodies } from './limit-bodies.ts';
@@ -69,5 +70,13 @@ export async function createHttpApp(
   authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);
   app.useGlobalFilters(filter);
+  const find = <T>(type: Type<T>): T => app.get(type, { strict: false });
+  app.connectMicroservice({ strategy: new BusTransport(platform.bus, find) }, { inheritAppConfig: true });
   return app;
+}
+
+/** Starts the modules, then hands messages to their handlers. Does not listen on HTTP. */
+export async function startApp(app: NestFastifyApplication): Promise<void> {
+  await app.init();
+  await app.startAllMicroservices();
 }

@@ -5,6 +5,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import { trace } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { type Observable, throwError } from 'rxjs';
 import { isDatabaseAway } from './database-away.ts';
 import { ProblemException } from './problem-exception.ts';
 
@@ -16,9 +17,12 @@ import { ProblemException } from './problem-exception.ts';
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
+  /** Errors of message handlers keep their class: the bus decides what becomes of the message. */
+  catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
+    if (host.getType() === 'rpc') return throwError(() => error);
     const http = host.switchToHttp();
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+    return undefined;
   }
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { startApp } from '../http/create-http-app.ts';
 import type { Platform } from '../platform.ts';
 import { stopTelemetry } from '../telemetry/telemetry.ts';
 import { giveBackMemory } from './give-back-memory.ts';
@@ -16,7 +17,7 @@ const SAME_SIGNAL_MS = 500;
 /** Listens. Port 0 takes a free one. @returns the address it can be reached at. */
 export async function listen(app: NestFastifyApplication, platform: Platform): Promise<string> {
   const { host, port } = platform.config.http;
-  await app.init();
+  await startApp(app);
   giveBackMemory();
   await app.listen(port, host);
   const address = app.getHttpServer().address();

@@ -40,13 +40,27 @@ describe('safeJson', () => {
       work: () => 1,
     };
     expect(JSON.parse(safeJson(hostile))).toEqual({
-      big: '12',
+      big: 12,
       broken: '[Unreadable]',
       odd: '[Unreadable]',
       when: '1970-01-01T00:00:00.000Z',
     });
     expect(safeJson(undefined)).toBe('null');
     expect(safeJson(() => 1)).toBe('null');
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['a big integer', 5000n, 5000],
+    ['a big integer beyond what a number holds', 9007199254740993n, '9007199254740993'],
+    ['a big integer behind toJSON', { toJSON: () => 5000n }, 5000],
+    ['decimal text behind toJSON', { toJSON: () => '5000.00' }, '5000.00'],
+    ['a number in an object', new Number(5000), 5000],
+    ['a big integer in an object', Object(5000n), 5000],
+    ['a text in an object', new String('5000'), '5000'],
+  ])('writes %s as a number, or as exact text', (_, amount, written) => {
+    expect(JSON.parse(safeJson({ amount }))).toEqual({ amount: written });
+    // The same beside what JSON.stringify fails on.
+    expect(JSON.parse(safeJson({ amount, big: 1n }))).toEqual({ amount: written, big: 1 });
   });
 
   it('bounds the depth', () => {

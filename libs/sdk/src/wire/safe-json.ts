@@ -3,7 +3,8 @@ export const MOST_DEPTH = 30;
 
 /**
  * JSON of anything an agent may hold: cycles, big integers, throwing getters and unpaired surrogates included. What
- * JSON can carry is carried unchanged; the rest is replaced by a text in square brackets.
+ * JSON can carry is carried unchanged. A big integer is a number, or its digits as text if a number cannot hold it. The
+ * rest is replaced by a text in square brackets.
  */
 export function safeJson(value: unknown): string {
   try {
@@ -53,8 +54,10 @@ function tooDeep(text: string): boolean {
 }
 
 function plain(value: unknown, above: Set<object>, depth: number): unknown {
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint') return wholeNumber(value);
   if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
+  if (value instanceof BigInt) return wholeNumber(BigInt(value.toString()));
   if (above.has(value)) return '[Circular]';
   if (depth >= MOST_DEPTH) return '[Too deep]';
   above.add(value);
@@ -66,6 +69,11 @@ function plain(value: unknown, above: Set<object>, depth: number): unknown {
   } finally {
     above.delete(value);
   }
+}
+
+function wholeNumber(value: bigint): number | string {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value.toString();
 }
 
 function plainOwn(value: object, toJson: unknown, above: Set<object>, depth: number): unknown {

@@ -21,9 +21,9 @@ const changeOf = (ref: BreakerRef, { revision, version }: StoredBreaker, breaker
   forgetAsked: false,
 });
 
-/** What every BreakerStore does. */
+/** Contract of every BreakerStore. */
 export function breakerStoreContract(name: string, breakers: () => BreakerStore): void {
-  describe(`${name} as breaker store`, () => {
+  describe(`breaker store contract: ${name}`, () => {
     const TENANT = 'acme';
     const run = (scopeId = fresh('run')): BreakerRef => ({ scope: 'run', scopeId });
     const read = async (agentId: string, ref: BreakerRef): Promise<StoredBreaker> => {
@@ -32,7 +32,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       return stored[0];
     };
 
-    /** Adds usage as the evaluator does, again and again until nobody was quicker. */
+    /** Adds usage like the evaluator: retries until no concurrent write interferes. */
     async function record(agentId: string, ref: BreakerRef, tokens: number): Promise<void> {
       for (;;) {
         const stored = await read(agentId, ref);
@@ -41,7 +41,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       }
     }
 
-    it('answers a closed breaker where nothing is stored', async () => {
+    it('returns a closed breaker if nothing is stored', async () => {
       expect(await read(fresh('agent'), run())).toEqual({
         breaker: CLOSED_BREAKER,
         asked: { tokens: 0, costUsd: 0, iterations: 0 },
@@ -51,7 +51,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       });
     });
 
-    it('keeps a breaker whole', async () => {
+    it('stores a breaker completely', async () => {
       const [agentId, ref] = [fresh('agent'), run()];
       const used = recordUsage(CLOSED_BREAKER, { tokens: 7, costUsd: 0.1, confidence: 0.25, outcome: 'failure' }, 0);
       const open = tripBreaker(used, 'failures', START_MS);
@@ -62,7 +62,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect(await read(agentId, ref)).toMatchObject({ breaker: open, revision: 1, version: 5, recordedVersion: 5 });
     });
 
-    it('loses nothing when many count at once', async () => {
+    it('loses nothing when many callers count concurrently', async () => {
       const [agentId, ref] = [fresh('agent'), run()];
       await Promise.all(Array.from({ length: 10 }, () => record(agentId, ref, 3)));
       expect((await read(agentId, ref)).breaker.usage.tokens).toBe(30);
@@ -104,7 +104,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect(allowed.filter(Boolean)).toHaveLength(1);
     });
 
-    it('adds what is said when asking, once per question', async () => {
+    it('adds usage that comes with a question, once per question', async () => {
       const [agentId, ref] = [fresh('agent'), run()];
       const refs = [ref, { scope: 'agent', scopeId: agentId } as const];
       const ask = (tokens: number, once?: string) =>
@@ -122,7 +122,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect(stored[1]?.asked).toEqual({ tokens: 0, costUsd: 0, iterations: 0 });
     });
 
-    it('forgets what was said where the count begins again', async () => {
+    it('resets that usage when the count restarts', async () => {
       const [agentId, ref] = [fresh('agent'), run()];
       const usage = { tokens: 10, costUsd: 1, iterations: 1 };
       const { breakers: stored } = await breakers().read({
@@ -137,7 +137,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect((await read(agentId, ref)).asked).toEqual({ tokens: 0, costUsd: 0, iterations: 0 });
     });
 
-    it('knows the events that were counted', async () => {
+    it('recognizes events that were counted', async () => {
       const [agentId, ref] = [fresh('agent'), run()];
       const events = [1, 2, 3].map((n) => ({ id: `event-${n}`, atMs: START_MS + n * 600_000 }));
       const stored = await read(agentId, ref);
@@ -152,7 +152,7 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect((await ask(fresh('agent'))).counted).toEqual([]);
     });
 
-    it('remembers which tenants ask', async () => {
+    it('remembers which tenants ask for decisions', async () => {
       const tenantId = fresh('tenant');
       expect(await breakers().watched(tenantId)).toBe(false);
       await breakers().watch(tenantId);

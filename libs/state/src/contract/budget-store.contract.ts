@@ -11,9 +11,9 @@ const anAccount = (fields: Partial<BudgetAccount> = {}): BudgetAccount => ({
   ...fields,
 });
 
-/** What every BudgetStore does. `numRuns` is smaller where each step is a round trip. */
+/** Contract of every BudgetStore. `numRuns` is smaller if each step is a round trip. */
 export function budgetStoreContract(name: string, budgets: () => BudgetStore, numRuns: number): void {
-  describe(`${name} as budget store`, () => {
+  describe(`budget store contract: ${name}`, () => {
     const aTenant = async (): Promise<string> => {
       const tenantId = fresh('tenant');
       await budgets().seeded(tenantId);
@@ -42,7 +42,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
         START_MS,
       );
 
-    it('does nothing for a tenant whose money it does not hold', async () => {
+    it('does nothing for a tenant whose accounts are not seeded', async () => {
       const [tenantId, account] = [fresh('tenant'), anAccount()];
       expect(await budgets().reserve(aRequest(tenantId, account))).toEqual({ kind: 'unseeded' });
       expect(await budgets().balances(tenantId, [account], START_MS)).toBeNull();
@@ -53,7 +53,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.5, heldUsd: 0 });
     });
 
-    it('holds an estimate and settles it with the real cost', async () => {
+    it('holds an estimate and settles it with the actual cost', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account, { estimateUsd: 2.5 });
       expect(await budgets().reserve(request)).toEqual({ kind: 'reserved', expiresAtMs: START_MS + 60_000 });
@@ -62,7 +62,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1.25, heldUsd: 0 });
     });
 
-    it('fills a budget to its limit and not beyond', async () => {
+    it('fills a budget up to its limit and not beyond', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const ask = (estimateUsd: number) => budgets().reserve(aRequest(tenantId, account, { estimateUsd }));
       for (let i = 0; i < 99; i++) expect((await ask(0.1)).kind).toBe('reserved');
@@ -72,7 +72,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect((await ask(0)).kind).toBe('reserved');
     });
 
-    it('reserves from all budgets or from none, and names the one that refused', async () => {
+    it('reserves from all budgets or none, and names the one that refused', async () => {
       const [tenantId, rich, poor] = [await aTenant(), anAccount(), anAccount({ budgetId: 'poor' })];
       const accounts = [
         { ...rich, limitUsd: 10 },
@@ -85,7 +85,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, rich)).toEqual({ spentUsd: 0, heldUsd: 0 });
     });
 
-    it('takes nothing twice for a repeated question, and answers the same', async () => {
+    it('reserves once for a repeated question and returns the same answer', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account);
       const first = await budgets().reserve(request);
@@ -95,7 +95,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 1 });
     });
 
-    it('holds every call of one id: other questions, other estimates, and the same once it has ended', async () => {
+    it('reserves separately for each call under one id: other question, other estimate, or the same after it ended', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account, { estimateUsd: 4 });
       const ask = (fields: Partial<ReserveRequest>) => budgets().reserve({ ...request, ...fields });
@@ -115,14 +115,14 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 1 });
     });
 
-    it('lets nothing pass a budget that is spent, not even a call that is said to cost nothing', async () => {
+    it('refuses every call of an exhausted budget, even with an estimate of zero', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       await spend(tenantId, { eventId: 'all', costUsd: 10, accounts: [account] });
       for (const estimateUsd of [0, 1e-12, 1])
         expect((await budgets().reserve(aRequest(tenantId, account, { estimateUsd }))).kind).toBe('refused');
     });
 
-    it('forgets the oldest of very many calls under one id, whose money comes back in time', async () => {
+    it('drops the oldest of too many calls under one id, whose hold is released when it expires', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account, { estimateUsd: 0.01 });
       for (let n = 0; n < 105; n++) await budgets().reserve({ ...request, question: `question-${n}` });
@@ -135,7 +135,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 1.05, heldUsd: 0 });
     });
 
-    it('gives back what an orphan held, and still counts what it costs in the end', async () => {
+    it('releases the hold of an orphan and still counts its cost when it ends', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account, { estimateUsd: 10 });
       await budgets().reserve(request);
@@ -176,11 +176,11 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
         'repeated',
       ]);
       expect(await spend(tenantId, { reservationId, costUsd: 7 })).toEqual(['repeated']);
-      expect(await spend(tenantId, { reservationId: 'nobody', costUsd: 7 })).toEqual(['unknown']);
+      expect(await spend(tenantId, { reservationId: 'unknown', costUsd: 7 })).toEqual(['unknown']);
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 0 });
     });
 
-    it('lets the estimate stand where the cost is not known', async () => {
+    it('charges the estimate if the cost is unknown', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const { reservationId } = aRequest(tenantId, account);
       await budgets().reserve(aRequest(tenantId, account, { reservationId }));
@@ -189,7 +189,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
     });
 
-    it('keeps what was spent for the ledger until it is recorded', async () => {
+    it('keeps spending for the ledger until it is recorded', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const { reservationId } = aRequest(tenantId, account);
       await budgets().reserve(aRequest(tenantId, account, { reservationId, estimateUsd: 0.75 }));
@@ -205,7 +205,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
     });
 
-    it('adds up costs far below a cent as they are', async () => {
+    it('adds costs far below a cent exactly', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const tiny = Array.from({ length: 1_000 }, (_, at) => ({
         eventId: `tiny-${at}`,
@@ -217,7 +217,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect((await budgets().unrecorded(tenantId, 1))[0]?.costUsd).toBe(4e-7);
     });
 
-    it('goes on counting beyond all the money there is', async () => {
+    it('keeps counting beyond any realistic amount', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const most = Array.from({ length: 20 }, (_, at) => ({
         eventId: `most-${at}`,
@@ -229,7 +229,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().reserve(aRequest(tenantId, account))).toMatchObject({ kind: 'refused' });
     });
 
-    it('knows the session of a run, per tenant', async () => {
+    it('stores the session of a run per tenant', async () => {
       const [tenantId, runId] = [fresh('tenant'), fresh('run:{}')];
       expect(await budgets().sessionOf(tenantId, runId)).toBeNull();
       await budgets().noteSessions(tenantId, [{ runId, sessionId: 'one' }]);
@@ -238,7 +238,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().sessionOf(fresh('tenant'), runId)).toBeNull();
     });
 
-    it('lets 500 callers at once to the edge of a budget, and none further', async () => {
+    it('lets 500 concurrent callers fill a budget exactly to its limit', async () => {
       const amount = fc.integer({ min: 1, max: 200_000 }).map((micros) => micros / 1e6);
       const callers = fc.array(fc.record({ estimate: amount, error: amount }), { minLength: 500, maxLength: 500 });
       await fc.assert(
@@ -257,7 +257,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
           const { spentUsd = 0 } = (await balanceOf(tenantId, account)) ?? {};
           const errors = answers.reduce((sum, { overshoot = 0 }) => sum + overshoot, 0);
           expect(spentUsd - errors).toBeLessThanOrEqual(10 + 1e-6);
-          // Who was refused asked for more than is left even now, when nothing is held any more.
+          // A refused caller asked for more than is left even now that nothing is held.
           const left = 10 - spentUsd;
           for (const { refused } of answers) if (refused !== undefined) expect(refused).toBeGreaterThan(left - 1e-6);
         }),

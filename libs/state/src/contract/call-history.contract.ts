@@ -12,19 +12,19 @@ const aCall = (callKey: string, fields: Partial<EnteredCall> = {}): EnteredCall 
   ...fields,
 });
 
-/** What every CallHistory does. */
+/** Contract of every CallHistory. */
 export function callHistoryContract(name: string, calls: () => CallHistory): void {
-  describe(`${name} as call history`, () => {
+  describe(`call history contract: ${name}`, () => {
     const keysOf = async (run: CalledRun) => (await calls().read(run)).map(({ callKey }) => callKey);
 
-    it('answers the calls that came before, oldest first', async () => {
+    it('returns earlier calls, oldest first', async () => {
       const run = aRun();
       expect(await calls().enter(run, aCall('a'))).toEqual([]);
       expect(await calls().enter(run, aCall('b'))).toEqual([{ ...aCall('a'), status: 'asked' }]);
       expect((await calls().enter(run, aCall('c'))).map(({ callKey }) => callKey)).toEqual(['a', 'b']);
     });
 
-    it('puts a call down once, and answers a repeated question as the first time', async () => {
+    it('stores a call once and answers a repeated question like the first time', async () => {
       const run = aRun();
       await calls().enter(run, aCall('a'));
       await calls().enter(run, aCall('b'));
@@ -32,13 +32,13 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect(await calls().read(run)).toMatchObject([{ callKey: 'a', toolName: 'search' }, { callKey: 'b' }]);
     });
 
-    it('lets calls that are asked about at once see one another in one order', async () => {
+    it('gives concurrent calls one consistent order', async () => {
       const run = aRun();
       const seen = await Promise.all(Array.from({ length: 10 }, (_, i) => calls().enter(run, aCall(`call-${i}`))));
       expect(seen.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     });
 
-    it('takes a refused call out again, and keeps one that was allowed', async () => {
+    it('removes a refused call and keeps an allowed one', async () => {
       const run = aRun();
       await calls().enter(run, aCall('a'));
       await calls().enter(run, aCall('b'));
@@ -49,7 +49,7 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect(await calls().read(run)).toEqual([{ ...aCall('b'), status: 'allowed' }]);
     });
 
-    it('notes a result once, also of a call nobody asked about', async () => {
+    it('stores a result once, even for a call without a question', async () => {
       const run = aRun();
       await calls().enter(run, aCall('a'));
       const done = { ...aCall('a'), resultHash: 'r1', durationMs: 12 };
@@ -63,14 +63,14 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       ]);
     });
 
-    it('does not take out what was completed', async () => {
+    it('does not remove a completed call', async () => {
       const run = aRun();
       await calls().complete(run, { ...aCall('a'), resultHash: 'r' });
       await calls().settle(run, 'a', 'refused');
       expect(await keysOf(run)).toEqual(['a']);
     });
 
-    it('takes the same key after the end for another call', async () => {
+    it('treats the same key as a new call after the first has ended', async () => {
       const run = aRun();
       for (let n = 1; n <= 3; n++) {
         expect(await calls().enter(run, aCall('a'))).toHaveLength(n - 1);
@@ -87,7 +87,7 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       ]);
     });
 
-    it('ends the oldest open call of an id where its arguments were changed', async () => {
+    it('completes the oldest open call of an id if its arguments were changed', async () => {
       const run = aRun();
       const named = (key: string, callId: string) => aCall(key, { callId });
       await calls().enter(run, named('other', 'b"'));
@@ -106,14 +106,14 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       ]);
     });
 
-    it('keeps the newest thousand', async () => {
+    it('keeps the newest 1,000 calls', async () => {
       const run = aRun();
       for (let i = 0; i < 1003; i++) await calls().enter(run, aCall(`call-${i}`));
       const kept = await keysOf(run);
       expect([kept.length, kept[0], kept.at(-1)]).toEqual([1000, 'call-3', 'call-1002']);
     });
 
-    it('keeps runs and tenants apart, whatever their names', async () => {
+    it('separates runs and tenants, whatever characters their names contain', async () => {
       const run = { tenantId: 'acme', runId: fresh('r:{}\n"') };
       await calls().enter(run, aCall('a\n"{}', { toolName: 'x\ny' }));
       expect(await calls().read(run)).toMatchObject([{ callKey: 'a\n"{}', toolName: 'x\ny' }]);

@@ -18,10 +18,10 @@ function aClaim(overrides: Partial<CooldownClaim> = {}): CooldownClaim {
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 
-/** What every CooldownStore does. */
+/** Contract of every CooldownStore. */
 export function cooldownStoreContract(name: string, stores: () => StateStores): void {
-  describe(`${name} as cooldown store`, () => {
-    it('grants exactly one of eight triggers that claim at the same time', async () => {
+  describe(`cooldown store contract: ${name}`, () => {
+    it('grants exactly one of eight concurrent claims', async () => {
       const claim = aClaim();
       const granted = await Promise.all(
         Array.from({ length: 8 }, (_, index) => stores().cooldowns.claim({ ...claim, triggerId: `trigger-${index}` })),
@@ -29,7 +29,7 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       expect(granted.filter(Boolean)).toHaveLength(1);
     });
 
-    it('lets the same trigger acquire again', async () => {
+    it('lets the same trigger claim again', async () => {
       const claim = aClaim();
       expect(await stores().cooldowns.claim(claim)).toBe(true);
       expect(await stores().cooldowns.claim(claim)).toBe(true);
@@ -37,7 +37,7 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       expect(await stores().cooldowns.claim(claim)).toBe(true);
     });
 
-    it('is over when the next trigger fired a cooldown later, however soon after it is claimed', async () => {
+    it('is measured between trigger times, not between claims', async () => {
       const claim = aClaim({ cooldownMs: 4000 });
       await stores().cooldowns.claim(claim);
       const second = { ...claim, triggerId: 'trigger-2' };
@@ -46,7 +46,7 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-3', atMs: NOON + 7999 })).toBe(false);
     });
 
-    it('lets a late trigger stand that fired a cooldown earlier, and keeps the newer holder', async () => {
+    it('grants a late trigger that fired a cooldown earlier, and keeps the newer holder', async () => {
       const claim = aClaim({ cooldownMs: 4000 });
       await stores().cooldowns.claim(claim);
       expect(await stores().cooldowns.claim({ ...claim, triggerId: 'late', atMs: NOON - 3999 })).toBe(false);
@@ -54,13 +54,13 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       expect(await stores().cooldowns.claim({ ...claim, triggerId: 'other', atMs: NOON + 1 })).toBe(false);
     });
 
-    it('always grants a rule without cooldown', async () => {
+    it('always grants a rule without a cooldown', async () => {
       const claim = aClaim({ cooldownMs: 0 });
       expect(await stores().cooldowns.claim(claim)).toBe(true);
       expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-2' })).toBe(true);
     });
 
-    it('cools each rule, agent, tenant and dry run for itself', async () => {
+    it('is separate for each rule, agent, tenant and dry run', async () => {
       const claim = aClaim();
       await stores().cooldowns.claim(claim);
       const others = [{ ruleId: fresh('rule') }, { agentId: 'other' }, { tenantId: 'globex' }, { dryRun: true }];
@@ -69,7 +69,7 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       }
     });
 
-    describe('that is rearmed', () => {
+    describe('after a rearm', () => {
       const rearmed = async (atMs: number) => {
         const claim = aClaim({ cooldownMs: 4000 });
         await stores().cooldowns.claim(claim);
@@ -83,14 +83,14 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
         };
       };
 
-      it('lets what fires from then on stand, and cools again after it', async () => {
+      it('grants triggers from then on, then cools down again', async () => {
         const { at } = await rearmed(NOON + 1000);
         expect(await at('trigger-2', NOON + 1000)).toBe(true);
         expect(await at('trigger-3', NOON + 4999)).toBe(false);
         expect(await at('trigger-3', NOON + 5000)).toBe(true);
       });
 
-      it('refuses what fired before, however long before, and not the holder itself', async () => {
+      it('refuses triggers that fired before it, except the holder', async () => {
         const { at } = await rearmed(NOON + 1000);
         expect([await at('late', NOON + 999), await at('late', NOON - 9000)]).toEqual([false, false]);
         expect(await at('trigger-1', NOON)).toBe(true);
@@ -98,14 +98,14 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
         expect(await at('late', NOON + 999)).toBe(false);
       });
 
-      it('is not put back by an older rearming', async () => {
+      it('ignores an older rearm', async () => {
         const { at, rearm } = await rearmed(NOON + 2000);
         await rearm(NOON + 1000);
         expect(await at('late', NOON + 1500)).toBe(false);
         expect(await at('trigger-2', NOON + 2000)).toBe(true);
       });
 
-      it('leaves other rules, agents, tenants and dry runs as they are', async () => {
+      it('leaves other rules, agents, tenants and dry runs unchanged', async () => {
         const { claim } = await rearmed(NOON + 1000);
         const others = [
           { ruleId: fresh('rule') },
@@ -122,7 +122,7 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
         }
       });
 
-      it('shows that to the windows', async () => {
+      it('is visible to the windows', async () => {
         const { claim } = await rearmed(NOON + 1000);
         const { tenantId, agentId, ruleId } = claim;
         const cooldowns = [{ ruleId, dryRun: false }];

@@ -1,26 +1,26 @@
 import { MINUTE_MS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { EvaluatedMessage, EvaluationTally } from '../evaluation-tally.ts';
+import type { EvaluatedMessage, EvaluationTally } from '../state-stores.ts';
 import { fresh } from './requests.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 let minutes = 0;
 
-/** What every EvaluationTally does. */
+/** Contract of every EvaluationTally. */
 export function evaluationTallyContract(name: string, tally: () => EvaluationTally, numRuns: number): void {
-  describe(`${name} as evaluation tally`, () => {
-    /** A minute no other test writes to. */
+  describe(`evaluation tally contract: ${name}`, () => {
+    /** A minute that no other test writes to. */
     const freshMinute = () => {
       minutes += 1;
       return NOON + minutes * MINUTE_MS;
     };
 
-    it('knows nothing of a minute nobody wrote to', async () => {
+    it('is empty for a minute without messages', async () => {
       expect(await tally().read(freshMinute())).toEqual(new Map());
     });
 
-    it('adds up by tenant and by minute of arrival', async () => {
+    it('sums by tenant and by minute of arrival', async () => {
       const [first, second] = [freshMinute(), freshMinute()];
       const [tenantId, other] = [fresh('tenant'), fresh('tenant')];
       await tally().add([
@@ -38,7 +38,7 @@ export function evaluationTallyContract(name: string, tally: () => EvaluationTal
       expect(await tally().read(second)).toEqual(new Map([[tenantId, 7]]));
     });
 
-    it('counts each message once, in whatever order and however often it is evaluated, far apart or not', async () => {
+    it('counts each message once, in any order and however often it is evaluated', async () => {
       const message = fc.record({
         sequence: fc.integer({ min: 1, max: 2 ** 45 }),
         events: fc.integer({ min: 1, max: 500 }),

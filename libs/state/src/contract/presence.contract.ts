@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Presence } from '../presence.ts';
+import type { Presence } from '../state-stores.ts';
 import { fresh } from './requests.ts';
 
 const LONG_MS = 60_000;
 
-/** What every Presence does. `after` checks something once that much time has passed for the store. */
+/** Contract of every Presence. `after` runs a check once that much time has passed for the store. */
 export function presenceContract(
   name: string,
   presence: () => Presence,
@@ -14,7 +14,7 @@ export function presenceContract(
     const idsOf = async (tenantId: string, agentId?: string) =>
       (await presence().list(tenantId, agentId)).map((one) => `${one.agentId}/${one.instanceId}`).toSorted();
 
-    it('knows nobody at first', async () => {
+    it('is empty at first', async () => {
       expect(await presence().list(fresh('tenant'))).toEqual([]);
     });
 
@@ -26,7 +26,7 @@ export function presenceContract(
       expect(await idsOf(tenantId, 'agent')).toEqual(['agent/one', 'agent/two']);
     });
 
-    it('keeps agents and tenants apart', async () => {
+    it('separates agents and tenants', async () => {
       const tenantId = fresh('tenant');
       await presence().touch(tenantId, 'a', 'one', LONG_MS);
       await presence().touch(tenantId, 'b', 'one', LONG_MS);
@@ -35,14 +35,14 @@ export function presenceContract(
       expect(await idsOf(tenantId)).toEqual(['a/one', 'b/one']);
     });
 
-    it('takes names with any characters', async () => {
+    it('accepts names with any characters', async () => {
       const tenantId = fresh('tenant');
       const [agentId, instanceId] = ['a"{}:\u{1f600}', '["x","y"]'];
       await presence().touch(tenantId, agentId, instanceId, LONG_MS);
       expect(await presence().list(tenantId, agentId)).toEqual([{ agentId, instanceId }]);
     });
 
-    it('forgets an instance that was not touched in time, and only that one', async () => {
+    it('removes an instance that was not touched in time, and no other', async () => {
       const tenantId = fresh('tenant');
       await presence().touch(tenantId, 'agent', 'short', 500);
       await presence().touch(tenantId, 'agent', 'long', LONG_MS);

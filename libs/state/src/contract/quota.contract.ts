@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Quota } from '../quota.ts';
-import { type Bucket, takeFrom } from '../token-bucket.ts';
+import { type Bucket, type Quota, takeFrom } from '../quota.ts';
 import { fresh, START_MS } from './requests.ts';
 
-/** What every Quota does. */
+/** Contract of every Quota. */
 export function quotaContract(name: string, quotas: () => Quota, numRuns: number): void {
   describe(`${name} as quota`, () => {
     it('allows a burst of one second and refuses the next event', async () => {
@@ -23,21 +22,21 @@ export function quotaContract(name: string, quotas: () => Quota, numRuns: number
       });
     });
 
-    it('fills up with time, and not beyond the burst', async () => {
+    it('refills over time, up to the burst', async () => {
       const key = fresh('key');
       await quotas().take(key, 100, 100, START_MS);
       expect((await quotas().take(key, 50, 100, START_MS + 500)).allowed).toBe(true);
       expect(await quotas().take(key, 40, 100, START_MS + 60_000)).toMatchObject({ allowed: true, remaining: 60 });
     });
 
-    it('charges nothing for a refused request', async () => {
+    it('does not charge a refused request', async () => {
       const key = fresh('key');
       await quotas().take(key, 60, 100, START_MS);
       expect((await quotas().take(key, 60, 100, START_MS)).allowed).toBe(false);
       expect(await quotas().take(key, 40, 100, START_MS)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    it('lets a request pass that is larger than the bucket, and has it paid off', async () => {
+    it('allows a request larger than the bucket and then collects the debt', async () => {
       const key = fresh('key');
       expect((await quotas().take(key, 300, 100, START_MS)).allowed).toBe(true);
       expect(await quotas().take(key, 1, 100, START_MS)).toMatchObject({
@@ -48,18 +47,18 @@ export function quotaContract(name: string, quotas: () => Quota, numRuns: number
       expect((await quotas().take(key, 1, 100, START_MS + 2010)).allowed).toBe(true);
     });
 
-    it('counts every key for itself', async () => {
+    it('is separate for each key', async () => {
       await quotas().take(fresh('key'), 100, 100, START_MS);
       expect((await quotas().take(fresh('key'), 100, 100, START_MS)).allowed).toBe(true);
     });
 
-    it('gives nothing for a clock that goes back', async () => {
+    it('adds no tokens if the clock goes backwards', async () => {
       const key = fresh('key');
       await quotas().take(key, 100, 100, START_MS);
       expect((await quotas().take(key, 1, 100, START_MS - 5000)).allowed).toBe(false);
     });
 
-    it('never lets more pass than burst and rate allow, and answers as the plain bucket does', async () => {
+    it('never exceeds burst and rate, and answers like the plain token bucket', async () => {
       const call = fc.record({ afterMs: fc.integer({ min: -50, max: 400 }), cost: fc.integer({ min: 1, max: 30 }) });
       await fc.assert(
         fc.asyncProperty(fc.array(call, { maxLength: 20 }), fc.integer({ min: 1, max: 50 }), async (calls, rate) => {

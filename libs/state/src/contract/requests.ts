@@ -8,7 +8,7 @@ export function sliding(minutes: number, metric = 'latency_ms', shape: Series['s
 }
 
 let made = 0;
-/** A name no other test of this process has used, so that suites can share one server. */
+/** A name that is unique in this process, so that suites can share one server. */
 export function fresh(prefix: string): string {
   made += 1;
   return `${prefix}-${process.pid}-${made}`;
@@ -28,7 +28,7 @@ export function anAdvance(overrides: Partial<AdvanceRequest> = {}): AdvanceReque
   };
 }
 
-/** One batch whose events contribute one value each to the only series. */
+/** A batch whose events contribute one value each to a single series. */
 export function batchOf(
   agentId: string,
   series: Series,

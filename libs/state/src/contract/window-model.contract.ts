@@ -22,7 +22,7 @@ export interface Step {
   readonly facts: readonly Fact[];
 }
 
-/** Random batches: late and future events, gaps longer than a window, arrivals out of order. */
+/** Random batches with late and future events, gaps longer than a window, and arrivals out of order. */
 const facts = (nowMs: number) =>
   fc.array(
     fc.record({
@@ -47,14 +47,14 @@ export function requestOf(agentId: string, { nowMs, facts: list }: Step, message
     increments: list.flatMap(({ atMs, milli }, event) =>
       SERIES.map((_, series) => ({ series, event, atMs, value: milli / 1000 })),
     ),
-    // Every other one could come again and does not: both kinds are counted alike.
+    // Every other event is marked as retryable but is never repeated; both kinds count alike.
     retryable: list.flatMap(({ atMs }, event) =>
       event % 2 === 0 ? [] : [{ event, id: `${messageId}-${event}`, atMs }],
     ),
   });
 }
 
-/** The obvious way: look at every fact again. `coming` is how many facts will be added to what is answered. */
+/** Reference model: scans every fact. `coming` is the number of facts that will be added to the answer. */
 function recount(series: Series, seen: readonly Step[], nowMs: number, coming: number): Totals {
   const inside = seen.flatMap(({ nowMs: arrivedMs, facts: list }) =>
     list.map(({ atMs, milli }) => ({ atMs: Math.min(atMs, arrivedMs), milli })),
@@ -82,10 +82,10 @@ export function sketchOf(values: readonly number[]): Bins {
   return binsOf(counts);
 }
 
-/** Random sequences against a naive recount. `numRuns` is smaller where each step is a round trip. */
+/** Random sequences compared with a full recount. `numRuns` is smaller if each step is a round trip. */
 export function windowModelContract(name: string, stores: () => WindowStore, numRuns: number): void {
   describe(`${name} against a recount`, () => {
-    it('answers before every batch what a recount of everything answers', async () => {
+    it('returns before every batch the result of a full recount', async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (list) => {
           const agentId = fresh('agent');
@@ -99,14 +99,14 @@ export function windowModelContract(name: string, stores: () => WindowStore, num
       );
     });
 
-    it('answers several messages at once as it answers them one after the other', async () => {
+    it('returns the same for several messages at once as one by one', async () => {
       const grouped = fc.record({ list: steps, sizes: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 12 }) });
       await fc.assert(
         fc.asyncProperty(grouped, async ({ list, sizes }) => {
           const [single, together] = [fresh('agent'), fresh('agent')];
           const rest = list.map((one, index) => ({ one, id: `message-${index}` }));
           for (const size of sizes) {
-            // The first message again: a redelivery in the company of others.
+            // The first message again: a redelivery together with other messages.
             const group = [...rest.splice(0, size), { one: list[0] ?? NOTHING, id: 'message-0' }];
             const wanted = [];
             for (const { one, id } of group) wanted.push(await stores().advance(requestOf(single, one, id)));
@@ -118,7 +118,7 @@ export function windowModelContract(name: string, stores: () => WindowStore, num
       );
     });
 
-    it('ends in the same state in whatever order messages arrive, and however often', async () => {
+    it('ends in the same state for any order and number of deliveries', async () => {
       const shuffled = steps.chain((list) => {
         const numbered = list.map((one, index) => ({ one, id: `message-${index}` }));
         const again = fc.shuffledSubarray([...numbered, ...numbered], { minLength: 2 * numbered.length });

@@ -3,12 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from './requests.ts';
 import { sketchOf } from './window-model.contract.ts';
 
-/** What every WindowStore does. `stores` answers one store, empty or shared. */
+/** Contract of every WindowStore. `stores` returns a store, empty or shared. */
 export function windowStoreContract(name: string, stores: () => WindowStore): void {
-  describe(`${name} as window store`, () => {
+  describe(`window store contract: ${name}`, () => {
     const minute = sliding(1);
 
-    it('answers what the window held before the batch', async () => {
+    it('returns what the window contained before the batch', async () => {
       const agentId = fresh('agent');
       const first = await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 7 }]));
       const second = await stores().advance(batchOf(agentId, minute, START_MS + 1, [{ atMs: START_MS, value: 1 }]));
@@ -17,7 +17,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS + 1, [minute]))).toEqual([{ count: 2, sum: 8 }]);
     });
 
-    it('keeps the bucket of now and the 59 before, and no more', async () => {
+    it('keeps the current bucket and the 59 before it', async () => {
       const agentId = fresh('agent');
       await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 5 }]));
       expect(sums(await stores().read('acme', agentId, START_MS + 59_999, [minute]))).toEqual([{ count: 1, sum: 5 }]);
@@ -26,7 +26,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(later.before)).toEqual([{ count: 0, sum: 0 }]);
     });
 
-    it('answers a message again exactly as the first time and counts it once', async () => {
+    it('returns the same answer for a redelivered message and counts it once', async () => {
       const agentId = fresh('agent');
       const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
       const first = await stores().advance(request);
@@ -35,7 +35,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 7 }]);
     });
 
-    it('takes a message for another one after its id is forgotten', async () => {
+    it('counts a message again after its id was forgotten', async () => {
       const agentId = fresh('agent');
       const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
       await stores().advance(request);
@@ -44,7 +44,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 6 }]);
     });
 
-    it('counts a message once when it is delivered to many at the same time', async () => {
+    it('counts a message once if it is delivered concurrently', async () => {
       const agentId = fresh('agent');
       const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
       const answers = await Promise.all(Array.from({ length: 8 }, () => stores().advance(request)));
@@ -52,7 +52,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 3 }]);
     });
 
-    it('matches a kept answer to the question by name when the rules have changed since', async () => {
+    it('matches a stored answer to the question by name if rules have changed', async () => {
       const agentId = fresh('agent');
       const other = sliding(5);
       await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]));
@@ -70,7 +70,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(again.cooling).toEqual([null]);
     });
 
-    it('finds in a message what another one of the same call has counted', async () => {
+    it('sees in a message what another message of the same call has counted', async () => {
       const agentId = fresh('agent');
       const batch = (id: string) => ({
         ...batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]),
@@ -83,7 +83,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 6 }]);
     });
 
-    it('counts messages of several agents in one step, each agent for itself', async () => {
+    it('counts messages of several agents in one step, separately for each agent', async () => {
       const [one, other] = [fresh('agent'), fresh('agent')];
       const spread = sliding(5, 'latency_ms', 'spread');
       const run: Series = { metric: 'latency_ms', span: { kind: 'run', runId: 'run' }, shape: 'sum' };
@@ -124,7 +124,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(held.map(({ max }) => max)).toEqual(series.map(({ shape }, i) => (shape === 'sum' ? null : i + 1)));
     });
 
-    it('counts one bin of a sketch as often as any number of events falls into it', async () => {
+    it('counts a sketch bin once per event that falls into it', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');
       for (const times of [1, 126, 1, 128, 70_000]) {
@@ -135,7 +135,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       }
     });
 
-    it('keeps the same sketch of values that come together, one by one and late', async () => {
+    it('builds the same sketch from values that arrive together, one by one or late', async () => {
       const quantiles = sliding(1, 'latency_ms', 'quantiles');
       const values = Array.from({ length: 60 }, (_, i) => ({
         atMs: START_MS - (i % 3) * 1000,
@@ -149,12 +149,12 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([{ count: 60, bins }]);
     });
 
-    it('answers the bins that are needed of hundreds of values, whether they come singly, together or late', async () => {
+    it('returns the required bins of hundreds of values that arrive singly, together or late', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');
       const seen: { atMs: number; value: number }[] = [];
       for (let i = 0; i < 300; i++) {
-        // A bucket has more values than wait for one another, the last ones see the first leave.
+        // A bucket has more values than can be pending; the last ones see the first bucket expire.
         const nowMs = START_MS + Math.floor(i / 100) * 1000 + (i < 280 ? 0 : 58_000);
         const size = i % 90 === 89 ? 80 : i % 20 === 19 ? 5 : 1;
         const values = Array.from({ length: size }, (_, j) => ({
@@ -178,50 +178,45 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       ['rising', (at) => 1.0005 ** at],
       ['falling', (at) => 1.0005 ** -at],
       ['equal', () => 41],
-    ])(
-      'answers the bins that are needed of thousands of values that are %s, in batches of any size',
-      async (_, value) => {
-        const agentId = fresh('agent');
-        const quantiles = sliding(1, 'latency_ms', 'quantiles');
-        const seen: number[] = [];
-        const nextBatch = (size: number) => {
-          const values = Array.from({ length: size }, (_, i) => ({ atMs: START_MS, value: value(seen.length + i) }));
-          const bins = greatestBins(sketchOf(seen), seen.length, size);
-          const wanted = seen.length === 0 ? [] : bins;
-          seen.push(...values.map((one) => one.value));
-          const whole = batchOf(agentId, quantiles, START_MS, values);
-          // Of some the store alone can tell whether they count.
-          const retryable =
-            size % 2 === 0 ? [] : [0, size - 1].map((event) => ({ event, id: fresh('event'), atMs: START_MS }));
-          return { request: { ...whole, retryable }, wanted };
-        };
-        for (const sizes of [
-          [63, 1],
-          [1, 1, 1],
-          [100, 100],
-          [7, 100, 100, 100],
-          [600],
-          [1, 500, 100],
-          [1500, 1],
-          [1025, 99],
-          [100],
-        ]) {
-          const batches = sizes.map(nextBatch);
-          const answers = await stores().advanceAll(batches.map(({ request }) => request));
-          expect(answers.map(({ before }) => before[0]?.bins)).toEqual(batches.map(({ wanted }) => wanted));
-        }
-        const bins = greatestBins(sketchOf(seen), seen.length, 0);
-        expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([
-          { count: seen.length, bins },
-        ]);
-      },
-    );
+    ])('returns the required bins of thousands of values that are %s, in batches of any size', async (_, value) => {
+      const agentId = fresh('agent');
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      const seen: number[] = [];
+      const nextBatch = (size: number) => {
+        const values = Array.from({ length: size }, (_, i) => ({ atMs: START_MS, value: value(seen.length + i) }));
+        const bins = greatestBins(sketchOf(seen), seen.length, size);
+        const wanted = seen.length === 0 ? [] : bins;
+        seen.push(...values.map((one) => one.value));
+        const whole = batchOf(agentId, quantiles, START_MS, values);
+        // Only the store can tell whether some of them count.
+        const retryable =
+          size % 2 === 0 ? [] : [0, size - 1].map((event) => ({ event, id: fresh('event'), atMs: START_MS }));
+        return { request: { ...whole, retryable }, wanted };
+      };
+      for (const sizes of [
+        [63, 1],
+        [1, 1, 1],
+        [100, 100],
+        [7, 100, 100, 100],
+        [600],
+        [1, 500, 100],
+        [1500, 1],
+        [1025, 99],
+        [100],
+      ]) {
+        const batches = sizes.map(nextBatch);
+        const answers = await stores().advanceAll(batches.map(({ request }) => request));
+        expect(answers.map(({ before }) => before[0]?.bins)).toEqual(batches.map(({ wanted }) => wanted));
+      }
+      const bins = greatestBins(sketchOf(seen), seen.length, 0);
+      expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([{ count: seen.length, bins }]);
+    });
 
-    it('keeps a sketch of thousands of bins, and lets go of those whose buckets leave', async () => {
+    it('keeps a sketch of thousands of bins and drops those of expired buckets', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');
       const numberIn = (bin: number) => 1.03 ** (bin - 500);
-      // A bucket each, of which every bin but a few is also in the next one.
+      // One bucket each; all but a few of its bins are also in the next one.
       for (let bucket = 0; bucket < 70; bucket++) {
         const nowMs = START_MS + bucket * 1000;
         const values = Array.from({ length: 40 }, (_, i) => ({ atMs: nowMs, value: numberIn(20 * bucket + i) }));
@@ -232,14 +227,14 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         const inside = Array.from({ length: 60 - bucketsLater }, (_, i) => 10 + bucketsLater + i);
         const values = inside.flatMap((bucket) => Array.from({ length: 40 }, (_, i) => numberIn(20 * bucket + i)));
         const nowMs = newestMs + bucketsLater * 1000;
-        // So many to come that all bins are answered.
+        // So many values to come that all bins are returned.
         const asked = Array.from({ length: 50_000 }, () => ({ atMs: nowMs - 60_000, value: 1 }));
         const { before } = await stores().advance(batchOf(agentId, quantiles, nowMs, asked));
         expect(before).toMatchObject([{ count: values.length, bins: sketchOf(values) }]);
       }
     });
 
-    it('finds an event that was counted in an earlier batch', async () => {
+    it('detects an event that was counted in an earlier batch', async () => {
       const agentId = fresh('agent');
       const retryable = [{ event: 0, id: 'event-1', atMs: START_MS }];
       const batch = () => ({ ...batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]), retryable });
@@ -248,7 +243,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 3 }]);
     });
 
-    it('counts an event once that is twice in one batch', async () => {
+    it('counts an event once if it is in a batch twice', async () => {
       const agentId = fresh('agent');
       const values = [1, 2, 4].map((value) => ({ atMs: START_MS, value }));
       const retryable = ['a', 'b', 'a'].map((id, event) => ({ event, id, atMs: START_MS }));
@@ -257,7 +252,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 3 }]);
     });
 
-    it('takes a late event into its own bucket while that is inside the window', async () => {
+    it('counts a late event in its own bucket while that is inside the window', async () => {
       const agentId = fresh('agent');
       await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 1 }]));
       await stores().advance(
@@ -270,13 +265,13 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS + 1000, [minute]))).toEqual([{ count: 1, sum: 1 }]);
     });
 
-    it('places an event from the future at the arrival of its batch', async () => {
+    it('counts an event from the future at the arrival of its batch', async () => {
       const agentId = fresh('agent');
       await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS + 3_600_000, value: 1 }]));
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 1 }]);
     });
 
-    it('adds money without drift, also when buckets leave the window', async () => {
+    it('adds money without drift, also when buckets expire', async () => {
       const agentId = fresh('agent');
       const cost = sliding(1, 'cost_usd');
       await stores().advance(
@@ -292,14 +287,14 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(later.before[0]?.sum).toBe(0.3);
     });
 
-    it('leaves out values that are no numbers', async () => {
+    it('ignores values that are not finite numbers', async () => {
       const agentId = fresh('agent');
       const values = [Number.NaN, Number.POSITIVE_INFINITY, 2].map((value) => ({ atMs: START_MS, value }));
       await stores().advance(batchOf(agentId, minute, START_MS, values));
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 2 }]);
     });
 
-    it('keeps least, greatest and newest value, the larger of two of one millisecond', async () => {
+    it('keeps the minimum, maximum and latest value, the larger of two in the same millisecond', async () => {
       const agentId = fresh('agent');
       const spread = sliding(1, 'latency_ms', 'spread');
       const values = [4, -2, 9, 3].map((value, index) => ({ atMs: START_MS + Math.min(index, 1), value }));
@@ -309,7 +304,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       ]);
     });
 
-    it('keeps a sketch that answers quantiles of exactly the window', async () => {
+    it('keeps a sketch that returns quantiles of exactly the window', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');
       const values = Array.from({ length: 100 }, (_, index) => ({ atMs: START_MS, value: index + 1 }));
@@ -323,7 +318,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(totals?.max).toBe(100);
     });
 
-    it('adds up runs and days whatever the time', async () => {
+    it('sums runs and days independent of time', async () => {
       const agentId = fresh('agent');
       const spans: Series[] = [
         { metric: 'cost_usd', span: { kind: 'run', runId: 'r{1}:x' }, shape: 'sum' },
@@ -349,7 +344,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, 0, spans))).toEqual(spans.map(() => ({ count: 2, sum: 0.5 })));
     });
 
-    it('keeps apart tenants, agents, metrics, spans and names that look like parts of names', async () => {
+    it('separates tenants, agents, metrics, spans and names that contain separators', async () => {
       const agentId = fresh('agent');
       await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 1 }]));
       const nothing = [{ count: 0, sum: 0 }];
@@ -360,7 +355,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [sliding(1, 'latency_ms:1m')]))).toEqual(nothing);
     });
 
-    it('answers nothing for no series', async () => {
+    it('returns nothing for no series', async () => {
       expect(await stores().read('acme', fresh('agent'), START_MS, [])).toEqual([]);
       expect(await stores().advance(anAdvance())).toEqual({ before: [], duplicates: [], cooling: [] });
     });

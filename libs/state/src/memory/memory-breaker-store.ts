@@ -11,7 +11,7 @@ import type {
 import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { fingerprint } from '../windows/plan.ts';
-import type { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
 const NOTHING_ASKED: AskedUsage = { tokens: 0, costUsd: 0, iterations: 0 };
@@ -23,7 +23,7 @@ const NEW_BREAKER: StoredBreaker = {
   recordedVersion: 0,
 };
 
-/** Breakers of one process. Nothing here waits, so every call is one step. */
+/** Breakers of one process. Synchronous inside, so every call is atomic. */
 export class MemoryBreakerStore implements BreakerStore {
   readonly #breakers: ExpiringMap<StoredBreaker>;
   readonly #asked: ExpiringMap<Set<string>>;

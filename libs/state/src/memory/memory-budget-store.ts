@@ -9,17 +9,17 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
+import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
+import { ExpiringMap } from './evicting-maps.ts';
 
 interface Account {
   spent: number;
-  /** By the name of the hold: how much and until when. */
+  /** Amount and expiry by name of the hold. */
   readonly holds: Map<string, { readonly amount: number; readonly expiresAtMs: number }>;
 }
 
-/** One call that is not ended. */
+/** A call that has not ended. */
 interface OpenCall {
   readonly question: string;
   readonly estimate: number;
@@ -30,13 +30,13 @@ interface OpenCall {
 interface Held {
   /** Oldest first. */
   readonly open: OpenCall[];
-  /** How many calls there ever were under this id. */
+  /** Number of calls so far under this id. */
   readonly calls: number;
-  /** What ended the last call that did; '' where it was a command. */
+  /** Event that ended the last call; '' if a command did. */
   by?: string;
 }
 
-/** Money of one process. Nothing here waits, so every call is one step. */
+/** Budgets of one process. Synchronous inside, so every call is atomic. */
 export class MemoryBudgetStore implements BudgetStore {
   readonly #accounts: ExpiringMap<Account>;
   readonly #reservations: ExpiringMap<Held>;
@@ -74,7 +74,7 @@ export class MemoryBudgetStore implements BudgetStore {
       pot.holds.set(hold, { amount: estimate, expiresAtMs });
       this.#keep(tenantId, account, pot);
     }
-    const others = open.filter((call) => call !== same).slice(1 - MOST_OPEN_CALLS);
+    const others = open.filter((call) => call !== same).slice(1 - MAX_OPEN_CALLS);
     const record = {
       open: [...others, { question, estimate, hold, accounts: request.accounts }],
       calls: calls + 1,
@@ -155,7 +155,7 @@ export class MemoryBudgetStore implements BudgetStore {
     const { eventId } = spending;
     if (eventId === undefined) return 'repeated';
     if (held.by !== '') return this.#charge(tenantId, spending, nowMs);
-    // The command told the cost already; the call's own event tells it again.
+    // The command has reported the cost; the call's own event repeats it.
     held.by = eventId;
     this.#noteCharge(tenantId, eventId);
     return 'repeated';

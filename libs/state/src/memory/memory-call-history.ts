@@ -1,9 +1,9 @@
 import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
-import type { ExpiringMap } from './expiring-map.ts';
+import { LIFETIMES, MAX_CALLS } from '../lifetimes.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
-/** Call histories of one process. A run's calls are in the order they were entered. */
+/** Call histories of one process. The calls of a run are in order of entry. */
 export class MemoryCallHistory implements CallHistory {
   readonly #runs: ExpiringMap<Map<string, PastCall>>;
 
@@ -54,7 +54,7 @@ export class MemoryCallHistory implements CallHistory {
   #put({ tenantId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
     calls.set(key, call);
     const [oldest] = calls.keys();
-    if (calls.size > MOST_CALLS && oldest !== undefined) calls.delete(oldest);
+    if (calls.size > MAX_CALLS && oldest !== undefined) calls.delete(oldest);
     this.#runs.set(JSON.stringify([tenantId, runId]), calls, LIFETIMES.run);
   }
 }
@@ -63,7 +63,7 @@ function entered({ callKey, callId, toolName, toolTags, argsHash, atMs }: Entere
   return { callKey, ...(callId === undefined ? {} : { callId }), toolName, toolTags, argsHash, atMs };
 }
 
-/** The same calls in the same order, where the one of `key` stands under a name that nobody asks for. */
+/** A copy in the same order in which the call of `key` has a name that is never looked up. */
 function withoutKey(calls: ReadonlyMap<string, PastCall>, key: string): Map<string, PastCall> {
   let place = calls.size;
   while (calls.has(`${key}\n${place}`)) place += 1;

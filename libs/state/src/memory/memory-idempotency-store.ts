@@ -1,24 +1,24 @@
-import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
-import { RecentMap } from './recent-map.ts';
+import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../state-stores.ts';
+import { RecentMap } from './evicting-maps.ts';
 
-/** Some 250 bytes each: 25 MB, where all that come in a day at a hundred a second would be two gigabytes. */
-const MOST_REQUESTS = 100_000;
-/** Some 2 kB each: 20 MB. */
-const MOST_ANSWERS = 10_000;
-/** Some 130 bytes each: 13 MB, where all that come in five minutes of full load would be hundreds. */
-const MOST_CONTENTS = 100_000;
+/** About 250 bytes each: 25 MB. Unbounded, a day at 100 requests per second would be 2 GB. */
+const MAX_REQUESTS = 100_000;
+/** About 2 kB each: 20 MB. */
+const MAX_ANSWERS = 10_000;
+/** About 130 bytes each: 13 MB. Unbounded, five minutes of full load would be hundreds of MB. */
+const MAX_CONTENTS = 100_000;
 
-/** Requests and event contents that one process remembers. */
+/** Requests and event contents of one process. */
 export class MemoryIdempotencyStore implements IdempotencyStore {
   readonly #requests: RecentMap<IdempotentRequest>;
   readonly #once: RecentMap<OnceRequest>;
   readonly #contents: RecentMap<string>;
 
   constructor(now: () => number) {
-    this.#requests = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, most: MOST_REQUESTS });
-    this.#once = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, most: MOST_ANSWERS });
-    this.#contents = new RecentMap(now, { ttlMs: LIFETIMES.eventContent, most: MOST_CONTENTS });
+    this.#requests = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, maxEntries: MAX_REQUESTS });
+    this.#once = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, maxEntries: MAX_ANSWERS });
+    this.#contents = new RecentMap(now, { ttlMs: LIFETIMES.eventContent, maxEntries: MAX_CONTENTS });
   }
 
   async remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest> {

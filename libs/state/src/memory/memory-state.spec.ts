@@ -39,14 +39,14 @@ presenceContract(
 );
 
 describe('memory state', () => {
-  it('does not let a caller change a kept answer', async () => {
+  it('does not let a caller change a stored answer', async () => {
     const request = batchOf('agent-kept', sliding(1, 'x', 'quantiles'), START_MS, []);
     const first = await state.windows.advance(request);
     (first.duplicates as number[]).push(7);
     expect((await state.windows.advance(request)).duplicates).toEqual([]);
   });
 
-  it('forgets that a message was counted, and the windows of an idle agent', async () => {
+  it('evicts counted messages and the windows of an idle agent', async () => {
     const request = batchOf('agent-idle', sliding(1), START_MS, [{ atMs: START_MS, value: 1 }]);
     await state.windows.advance(request);
     await elapse(3_600_000 + 60_000);
@@ -56,7 +56,7 @@ describe('memory state', () => {
     expect(sums((await state.windows.advance(request)).before)).toEqual([{ count: 0, sum: 0 }]);
   });
 
-  it('knows of a message that it was counted as long as it is delivered again and again', async () => {
+  it('remembers a counted message while it is redelivered', async () => {
     const request = batchOf('agent-late', sliding(60), START_MS, [{ atMs: START_MS, value: 1 }]);
     await state.windows.advance(request);
     for (let minutes = 0; minutes < 20; minutes += 4) {
@@ -74,13 +74,13 @@ describe('memory state', () => {
   });
 });
 
-describe('a snapshot of memory', () => {
+describe('memory snapshot', () => {
   const run = { tenantId: 'acme', agentId: 'agent', runId: 'run' };
   const call = { callKey: 'a', toolName: 'search', toolTags: [], argsHash: 'x', atMs: START_MS };
   const refs = [{ scope: 'run', scopeId: 'run' } as const];
   const breakerOf = { tenantId: 'acme', agentId: 'agent', refs };
 
-  it('holds calls, counts, breakers, cooldowns and starts of runs for the next process', async () => {
+  it('restores calls, counts, breakers, cooldowns and run contexts in the next process', async () => {
     const clock = { now: () => START_MS };
     const before = createMemoryState({ clock });
     await before.calls.enter(run, call);
@@ -105,7 +105,7 @@ describe('a snapshot of memory', () => {
     expect(await after.cooldowns.claim({ ...claim, triggerId: 'other', cooldownMs: 60_000 })).toBe(false);
   });
 
-  it('forgets what has ended meanwhile', async () => {
+  it('drops what has expired in the meantime', async () => {
     let now = START_MS;
     const clock = { now: () => now };
     const before = createMemoryState({ clock });
@@ -115,7 +115,7 @@ describe('a snapshot of memory', () => {
     expect(await createMemoryState({ clock, snapshot }).calls.read(run)).toEqual([]);
   });
 
-  it('that is none is refused', () => {
+  it('rejects data that is not a snapshot', () => {
     expect(() => createMemoryState({ snapshot: Buffer.from('nonsense') })).toThrow();
   });
 });

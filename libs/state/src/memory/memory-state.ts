@@ -1,31 +1,113 @@
-import type { StateStores } from '../state-stores.ts';
+import { LIFETIMES } from '../lifetimes.ts';
+import { MemoryQuota } from '../quota.ts';
+import {
+  type EvaluatedMessage,
+  type EvaluationTally,
+  type Instance,
+  minuteOf,
+  type Presence,
+  type RunContext,
+  type RunContexts,
+  type StateStores,
+} from '../state-stores.ts';
+import { ExpiringMap } from './evicting-maps.ts';
 import { MemoryBreakerStore } from './memory-breaker-store.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { MemoryCallHistory } from './memory-call-history.ts';
-import { MemoryCooldownStore } from './memory-cooldown-store.ts';
-import { MemoryEvaluationTally } from './memory-evaluation-tally.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
-import { MemoryPresence } from './memory-presence.ts';
-import { MemoryQuota } from './memory-quota.ts';
-import { MemoryRunContexts } from './memory-run-contexts.ts';
 import { MemorySnapshots } from './memory-snapshots.ts';
-import { MemoryWindowStore } from './memory-window-store.ts';
+import { MemoryCooldownStore, MemoryWindowStore } from './memory-window-store.ts';
+
+interface Minute {
+  readonly sequences: Set<number>;
+  readonly events: Map<string, number>;
+}
+
+/** Evaluation tally of one process. */
+class MemoryEvaluationTally implements EvaluationTally {
+  readonly #minutes: ExpiringMap<Minute>;
+
+  constructor(now: () => number) {
+    this.#minutes = new ExpiringMap(now);
+  }
+
+  async add(messages: readonly EvaluatedMessage[]): Promise<void> {
+    for (const { tenantId, receivedAtMs, sequence, events } of messages) {
+      const key = String(minuteOf(receivedAtMs));
+      const minute = this.#minutes.get(key) ?? { sequences: new Set(), events: new Map() };
+      this.#minutes.set(key, minute, LIFETIMES.evaluationTally);
+      if (minute.sequences.has(sequence)) continue;
+      minute.sequences.add(sequence);
+      minute.events.set(tenantId, (minute.events.get(tenantId) ?? 0) + events);
+    }
+  }
+
+  async read(minuteMs: number): Promise<ReadonlyMap<string, number>> {
+    return new Map(this.#minutes.get(String(minuteMs))?.events);
+  }
+}
+
+/** Instances connected to this process. */
+class MemoryPresence implements Presence {
+  readonly #endsAtMs = new Map<string, Map<string, number>>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async touch(tenantId: string, agentId: string, instanceId: string, ttlMs: number): Promise<void> {
+    const instances = this.#endsAtMs.get(tenantId) ?? new Map<string, number>();
+    this.#endsAtMs.set(tenantId, instances);
+    const nowMs = this.#now();
+    for (const [name, endsAtMs] of instances) if (endsAtMs <= nowMs) instances.delete(name);
+    instances.set(JSON.stringify([agentId, instanceId]), nowMs + ttlMs);
+  }
+
+  async list(tenantId: string, agentId?: string): Promise<readonly Instance[]> {
+    const nowMs = this.#now();
+    const present = [...(this.#endsAtMs.get(tenantId) ?? [])].filter(([, endsAtMs]) => endsAtMs > nowMs);
+    return present
+      .map(([name]) => JSON.parse(name) as [string, string])
+      .filter(([agent]) => agentId === undefined || agent === agentId)
+      .map(([agent, instanceId]) => ({ agentId: agent, instanceId }));
+  }
+}
+
+/** Runs that were started at this process. */
+class MemoryRunContexts implements RunContexts {
+  readonly #contexts: ExpiringMap<string>;
+
+  constructor(snapshots: MemorySnapshots) {
+    this.#contexts = snapshots.map('run-contexts');
+  }
+
+  async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {
+    const name = JSON.stringify([tenantId, runId]);
+    if (this.#contexts.get(name) === undefined) this.#contexts.set(name, JSON.stringify(context), LIFETIMES.run);
+  }
+
+  async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
+    const kept = this.#contexts.get(JSON.stringify([tenantId, runId]));
+    return kept === undefined ? undefined : (JSON.parse(kept) as RunContext);
+  }
+}
 
 interface MemoryStateOptions {
-  /** When things end. Windows themselves go by the times in each request. */
+  /** Clock for expiry. Windows use the times in each request. */
   readonly clock?: { now(): number };
-  /** What `snapshot` of an earlier process answered. */
+  /** Result of `snapshot` of an earlier process. */
   readonly snapshot?: Uint8Array | undefined;
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, breakers and what starts of runs said, to be handed to the next process. */
+  /** Windows, cooldowns, calls, breakers and run contexts, for the next process. */
   snapshot(): Uint8Array;
 }
 
 /**
- * State of one process, gone with it unless a snapshot is taken; the same semantics as Redis.
- * @throws where the snapshot cannot be read
+ * State of one process with the same semantics as Redis. It is lost with the process unless a snapshot is taken.
+ * @throws if the snapshot cannot be read
  */
 export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions = {}): MemoryState {
   const now = () => clock.now();

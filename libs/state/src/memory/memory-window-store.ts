@@ -1,16 +1,66 @@
-import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowMarker, WindowStore } from '@agentlens/guardrails';
-import { NO_TOTALS } from '@agentlens/guardrails/ports';
+import type {
+  AdvanceAnswer,
+  AdvanceRequest,
+  CooldownClaim,
+  CooldownHolder,
+  CooldownStore,
+  Rearming,
+  Series,
+  Totals,
+  WindowMarker,
+  WindowStore,
+} from '@agentlens/guardrails';
+import { cooling, NO_TOTALS } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import { answerAgain, questionOf, type WindowQuestion } from '../windows/answer.ts';
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
-import { seriesName } from '../windows/series-name.ts';
-import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
-import type { ExpiringMap } from './expiring-map.ts';
-import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
+import { answerAgain, questionOf, seriesName, type WindowQuestion } from '../windows/question.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
 import type { Form, MemorySnapshots } from './memory-snapshots.ts';
-import { RING_FORM, Ring } from './ring.ts';
+import { type Cell, count, emptyCell, RING_FORM, Ring, totalsOf } from './ring.ts';
 
-/** A message that was counted. Its answer is text: that takes a quarter less memory than a clone. */
+type CooldownRef = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryRun'>;
+
+/** Cooldowns of one process. */
+export class MemoryCooldownStore implements CooldownStore {
+  readonly #holders: ExpiringMap<CooldownHolder>;
+
+  constructor(snapshots: MemorySnapshots) {
+    this.#holders = snapshots.map('cooldowns');
+  }
+
+  async claim(claim: CooldownClaim): Promise<boolean> {
+    if (claim.cooldownMs <= 0) return true;
+    const { triggerId, atMs, cooldownMs } = claim;
+    const holder = this.holder(claim);
+    if (holder?.triggerId === triggerId) return true;
+    if (holder !== null && cooling(holder, atMs, cooldownMs)) return false;
+    if (holder === null || holder.atMs < atMs) {
+      this.#holders.set(cooldownKey(claim), { ...holder, triggerId, atMs }, cooldownMs + LIFETIMES.cooldownSlack);
+    }
+    return true;
+  }
+
+  async rearm({ tenantId, agentId, ruleIds, atMs }: Rearming): Promise<void> {
+    for (const ruleId of ruleIds) {
+      const key = cooldownKey({ tenantId, agentId, ruleId, dryRun: false });
+      this.#holders.change(key, (holder) => ({
+        ...holder,
+        rearmedAtMs: Math.max(atMs, holder.rearmedAtMs ?? atMs),
+      }));
+    }
+  }
+
+  /** The trigger that holds the cooldown, or null. */
+  holder(key: CooldownRef): CooldownHolder | null {
+    return this.#holders.get(cooldownKey(key)) ?? null;
+  }
+}
+
+function cooldownKey({ tenantId, agentId, ruleId, dryRun }: CooldownRef): string {
+  return JSON.stringify([tenantId, agentId, ruleId, dryRun]);
+}
+
+/** A counted message. Its answer is stored as JSON, which takes a quarter less memory than a clone. */
 interface Counted {
   readonly question: WindowQuestion;
   readonly answer: string;
@@ -24,9 +74,9 @@ const COUNTED_FORM: Form<Counted> = {
   },
 };
 
-/** Windows of one process. Nothing here waits, so every `advance` is one step. */
+/** Windows of one process. Synchronous inside, so every `advance` is atomic. */
 export class MemoryWindowStore implements WindowStore {
-  /** What this process has forgotten went with the process. */
+  /** Windows are lost only together with the process. */
   readonly marker: WindowMarker = {
     adopt: async () => undefined,
     look: async () => ({ kind: 'since', atMs: 0 }),

@@ -1,20 +1,67 @@
-import type { AdvanceRequest } from '@agentlens/guardrails';
+import type { AdvanceRequest, SeriesShape } from '@agentlens/guardrails';
 import { oncePer } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import type { WindowQuestion } from '../windows/answer.ts';
-import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
+import { type Layout, type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
+import type { WindowQuestion } from '../windows/question.ts';
 import { numberOfBin, valuesText } from './bin-numbers.ts';
 import { WindowKeys } from './keys.ts';
-import { RingSet, RingSets, SHAPES } from './ring-sets.ts';
+
+/** Codes of series shapes in the scripts. */
+export const SHAPES: Record<SeriesShape, number> = { sum: 0, spread: 1, quantiles: 2 };
+
+/** Rings that one agent's messages in a call need, in order of first use. */
+class RingSet {
+  readonly names: string[] = [];
+  readonly layouts: Layout[] = [];
+  readonly #places = new Map<string, number>();
+
+  /** 1-based, as in Lua. */
+  placeOf(name: string, layout: Layout): number {
+    const known = this.#places.get(name);
+    if (known !== undefined) return known;
+    const place = this.names.push(name);
+    this.layouts.push(layout);
+    this.#places.set(name, place);
+    return place;
+  }
+
+  /** Name, shape, bucket width and TTL of each ring. */
+  describe(): (string | number)[] {
+    return this.layouts.flatMap(({ shape, bucketMs, ttlMs }, at) => [
+      this.names[at] ?? '',
+      SHAPES[shape],
+      bucketMs ?? 0,
+      ttlMs,
+    ]);
+  }
+}
+
+/** Distinct ring sets. Usually all agents of a tenant need the same rings. */
+class RingSets {
+  readonly list: RingSet[] = [];
+
+  /** 1-based, as in Lua. */
+  positionOf(set: RingSet): number {
+    const known = this.list.findIndex(({ names }) => sameNames(names, set.names));
+    return known < 0 ? this.list.push(set) : known + 1;
+  }
+}
+
+/** The name determines the layout. */
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
 
 type Item = number | string;
 
-/** Texts in the order they were first needed; positions count from 1, as in Lua. */
+/** Strings in order of first use, with 1-based positions as in Lua. */
 class Numbered {
   readonly keys: string[] = [];
   readonly #positions = new Map<string, number>();
 
-  /** @param first told of a key that is new */
+  /** @param first called if the key is new */
   position(key: string, first?: () => void): number {
     const known = this.#positions.get(key);
     if (known !== undefined) return known;
@@ -30,15 +77,15 @@ interface AgentWork {
   readonly rings: RingSet;
 }
 
-/** Keys and arguments of one call of lua/advance-windows.lua, which says what they are. */
+/** Keys and arguments of a call of lua/advance-windows.lua, which documents them. */
 export interface AdvanceCall {
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** Per message how many values come of its series that have bins, by the place of the series. */
+  /** Per message, the number of new values of each quantile series, by index of the series. */
   readonly coming: readonly ReadonlyMap<number, number>[];
 }
 
-/** For messages of agents of one tenant. What several of them count is touched once. */
+/** Builds the call for messages of agents of one tenant. Series and keys that several messages share are sent once. */
 export function advanceCall(
   tenantId: string,
   messages: readonly AdvanceRequest[],
@@ -55,7 +102,7 @@ class CallWriter {
   readonly #seenSets = new Numbered();
   readonly #cooldowns = new Numbered();
   readonly #work: Item[] = [];
-  /** Texts of the values that sums bring to bins. */
+  /** Encoded values that sums add to bins. */
   readonly #values: string[] = [];
   readonly #coming: ReadonlyMap<number, number>[] = [];
 
@@ -124,7 +171,7 @@ class CallWriter {
     return made;
   }
 
-  /** Of an agent's ring its place; of a plain total its place below zero. */
+  /** Position of an agent's ring, or the negative position of a total. */
   #place(agentId: string, rings: RingSet, { layout }: PlannedSeries, name: string): number {
     if (layout.bucketMs !== null) return rings.placeOf(name, layout);
     const key = this.#keys.total(agentId, name);
@@ -149,7 +196,7 @@ class CallWriter {
   }
 }
 
-/** Only Redis can tell whether an event that may be repeated counts. */
+/** Only Redis knows whether a retryable event counts. */
 function certainty(seen: readonly SeenEvent[]): (event: number) => boolean {
   if (seen.length === 0) return () => true;
   const repeatable = new Set(seen.map(({ event }) => event));
@@ -160,5 +207,5 @@ function valuesOf({ contributions, certain }: PlannedSeries): number {
   return certain.sums.reduce((values, { count }) => values + count, contributions.length);
 }
 
-/** Many questions share a list. */
+/** Cached, because many questions share a list. */
 const jsonOf = oncePer((names: readonly string[]) => JSON.stringify(names));

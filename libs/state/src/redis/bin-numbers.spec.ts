@@ -6,8 +6,8 @@ import { binOfNumber, numberOfBin, valuesText } from './bin-numbers.ts';
 const bins = fc.integer({ min: -200_000, max: 200_000 });
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
 
-describe('the numbers of bins in Redis', () => {
-  it('are read as the bins they were made of', () => {
+describe('bin numbers in Redis', () => {
+  it('round-trip', () => {
     fc.assert(fc.property(bins, (bin) => expect(binOfNumber(numberOfBin(bin))).toBe(bin)));
   });
 
@@ -17,7 +17,7 @@ describe('the numbers of bins in Redis', () => {
     );
   });
 
-  it('are read from a text of values, the greatest first, whatever these are', () => {
+  it('are encoded from largest to smallest value, for any values', () => {
     fc.assert(
       fc.property(fc.array(finite), (values) => {
         const counts = new Map<number, number>();

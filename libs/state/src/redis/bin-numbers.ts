@@ -1,16 +1,15 @@
 /**
- * Redis holds a bin's number in three bytes of which each is a digit of seven bits, the lowest first. So texts of such
- * numbers are ASCII: they go to Redis as they are among other arguments, and as little-endian integers they are in the
- * order of the bins.
+ * Encoding of bin numbers for Redis: three bytes with seven bits each, lowest first. The encoded strings are ASCII, so
+ * they are sent like other arguments, and as little-endian integers they sort like the bins.
  */
 const DIGIT_BITS = 7;
 const DIGIT = (1 << DIGIT_BITS) - 1;
 const BYTE_BITS = 8;
 const BYTES = 3;
-/** Of a sketch's bins none is lower than this below zero, and none higher above it (sketch.ts). */
+/** Bins of a sketch are between -ZERO and ZERO (sketch.ts). */
 const ZERO = 200_000;
 
-/** The integer that a bin's three bytes make. */
+/** The integer formed by a bin's three bytes. */
 export function numberOfBin(bin: number): number {
   const number = bin + ZERO;
   return (
@@ -28,13 +27,13 @@ export function binOfNumber(integer: number): number {
   return number - ZERO;
 }
 
-/** The numbers of the bins of values, one for each value, the greatest first. */
+/** Encodes one bin number per value, largest first. */
 export function valuesText(counts: ReadonlyMap<number, number>): string {
   let values = 0;
   for (const count of counts.values()) values += count;
   const bytes = Buffer.allocUnsafe(BYTES * values);
   let at = bytes.length;
-  // Sorted without a function to compare, so from the end: the least comes last.
+  // Sorted numerically without a comparator and written from the end, so the smallest comes last.
   for (const bin of Int32Array.from(counts.keys()).sort()) {
     const number = numberOfBin(bin);
     for (let left = counts.get(bin) ?? 0; left > 0; left--) {

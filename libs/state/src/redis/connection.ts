@@ -1,29 +1,95 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type Histogram, metrics } from '@opentelemetry/api';
 import type { Redis } from 'ioredis';
-import { StateUnavailable } from '../state-unavailable.ts';
-import { measured } from './call-metrics.ts';
-import { type BinaryScripts, readScripts, type Scripts } from './scripts.ts';
+import { StateUnavailable } from '../state-stores.ts';
+
+/** Outcome of a call: answered, temporarily unavailable, or failed permanently. */
+type CallOutcome = 'answered' | 'unavailable' | 'failed';
+
+const BOUNDARIES_MS = [0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
+
+// Created with the first call: an instrument created before telemetry starts never records anything.
+let duration: Histogram | undefined;
+
+/** Records one call to Redis that started at `sinceMs` of performance.now(). */
+export function measured(operation: string, outcome: CallOutcome, sinceMs: number): void {
+  duration ??= metrics.getMeter('agentlens').createHistogram('agentlens.state.call.duration', {
+    description: 'Duration of calls to Redis by operation and outcome',
+    unit: 'ms',
+    advice: { explicitBucketBoundaries: BOUNDARIES_MS },
+  });
+  duration.record(performance.now() - sinceMs, { operation, outcome });
+}
+
+/** Next to `src` and `dist`, so that both find it. */
+const FOLDER = new URL('../../lua/', import.meta.url);
+
+/** Commands, one script file each: `takeTokens` is lua/take-tokens.lua. */
+const COMMANDS = [
+  'advanceWindows',
+  'readWindows',
+  'endRecount',
+  'takeTokens',
+  'rememberContents',
+  'claimCooldown',
+  'rearmCooldowns',
+  'enterCall',
+  'settleCall',
+  'completeCall',
+  'readCalls',
+  'readBreakers',
+  'writeBreakers',
+  'breakerRecorded',
+  'reserveBudget',
+  'readBalances',
+  'spendBudget',
+  'tallyEvaluated',
+] as const;
+
+type Arguments = readonly (string | number)[];
+type Command = (...call: Arguments) => Promise<unknown>;
+
+/** Scripts as commands: number of keys, keys, arguments. */
+export type Scripts = Readonly<Record<(typeof COMMANDS)[number], Command>>;
+
+/** Variants that return binary replies. */
+type BinaryScripts = Readonly<Record<'advanceWindowsBuffer' | 'readWindowsBuffer', Command>>;
+
+/** Reads all scripts. A line `--- @include "cells"` is replaced by lua/cells.lua. */
+export function readScripts(): Record<keyof Scripts, string> {
+  const files = new Map<string, string>();
+  const read = (name: string): string => {
+    const text = files.get(name) ?? readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8');
+    files.set(name, text);
+    return text.replace(/^--- @include "([a-z-]+)"$/gm, (_, included: string) => read(included));
+  };
+  const scripts = COMMANDS.map((command) => [command, read(fileOf(command))]);
+  return Object.fromEntries(scripts) as Record<keyof Scripts, string>;
+}
+
+const fileOf = (command: string) => command.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const load = createRequire(import.meta.url);
 /**
- * OpenTelemetry patches what CommonJS loads; an import would leave this client without spans. Loaded with the first
- * connection: one process with all services has none.
+ * OpenTelemetry patches CommonJS modules only, so an import would produce no spans. Loaded with the first connection,
+ * because standalone mode does not need it.
  */
 const ioredis = () => load('ioredis') as typeof import('ioredis');
 
 export interface RedisStateOptions {
-  /** `redis://` or `rediss://`, with user, password and database number where needed. */
+  /** `redis://` or `rediss://`, optionally with user, password and database number. */
   readonly url: string;
-  /** Shown by CLIENT LIST. */
+  /** Client name shown by CLIENT LIST. */
   readonly name?: string;
-  /** Least time to wait for the first connection, 10 s by default. */
+  /** Timeout of the first connection. Default 10 s. */
   readonly connectWithinMs?: number;
   /**
-   * A call may wait this long, also for a connection; without it a half-open connection hangs callers for ever. One that
-   * owes an answer for twice as long is replaced. Default 1,000 ms.
+   * Timeout of a call, including the wait for a connection; without it a half-open connection would block callers
+   * forever. A connection that owes an answer for twice this time is replaced. Default 1,000 ms.
    */
   readonly commandTimeoutMs?: number;
-  /** Told of every connection error; the client keeps reconnecting by itself. */
+  /** Called for every connection error; the client reconnects by itself. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -32,7 +98,7 @@ export type RedisConnection = Redis & Scripts & BinaryScripts;
 const COMMAND_TIMEOUT_MS = 1000;
 const MAX_RETRIES_PER_REQUEST = 3;
 
-/** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */
+/** Connects and waits until Redis answers. @throws StateUnavailable after the timeout */
 export async function connect(options: RedisStateOptions): Promise<RedisConnection> {
   const { commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
   const redis = new (ioredis().Redis)(options.url, {
@@ -50,8 +116,8 @@ export async function connect(options: RedisStateOptions): Promise<RedisConnecti
 }
 
 /**
- * Commands of one turn of the event loop leave in one write. One by one each would be a system call here and a wake-up,
- * a reply and a write to the append-only file there.
+ * Sends all commands of one turn of the event loop in one write. Single writes would cost a system call each here, and
+ * a wake-up, a reply and a write to the append-only file in Redis.
  */
 function writeTogether(redis: Redis): void {
   const send = redis.sendCommand.bind(redis);
@@ -81,7 +147,7 @@ async function firstConnection(redis: Redis, options: RedisStateOptions): Promis
   const deadline = setTimeout(() => {
     ready.reject(new StateUnavailable('connecting', lastError));
   }, options.connectWithinMs ?? 10_000);
-  // Rejects on the first failed attempt, while the client goes on trying; `ready` and the deadline decide.
+  // Rejects on the first failed attempt while the client keeps trying; `ready` and the timeout decide.
   redis.connect().catch(() => undefined);
   try {
     await ready.promise;
@@ -93,10 +159,10 @@ async function firstConnection(redis: Redis, options: RedisStateOptions): Promis
   }
 }
 
-/** Replies that say "not now"; any other error reply is a bug in a script or a foreign key. */
+/** Temporary error replies. Any other error reply is a bug in a script or a foreign key. */
 const TEMPORARY = /^(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|TRYAGAIN|MISCONF)\b/;
 
-/** Awaits and measures a reply; everything that may pass becomes StateUnavailable. */
+/** Awaits and measures a reply. Turns temporary errors into StateUnavailable. */
 export async function answered<T>(operation: string, reply: Promise<T>): Promise<T> {
   const sinceMs = performance.now();
   try {

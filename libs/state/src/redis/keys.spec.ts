@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { cooldownName } from '../windows/answer.ts';
+import { cooldownName } from '../windows/question.ts';
 import { AgentKeys, callOrderKey, callsKey, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
 
-/** What Redis Cluster hashes: the text between the first `{` and the next `}`. */
+/** The part that Redis Cluster hashes: the text between the first `{` and the next `}`. */
 function hashTag(key: string): string {
   const open = key.indexOf('{');
   return key.slice(open + 1, key.indexOf('}', open));
 }
 
 describe('redis keys', () => {
-  it('carry one hash tag per tenant and agent, whatever characters the ids have', () => {
+  it('have one hash tag per tenant and agent, with any characters in the ids', () => {
     const keys = new AgentKeys('acme', 'we{ird}:%agent');
     const all = [
       keys.breaker({ scope: 'run', scopeId: 'r}1' }),
@@ -19,13 +19,13 @@ describe('redis keys', () => {
     expect(new Set(all.map(hashTag))).toEqual(new Set(['acme:we%7bird%7d%3a%25agent']));
   });
 
-  it('carry one hash tag for the calls of a run', () => {
+  it('have one hash tag for the calls of a run', () => {
     const all = [callsKey('acme', 'r}:1'), callOrderKey('acme', 'r}:1')];
     expect(new Set(all.map(hashTag))).toEqual(new Set(['acme:r%7d%3a1']));
     expect(callsKey('acme', 'r:order')).not.toBe(callOrderKey('acme', 'r'));
   });
 
-  it('carry one hash tag for the windows of all agents of a tenant', () => {
+  it('have one hash tag for the windows of all agents of a tenant', () => {
     const keys = new WindowKeys('acme');
     const all = ['a', 'we{ird}:%agent'].flatMap((agentId) => [
       keys.rings(agentId),
@@ -38,14 +38,14 @@ describe('redis keys', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('never meet for two different agents', () => {
+  it('never collide for different agents', () => {
     const keys = new WindowKeys('acme');
     expect(keys.seen('a}:b', 1)).not.toBe(keys.seen('a', 1));
     expect(keys.seen('a%7d', 1)).not.toBe(keys.seen('a}', 1));
     expect(keys.rings('a:x')).not.toBe(`${keys.rings('a')}:x`);
   });
 
-  it('keep a dry run apart from a rule that is named like one', () => {
+  it('separate a dry run from a rule with a similar name', () => {
     expect(cooldownName({ ruleId: 'r', dryRun: true })).not.toBe(cooldownName({ ruleId: 'r:dry', dryRun: false }));
   });
 

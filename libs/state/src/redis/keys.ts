@@ -1,39 +1,39 @@
 import { hash } from 'node:crypto';
 import type { BreakerRef, BudgetAccount } from '@agentlens/guardrails';
-import { escaped } from '../escaped.ts';
+import { escaped } from '../windows/question.ts';
 
 /**
- * Every Redis key of the platform. All keys of one script call carry the same hash tag, so that Redis Cluster keeps
- * them on one node. Lifetimes are in lifetimes.ts and count from the last write.
+ * Every Redis key of the platform. All keys of one script call have the same hash tag, so that Redis Cluster keeps them
+ * on one node. TTLs are defined in lifetimes.ts and count from the last write.
  *
  * | key                                | value                                                              | ttl            |
  * |------------------------------------|--------------------------------------------------------------------|----------------|
- * | `windows:{tenant}:<agent>`         | hash: by series its sliding window and newest bucket (lua/cells.lua) | 25 h           |
- * | `windows:{tenant}:<agent>:<series>` | hash: the other buckets of one window that hold anything           | window + 1 h   |
- * | `total:{tenant}:<agent>:<series>`  | all that a run or a day brought                                    | 7 d run, 49 h  |
- * | `windows:since`                    | since when all windows are complete; missing: they are lost        | none           |
- * | `inbox:{tenant}:<agent>:<message>` | question and answer of a message that was counted                  | 1 h            |
- * | `seen:{tenant}:<agent>:<10 minutes>` | set of hashed ids of events that may be sent again               | 2 h            |
- * | `cooldowns:{tenant}:<agent>`       | hash: by rule when it fired, the trigger that holds its cooldown, when it was rearmed | longest + 1 h |
+ * | `windows:{tenant}:<agent>`         | hash: per series the sliding window and its newest bucket (lua/cells.lua) | 25 h    |
+ * | `windows:{tenant}:<agent>:<series>` | hash: the other non-empty buckets of one window                   | window + 1 h   |
+ * | `total:{tenant}:<agent>:<series>`  | total of a run or a day                                            | 7 d run, 49 h  |
+ * | `windows:since`                    | time since which all windows are complete; missing if they were lost | none         |
+ * | `inbox:{tenant}:<agent>:<message>` | question and answer of a counted message                           | 1 h            |
+ * | `seen:{tenant}:<agent>:<10 minutes>` | set of hashed ids of retryable events                            | 2 h            |
+ * | `cooldowns:{tenant}:<agent>`       | hash: per rule the time it fired, the trigger that holds the cooldown, the time it was rearmed | longest + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
- * | `once:{tenant}:<hashed key>`       | a change that is carried out once, and its sealed answer           | 24 h           |
- * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |
- * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
+ * | `once:{tenant}:<hashed key>`       | a change that is executed once, and its sealed answer              | 24 h           |
+ * | `run:{tenant}:<hashed run id>`     | session, actor and tags from the start of the run                  | 7 d            |
+ * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
- * | `breaker:{tenant:agent}:run:<run>`, `:agent` | a circuit breaker: state, usage, revision                | 7 d, 30 d      |
+ * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
- * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events the breakers counted                | 2 h            |
- * | `asking:{tenant}`                  | the tenant's agents ask for decisions                              | 7 d            |
- * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | money spent and held, and what holds it           | past period    |
- * | `pots:{tenant}`                    | the tenant's money is complete                                     | none           |
+ * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
+ * | `asking:{tenant}`                  | flag: the tenant's agents ask for decisions                        | 7 d            |
+ * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | amounts spent and held, and the holds             | past period    |
+ * | `pots:{tenant}`                    | flag: the tenant's accounts are complete                           | none           |
  * | `reserved:{tenant}:<id>`           | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
- * | `charge:{tenant}:<hashed event id>` | the event's cost was counted                                      | 2 h            |
- * | `session:{tenant}:<run>`           | the session a run belongs to                                       | 7 d            |
- * | `evaluated:{<minute>}`             | events by tenant that were evaluated, of one minute of arrival     | 24 h           |
- * | `evaluated:{<minute>}:<block>`     | a bit for each of their messages, by place in the stream           | 24 h           |
- * | `spendings:{tenant}`               | stream of what was spent and is not in Postgres yet                | none           |
+ * | `charge:{tenant}:<hashed event id>` | flag: the event's cost was counted                                | 2 h            |
+ * | `session:{tenant}:<run>`           | session of a run                                                   | 7 d            |
+ * | `evaluated:{<minute>}`             | evaluated events by tenant, per minute of arrival                  | 24 h           |
+ * | `evaluated:{<minute>}:<block>`     | one bit per message, by position in the stream                     | 24 h           |
+ * | `spendings:{tenant}`               | stream of spending that is not in Postgres yet                     | none           |
  */
 export class AgentKeys {
   readonly #tag: string;
@@ -55,12 +55,12 @@ export class AgentKeys {
   }
 }
 
-/** The agent is in the hash tag already. */
+/** The hash tag contains the agent. */
 function breakerName({ scope, scopeId }: BreakerRef): string {
   return scope === 'agent' ? 'agent' : `run:${escaped(scopeId)}`;
 }
 
-/** Windows of a tenant's agents, which are counted together. Series as made by seriesName. */
+/** Windows of a tenant's agents, which are counted together. Series names come from seriesName. */
 export class WindowKeys {
   readonly #tag: string;
 
@@ -68,7 +68,7 @@ export class WindowKeys {
     this.#tag = `{${tenantId}}`;
   }
 
-  /** The agent's rings; with a colon and the series' name added, the older buckets of one of them. */
+  /** An agent's rings. With a colon and the name of a series appended: the older buckets of that ring. */
   rings(agentId: string): string {
     return `windows:${this.#tag}:${escaped(agentId)}`;
   }
@@ -90,7 +90,7 @@ export class WindowKeys {
   }
 }
 
-/** Money is counted over all agents of a tenant. */
+/** Budgets span all agents of a tenant. */
 export class BudgetKeys {
   readonly #tag: string;
 
@@ -106,7 +106,7 @@ export class BudgetKeys {
     return `spendings:${this.#tag}`;
   }
 
-  /** Of a release up to 0.1, in millionths of a dollar; only read, until nothing is left in it. */
+  /** Written by releases up to 0.1, in millionths of a dollar; only read until it is empty. */
   get ledgerInMillionths(): string {
     return `ledger:${this.#tag}`;
   }
@@ -132,7 +132,7 @@ export class BudgetKeys {
   }
 }
 
-/** `minuteMs` is when the minute began. */
+/** @param minuteMs start of the minute */
 export function evaluatedKey(minuteMs: number): string {
   return `evaluated:{${minuteMs}}`;
 }
@@ -157,7 +157,7 @@ export function quotaKey(keyId: string): string {
   return `quota:{${escaped(keyId)}}`;
 }
 
-/** Idempotency keys are client text of any length, so their hash stands for them. */
+/** Hashed, because idempotency keys are client text of any length. */
 export function idempotencyKey(tenantId: string, key: string): string {
   return `idempotency:{${tenantId}}:${hash('sha256', key, 'base64url')}`;
 }
@@ -174,7 +174,7 @@ export function presenceKey(tenantId: string): string {
   return `presence:{${tenantId}}`;
 }
 
-/** `eventFingerprint` is the event id's hash. */
+/** @param eventFingerprint hash of the event id */
 export function contentKey(tenantId: string, eventFingerprint: string): string {
   return `content:{${tenantId}}:${eventFingerprint}`;
 }

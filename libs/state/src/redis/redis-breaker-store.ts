@@ -9,15 +9,15 @@ import type {
   StoredBreaker,
 } from '@agentlens/guardrails';
 import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
+import { nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
-import { nanosOf, usdOf } from '../nano-dollars.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys, askingKey } from './keys.ts';
 
 type Fields = readonly (string | null)[];
 
-/** Breakers that all evaluators share; what is to be read together is read in one call. */
+/** Breakers shared by all evaluators. What belongs together is read in one call. */
 export class RedisBreakerStore implements BreakerStore {
   readonly #redis: RedisConnection;
 
@@ -98,7 +98,7 @@ function lifetimeOf({ scope }: BreakerRef): number {
   return scope === 'run' ? LIFETIMES.run : LIFETIMES.agentBreaker;
 }
 
-/** Each event with the set it is marked in; sets are numbered from 1. */
+/** Assigns each event to its set of seen ids; sets are 1-based. */
 function marked(events: readonly EventMark[]) {
   const epochs = [...new Set(events.map(({ atMs }) => Math.floor(atMs / SEEN_EPOCH_MS)))];
   const marks = events.map(({ id, atMs }, event) => ({

@@ -9,8 +9,8 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
+import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { BudgetKeys } from './keys.ts';
 
@@ -27,11 +27,11 @@ type LedgerFields = [
   at: string,
 ];
 
-/** Marks entries that a release up to 0.1 left, which counted in millionths of a dollar. */
+/** Prefix of entries from releases up to 0.1, which counted in millionths of a dollar. */
 const EARLIER = 'millionths/';
 const usdOfMillionths = (amount: number) => amount / 1e6;
 
-/** Money that all evaluators share. What is spent waits in a stream until the ledger has it. */
+/** Budgets shared by all evaluators. Spending is kept in a stream until it is in the ledger. */
 export class RedisBudgetStore implements BudgetStore {
   readonly #redis: RedisConnection;
 
@@ -41,11 +41,11 @@ export class RedisBudgetStore implements BudgetStore {
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
     const { tenantId, reservationId, accounts, nowMs, expiresAtMs } = request;
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const keys = [
-      of.marker,
-      of.reservation(reservationId),
-      ...accounts.flatMap((account) => [of.account(account), of.holds(account)]),
+      budgetKeys.marker,
+      budgetKeys.reservation(reservationId),
+      ...accounts.flatMap((account) => [budgetKeys.account(account), budgetKeys.holds(account)]),
     ];
     const reply = this.#redis.reserveBudget(
       keys.length,
@@ -55,9 +55,9 @@ export class RedisBudgetStore implements BudgetStore {
       nowMs,
       expiresAtMs,
       expiresAtMs - nowMs + LIFETIMES.reservation,
-      JSON.stringify(accounts.map((account) => accountOf(of, account))),
+      JSON.stringify(accounts.map((account) => accountOf(budgetKeys, account))),
       request.question,
-      MOST_OPEN_CALLS,
+      MAX_OPEN_CALLS,
       ...accounts.flatMap(({ limitUsd, keptMs }) => [limitNanosOf(limitUsd), keptMs]),
     );
     const answer = (await answered('reserve', reply)) as ReserveReply;
@@ -71,8 +71,11 @@ export class RedisBudgetStore implements BudgetStore {
     accounts: readonly BudgetAccount[],
     nowMs: number,
   ): Promise<readonly AccountBalance[] | null> {
-    const of = new BudgetKeys(tenantId);
-    const keys = [of.marker, ...accounts.flatMap((account) => [of.account(account), of.holds(account)])];
+    const budgetKeys = new BudgetKeys(tenantId);
+    const keys = [
+      budgetKeys.marker,
+      ...accounts.flatMap((account) => [budgetKeys.account(account), budgetKeys.holds(account)]),
+    ];
     const reply = (await answered('balances', this.#redis.readBalances(keys.length, ...keys, nowMs))) as
       | string[]
       | null;
@@ -85,25 +88,32 @@ export class RedisBudgetStore implements BudgetStore {
 
   async spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null> {
     if (spendings.length === 0) return [];
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const body = spendings.map(({ reservationId, eventId, costUsd, accounts }) => [
-      reservationId === undefined ? '' : of.reservation(reservationId),
-      eventId === undefined ? '' : of.charge(eventId),
+      reservationId === undefined ? '' : budgetKeys.reservation(reservationId),
+      eventId === undefined ? '' : budgetKeys.charge(eventId),
       eventId ?? '',
       costUsd === null ? -1 : nanosOf(costUsd),
-      accounts.map((account) => accountOf(of, account)),
+      accounts.map((account) => accountOf(budgetKeys, account)),
     ]);
-    const call = this.#redis.spendBudget(2, of.marker, of.ledger, nowMs, LIFETIMES.charge, JSON.stringify(body));
+    const call = this.#redis.spendBudget(
+      2,
+      budgetKeys.marker,
+      budgetKeys.ledger,
+      nowMs,
+      LIFETIMES.charge,
+      JSON.stringify(body),
+    );
     const reply = (await answered('spend', call)) as string[] | null;
     return reply === null ? null : reply.map((letter) => ANSWERS[letter] ?? 'unknown');
   }
 
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
     if (accounts.length === 0) return;
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const calls = this.#redis.multi();
     for (const account of accounts) {
-      const key = of.account(account);
+      const key = budgetKeys.account(account);
       calls.hsetnx(key, 'spent', nanosOf(account.spentUsd)).pexpire(key, account.keptMs);
     }
     await answered('seed', calls.exec());
@@ -118,9 +128,9 @@ export class RedisBudgetStore implements BudgetStore {
     runs: readonly { readonly runId: string; readonly sessionId: string }[],
   ): Promise<void> {
     if (runs.length === 0) return;
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const calls = this.#redis.multi();
-    for (const { runId, sessionId } of runs) calls.set(of.session(runId), sessionId, 'PX', LIFETIMES.run);
+    for (const { runId, sessionId } of runs) calls.set(budgetKeys.session(runId), sessionId, 'PX', LIFETIMES.run);
     await answered('noteSessions', calls.exec());
   }
 
@@ -129,9 +139,12 @@ export class RedisBudgetStore implements BudgetStore {
   }
 
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const read = (key: string) => this.#redis.xrange(key, '-', '+', 'COUNT', limit);
-    const [earlier, own] = await answered('unrecorded', Promise.all([read(of.ledgerInMillionths), read(of.ledger)]));
+    const [earlier, own] = await answered(
+      'unrecorded',
+      Promise.all([read(budgetKeys.ledgerInMillionths), read(budgetKeys.ledger)]),
+    );
     const entries = [
       ...earlier.map(([id, [, text = '']]) => entryOf(`${EARLIER}${id}`, text, usdOfMillionths)),
       ...own.map(([id, [, text = '']]) => entryOf(id, text, usdOf)),
@@ -140,18 +153,18 @@ export class RedisBudgetStore implements BudgetStore {
   }
 
   async recorded(tenantId: string, ids: readonly string[]): Promise<void> {
-    const of = new BudgetKeys(tenantId);
+    const budgetKeys = new BudgetKeys(tenantId);
     const earlier = ids.filter((id) => id.startsWith(EARLIER)).map((id) => id.slice(EARLIER.length));
     const own = ids.filter((id) => !id.startsWith(EARLIER));
-    if (earlier.length > 0) await answered('recorded', this.#redis.xdel(of.ledgerInMillionths, ...earlier));
-    if (own.length > 0) await answered('recorded', this.#redis.xdel(of.ledger, ...own));
+    if (earlier.length > 0) await answered('recorded', this.#redis.xdel(budgetKeys.ledgerInMillionths, ...earlier));
+    if (own.length > 0) await answered('recorded', this.#redis.xdel(budgetKeys.ledger, ...own));
   }
 }
 
-/** As lua/spend-budget.lua takes an account, and as a reservation remembers it. */
-function accountOf(of: BudgetKeys, account: BudgetAccount): unknown[] {
+/** An account in the format of lua/spend-budget.lua and of stored reservations. */
+function accountOf(budgetKeys: BudgetKeys, account: BudgetAccount): unknown[] {
   const { budgetId, scopeId, periodStart, keptMs } = account;
-  return [of.account(account), of.holds(account), budgetId, scopeId, periodStart, keptMs];
+  return [budgetKeys.account(account), budgetKeys.holds(account), budgetId, scopeId, periodStart, keptMs];
 }
 
 function entryOf(id: string, text: string, toUsd: (amount: number) => number): LedgerEntry {

@@ -1,11 +1,11 @@
 import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
+import { LIFETIMES, MAX_CALLS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { callOrderKey, callsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
-/** Call histories that all evaluators share. */
+/** Call histories shared by all evaluators. */
 export class RedisCallHistory implements CallHistory {
   readonly #redis: RedisConnection;
 
@@ -15,7 +15,7 @@ export class RedisCallHistory implements CallHistory {
 
   async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {
     const entered = JSON.stringify(withoutResult(call));
-    const reply = this.#redis.enterCall(2, ...keysOf(run), call.callKey, entered, MOST_CALLS, LIFETIMES.run);
+    const reply = this.#redis.enterCall(2, ...keysOf(run), call.callKey, entered, MAX_CALLS, LIFETIMES.run);
     return callsOf(await answered('enter', reply));
   }
 
@@ -27,7 +27,7 @@ export class RedisCallHistory implements CallHistory {
     const { resultHash, durationMs } = call;
     const entered = JSON.stringify(withoutResult(call));
     const result = JSON.stringify({ resultHash, durationMs });
-    const limits = [MOST_CALLS, LIFETIMES.run];
+    const limits = [MAX_CALLS, LIFETIMES.run];
     const reply = this.#redis.completeCall(
       2,
       ...keysOf(run),
@@ -53,7 +53,9 @@ function withoutResult({ callKey, callId, toolName, toolTags, argsHash, atMs }: 
   return { callKey, ...(callId === undefined ? {} : { callId }), toolName, toolTags, argsHash, atMs };
 }
 
-/** A piece of the entered JSON: no other member can hold it, for their quotation marks are escaped. */
+/**
+ * A substring of the entered JSON. It cannot occur inside another member, because quotation marks are escaped there.
+ */
 function openCallOf({ callId }: EnteredCall): string {
   return callId === undefined ? '' : `"callId":${JSON.stringify(callId)}`;
 }

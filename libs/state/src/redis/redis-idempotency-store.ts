@@ -1,11 +1,16 @@
-import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
-import { StateUnavailable } from '../state-unavailable.ts';
+import {
+  type IdempotencyStore,
+  type IdempotentRequest,
+  type OnceRequest,
+  StateUnavailable,
+  shortHash,
+} from '../state-stores.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { contentKey, idempotencyKey, onceKey } from './keys.ts';
 
-/** Requests and event contents that all gateways remember together. */
+/** Requests and event contents shared by all gateways. */
 export class RedisIdempotencyStore implements IdempotencyStore {
   readonly #redis: RedisConnection;
 
@@ -40,7 +45,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     tenantId: string,
     events: readonly { readonly id: string; readonly hash: string }[],
   ): Promise<readonly string[]> {
-    // Best effort: without Redis a reused id is found by the unique key of the event, not here.
+    // Best effort: without Redis, a reused id is detected later by the unique key of the event.
     if (events.length === 0 || this.#redis.status !== 'ready') return [];
     const keys = events.map(({ id }) => contentKey(tenantId, fingerprint(id)));
     const hashes = events.map(({ hash }) => shortHash(hash));

@@ -1,8 +1,7 @@
 import { eventually, freePort, startRedis, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from '../contract/requests.ts';
-import type { StateStores } from '../state-stores.ts';
-import { StateUnavailable } from '../state-unavailable.ts';
+import { type StateStores, StateUnavailable } from '../state-stores.ts';
 import { connectRedisState } from './redis-state.ts';
 
 let server: TestServer;
@@ -30,7 +29,7 @@ async function back(): Promise<void> {
   });
 }
 
-describe('redis that does not answer', () => {
+describe('unreachable Redis', () => {
   it('is a typed error for windows, cooldowns and idempotency keys', async () => {
     proxy.mode('blackhole');
     const claim = {
@@ -54,7 +53,7 @@ describe('redis that does not answer', () => {
     await back();
   });
 
-  it('is a typed error for call histories, breakers and money', async () => {
+  it('is a typed error for call histories, breakers and budgets', async () => {
     proxy.mode('blackhole');
     const run = { tenantId: 'acme', agentId: 'a', runId: 'r' };
     const outcomes = await Promise.allSettled([
@@ -77,7 +76,7 @@ describe('redis that does not answer', () => {
     await back();
   });
 
-  it('is used again after a half-open connection, and a repeated message is counted once', async () => {
+  it('is used again after a half-open connection, and a redelivered message is counted once', async () => {
     const request = batchOf(fresh('agent'), sliding(1), START_MS, [{ atMs: START_MS, value: 2 }]);
     proxy.mode('half-open');
     await expect(state.windows.advance(request)).rejects.toBeInstanceOf(StateUnavailable);
@@ -89,7 +88,7 @@ describe('redis that does not answer', () => {
     ]);
   });
 
-  it('keeps what it counted over a crash of the server', async () => {
+  it('keeps its counts across a crash of the server', async () => {
     const request = batchOf(fresh('agent'), sliding(1), START_MS, [{ atMs: START_MS, value: 2 }]);
     const first = await state.windows.advance(request);
     await server.restart();
@@ -99,7 +98,7 @@ describe('redis that does not answer', () => {
     ]);
   });
 
-  it('refuses to start without a server', async () => {
+  it('fails the start', async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
     await expect(connectRedisState({ url, connectWithinMs: 300 })).rejects.toThrow(
       /did not answer connecting: .*ECONNREFUSED/,

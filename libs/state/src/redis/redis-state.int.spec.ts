@@ -23,7 +23,7 @@ let state: StateStores;
 
 beforeAll(async () => {
   server = await startRedis();
-  // What is counted is judged here, not how long a busy machine stands still.
+  // Generous, because this suite checks counts, not how long a slow machine stalls.
   state = await connectRedisState({ url: server.url, name: 'state-contract', commandTimeoutMs: 20_000 });
 });
 
@@ -49,8 +49,8 @@ presenceContract(
   (_, check) => eventually(check),
 );
 
-describe('what an earlier release left for the ledger, in millionths of a dollar', () => {
-  it('is carried over with what came since', async () => {
+describe('ledger entries of an earlier release, in millionths of a dollar', () => {
+  it('are recorded together with new ones', async () => {
     const tenantId = fresh('tenant');
     const redis = new Redis(server.url);
     const entry = ['budget', 'scope', '2026-03-01', 'reservation', '750000', '123457', '1772323200000'];
@@ -70,7 +70,7 @@ describe('what an earlier release left for the ledger, in millionths of a dollar
 });
 
 describe('memory and redis', () => {
-  it('give the same answers to the same random sequence', async () => {
+  it('return the same answers to the same random sequence', async () => {
     const memory = createMemoryState();
     await fc.assert(
       fc.asyncProperty(steps, fc.infiniteStream(fc.boolean()), async (list, isRetryable) => {

@@ -1,17 +1,146 @@
-import type { StateStores } from '../state-stores.ts';
-import { connect, type RedisStateOptions } from './connection.ts';
+import { LIFETIMES } from '../lifetimes.ts';
+import { burstOf, MemoryQuota, type Quota, type QuotaAnswer, quotaAnswer } from '../quota.ts';
+import {
+  type EvaluatedMessage,
+  type EvaluationTally,
+  type Instance,
+  minuteOf,
+  type Presence,
+  type RunContext,
+  type RunContexts,
+  type StateStores,
+  StateUnavailable,
+} from '../state-stores.ts';
+import { answered, connect, type RedisConnection, type RedisStateOptions } from './connection.ts';
+import { evaluatedKey, evaluatedSequencesKey, presenceKey, quotaKey, runContextKey } from './keys.ts';
 import { RedisBreakerStore } from './redis-breaker-store.ts';
 import { RedisBudgetStore } from './redis-budget-store.ts';
 import { RedisCallHistory } from './redis-call-history.ts';
-import { RedisCooldownStore } from './redis-cooldown-store.ts';
-import { RedisEvaluationTally } from './redis-evaluation-tally.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
-import { RedisPresence } from './redis-presence.ts';
-import { RedisQuota } from './redis-quota.ts';
-import { RedisRunContexts } from './redis-run-contexts.ts';
-import { RedisWindowStore } from './redis-window-store.ts';
+import { RedisCooldownStore, RedisWindowStore } from './redis-window-store.ts';
 
-/** State shared by every process on one Redis (7.0 or newer), over one connection. */
+/** One bit per message: 512 bytes per key, even for few messages. */
+const SEQUENCES_PER_KEY = 4_096;
+
+/** Evaluation tally of all evaluators: a sum per tenant and a bit per message, so that a message counts once. */
+class RedisEvaluationTally implements EvaluationTally {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async add(messages: readonly EvaluatedMessage[]): Promise<void> {
+    const byMinute = Map.groupBy(messages, ({ receivedAtMs }) => minuteOf(receivedAtMs));
+    await Promise.all([...byMinute].map(([minuteMs, own]) => this.#addMinute(minuteMs, own)));
+  }
+
+  async read(minuteMs: number): Promise<ReadonlyMap<string, number>> {
+    const counts = await answered('evaluated', this.#redis.hgetall(evaluatedKey(minuteMs)));
+    return new Map(Object.entries(counts).map(([tenantId, events]) => [tenantId, Number(events)]));
+  }
+
+  async #addMinute(minuteMs: number, messages: readonly EvaluatedMessage[]): Promise<void> {
+    const keys = [evaluatedKey(minuteMs)];
+    const places = new Map<number, number>();
+    const calls: (string | number)[] = [];
+    for (const { tenantId, sequence, events } of messages) {
+      const block = Math.floor(sequence / SEQUENCES_PER_KEY);
+      const place = places.get(block) ?? keys.push(evaluatedSequencesKey(minuteMs, block));
+      places.set(block, place);
+      calls.push(place, sequence % SEQUENCES_PER_KEY, tenantId, events);
+    }
+    await answered('tally', this.#redis.tallyEvaluated(keys.length, ...keys, LIFETIMES.evaluationTally, ...calls));
+  }
+}
+
+/** Instances connected to any gateway: one sorted set per tenant, scored by expiry. */
+class RedisPresence implements Presence {
+  readonly #redis: RedisConnection;
+  readonly #now: () => number;
+
+  /** @param now clock; the gateways' clocks may differ by a fraction of the TTL */
+  constructor(redis: RedisConnection, now: () => number) {
+    this.#redis = redis;
+    this.#now = now;
+  }
+
+  async touch(tenantId: string, agentId: string, instanceId: string, ttlMs: number): Promise<void> {
+    const key = presenceKey(tenantId);
+    const nowMs = this.#now();
+    const call = this.#redis
+      .multi()
+      .zremrangebyscore(key, '-inf', nowMs)
+      .zadd(key, nowMs + ttlMs, JSON.stringify([agentId, instanceId]))
+      .pexpire(key, Math.max(ttlMs, MIN_KEY_TTL_MS))
+      .exec();
+    await answered('touch', call);
+  }
+
+  async list(tenantId: string, agentId?: string): Promise<readonly Instance[]> {
+    const call = this.#redis.zrangebyscore(presenceKey(tenantId), `(${this.#now()}`, '+inf');
+    const names = await answered('list', call);
+    return names
+      .map((name) => JSON.parse(name) as [string, string])
+      .filter(([agent]) => agentId === undefined || agent === agentId)
+      .map(([agent, instanceId]) => ({ agentId: agent, instanceId }));
+  }
+}
+
+/** Keeps the key alive for other instances if one with a short TTL is touched. */
+const MIN_KEY_TTL_MS = 600_000;
+
+/**
+ * Quotas shared by all gateways. While Redis is unreachable, every process counts on its own, which is too generous but
+ * better than refusing all requests.
+ */
+class RedisQuota implements Quota {
+  readonly #redis: RedisConnection;
+  readonly #fallback = new MemoryQuota(Date.now);
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async take(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer> {
+    // Waiting for a reconnect would block every request to the gateway.
+    if (this.#redis.status !== 'ready') return this.#fallback.take(keyId, cost, perSecond, nowMs);
+    try {
+      return await this.#takeShared(keyId, cost, perSecond, nowMs);
+    } catch (error) {
+      if (!(error instanceof StateUnavailable)) throw error;
+      return this.#fallback.take(keyId, cost, perSecond, nowMs);
+    }
+  }
+
+  async #takeShared(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer> {
+    const burst = burstOf(perSecond);
+    const call = this.#redis.takeTokens(1, quotaKey(keyId), cost, perSecond, burst, nowMs);
+    const [allowed, tokens] = (await answered('take', call)) as [number, string];
+    return quotaAnswer(allowed === 1, Number(tokens), Math.min(cost, burst), perSecond);
+  }
+}
+
+/** Runs that were started at any gateway. */
+class RedisRunContexts implements RunContexts {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {
+    const call = this.#redis.set(runContextKey(tenantId, runId), JSON.stringify(context), 'PX', LIFETIMES.run, 'NX');
+    await answered('keep', call);
+  }
+
+  async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
+    const kept = await answered('find', this.#redis.get(runContextKey(tenantId, runId)));
+    return kept === null ? undefined : (JSON.parse(kept) as RunContext);
+  }
+}
+
+/** State shared by all processes in one Redis (7.0 or newer), over one connection. */
 export async function connectRedisState(options: RedisStateOptions): Promise<StateStores> {
   const redis = await connect(options);
   return {
@@ -27,7 +156,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     evaluationTally: new RedisEvaluationTally(redis),
     healthy: () => redis.status === 'ready',
     close: async () => {
-      // QUIT lets calls under way finish; a connection that is already gone is only let go of.
+      // QUIT lets pending calls finish; a lost connection is just closed.
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
     },

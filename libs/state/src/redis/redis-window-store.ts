@@ -1,15 +1,72 @@
-import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { questionOf } from '../windows/answer.ts';
+import { randomUUID } from 'node:crypto';
+import type {
+  AdvanceAnswer,
+  AdvanceRequest,
+  Completeness,
+  CooldownClaim,
+  CooldownStore,
+  Rearming,
+  Series,
+  Totals,
+  WindowMarker,
+  WindowStore,
+} from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
-import { seriesName } from '../windows/series-name.ts';
-import { advanceCall } from './advance-call.ts';
+import { cooldownName, questionOf, seriesName } from '../windows/question.ts';
+import { advanceCall, SHAPES } from './advance-call.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { WindowKeys } from './keys.ts';
-import { RedisWindowMarker } from './redis-window-marker.ts';
-import { SHAPES } from './ring-sets.ts';
 import { readAdvanced, readTotals } from './window-reply.ts';
 
-/** Windows shared by all evaluators: one script call for messages of one tenant, however many agents they are of. */
+const KEY = 'windows:since';
+const RECOUNTING = 'recounting:';
+const SCANS = 10;
+const SCANNED = 1_000;
+
+/**
+ * Stores since when the windows are complete. The key is lost together with the windows, which is how a loss is
+ * detected. The caller that finds it missing puts a lease in its place for the duration of the recount. A second loss
+ * deletes the lease too, so a recount that lost data is never marked as complete.
+ */
+class RedisWindowMarker implements WindowMarker {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  /** Treats windows that were counted before the marker existed as complete. */
+  async adopt(): Promise<void> {
+    for (let cursor = '0', scan = 0; scan < SCANS; scan++) {
+      const page = this.#redis.scan(cursor, 'MATCH', 'windows:{*', 'COUNT', SCANNED);
+      const [next, keys] = await answered('adopt', page);
+      if (keys.length > 0) {
+        await answered('adopt', this.#redis.set(KEY, '0', 'NX'));
+        return;
+      }
+      if (next === '0') return;
+      cursor = next;
+    }
+  }
+
+  async look(leaseMs: number): Promise<Completeness> {
+    const turn = randomUUID();
+    const held = await answered('look', this.#redis.set(KEY, RECOUNTING + turn, 'PX', leaseMs, 'NX', 'GET'));
+    if (held === null) return { kind: 'lost', turn };
+    return held.startsWith(RECOUNTING) ? { kind: 'recounting' } : { kind: 'since', atMs: Number(held) };
+  }
+
+  async holds(turn: string): Promise<boolean> {
+    return (await answered('holds', this.#redis.get(KEY))) === RECOUNTING + turn;
+  }
+
+  async recounted(turn: string, sinceMs: number): Promise<boolean> {
+    return (await answered('recounted', this.#redis.endRecount(1, KEY, RECOUNTING + turn, String(sinceMs)))) === 1;
+  }
+}
+
+/** Windows shared by all evaluators. Messages of one tenant take one script call, for any number of agents. */
 export class RedisWindowStore implements WindowStore {
   readonly marker: RedisWindowMarker;
   readonly #redis: RedisConnection;
@@ -21,14 +78,14 @@ export class RedisWindowStore implements WindowStore {
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {
     const [answer] = await this.advanceAll([request]);
-    if (answer === undefined) throw new Error('Redis answered for no message');
+    if (answer === undefined) throw new Error('Redis returned no answer for the message');
     return answer;
   }
 
   async advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]> {
     const [first] = requests;
     if (first === undefined) return [];
-    // A message that was delivered twice at once is one message.
+    // A message that is delivered twice at the same time counts once.
     const known = new Map<string, number>();
     const messages: AdvanceRequest[] = [];
     const positions = requests.map((request) => {
@@ -44,7 +101,7 @@ export class RedisWindowStore implements WindowStore {
     return positions.map((position) => {
       const [question, values, reply] = [questions[position], coming[position], replies[position]];
       if (values === undefined || question === undefined || reply === undefined) {
-        throw new Error('Redis did not answer for every message');
+        throw new Error('Redis did not return an answer for every message');
       }
       return readAdvanced(values, question, reply);
     });
@@ -73,3 +130,27 @@ export class RedisWindowStore implements WindowStore {
 }
 
 const NONE = Buffer.alloc(0);
+
+/** Cooldowns shared by all evaluators. */
+export class RedisCooldownStore implements CooldownStore {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async claim({ tenantId, agentId, ruleId, dryRun, triggerId, atMs, cooldownMs }: CooldownClaim): Promise<boolean> {
+    if (cooldownMs <= 0) return true;
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
+    const lifetime = cooldownMs + LIFETIMES.cooldownSlack;
+    const name = cooldownName({ ruleId, dryRun });
+    const call = this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime, name);
+    return (await answered('claim', call)) === 1;
+  }
+
+  async rearm({ tenantId, agentId, ruleIds, atMs }: Rearming): Promise<void> {
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
+    const names = ruleIds.map((ruleId) => cooldownName({ ruleId, dryRun: false }));
+    await answered('rearm', this.#redis.rearmCooldowns(1, key, atMs, ...names));
+  }
+}

@@ -1,18 +1,21 @@
 import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
 import { greatestBins, NO_TOTALS } from '@agentlens/guardrails/ports';
-import { toNumber } from '../exact-sum.ts';
-import { answerAgain, type WindowQuestion } from '../windows/answer.ts';
+import { toNumber } from '../exact-numbers.ts';
+import { answerAgain, type WindowQuestion } from '../windows/question.ts';
 import type { AdvanceCall } from './advance-call.ts';
 import { binOfNumber } from './bin-numbers.ts';
 
 const DOUBLE = 8;
 const INTEGER = 4;
-/** Bytes of a bin's number; those of its count make eight of it. */
+/** Bytes of a bin number; its count takes the remaining five of eight. */
 const BIN = 3;
 const REPEATED = 0x31;
 const LINE_FEED = 0x0a;
 
-/** What lua/advance-windows.lua answers for a message: as it is, or, of one counted before, what was asked and answered then. */
+/**
+ * Parses the answer of lua/advance-windows.lua for one message. For a message that was counted before, it contains the
+ * stored question and answer.
+ */
 export function readAdvanced(
   coming: AdvanceCall['coming'][number],
   question: WindowQuestion,
@@ -29,13 +32,13 @@ function readReply(question: WindowQuestion, reply: Buffer): AdvanceAnswer {
   return answerAgain(question, kept, readAnswer(kept, new Reader(reply, end + 1)));
 }
 
-/** A reply holds as many bins as are quickly had, which may be more than are needed. */
+/** Drops bins that are not needed. A reply contains the bins that are cheap to read, which may be more. */
 function withoutSpareBins(totals: Totals, coming: number): Totals {
   if (totals.bins.length === 0) return totals;
   return { ...totals, bins: greatestBins(totals.bins, totals.count, coming) };
 }
 
-/** What lua/read-windows.lua answers for one series, by name. */
+/** Parses the answer of lua/read-windows.lua for one series. */
 export function readTotals(series: string, reply: Buffer): Totals {
   return reply.length === 0 ? NO_TOTALS : new Reader(reply, 0).totals(series);
 }
@@ -47,7 +50,7 @@ function readAnswer({ series, cooldowns }: WindowQuestion, reader: Reader): Adva
   return { before: series.map((name) => reader.totals(name)), duplicates, cooling };
 }
 
-/** Reads the parts of a reply one after the other. */
+/** Reads the parts of a reply in sequence. */
 class Reader {
   readonly #reply: Buffer;
   #at: number;
@@ -74,7 +77,7 @@ class Reader {
     };
   }
 
-  /** Names end with the shape, which says how much is kept. */
+  /** The shape at the end of the name determines the layout. */
   totals(series: string): Totals {
     const count = this.#double();
     const sum = toNumber({ high: this.#double(), low: this.#double() });

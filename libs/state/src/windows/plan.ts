@@ -1,13 +1,72 @@
 import { hash } from 'node:crypto';
 import type { AdvanceRequest, Series, SeriesShape } from '@agentlens/guardrails';
 import { binOf, oncePer } from '@agentlens/guardrails/ports';
-import { type ExactSum, exactly } from '../exact-sum.ts';
+import { type ExactSum, exactly, LIMB } from '../exact-numbers.ts';
 import { BUCKETS, LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
-import { AddedUp } from './added-up.ts';
 
-/** How a series is kept: a ring of 60 buckets for a sliding span, one plain total for a run or a day. */
+/** Sum of several values in one bucket. */
+interface BucketSum {
+  readonly epoch: number;
+  readonly count: number;
+  /** Exact sum. */
+  readonly high: number;
+  readonly low: number;
+  readonly min: number;
+  readonly max: number;
+  /** Latest value; the largest of equally late ones. */
+  readonly last: number;
+  readonly lastAtMs: number;
+  /** Sketch bin -> count; empty for shapes without bins. */
+  readonly bins: ReadonlyMap<number, number>;
+}
+
+type Growing = { -readonly [Field in keyof BucketSum]: BucketSum[Field] } & { readonly bins: Map<number, number> };
+
+/** Shared and never modified: a series either has bins or not. */
+const NO_BINS = new Map<number, number>();
+
+/** Sums of one series by bucket, so that a batch of a hundred events is one addition for the store. */
+export class AddedUp {
+  readonly #sums: Growing[] = [];
+  /** Events of one message usually fall into one bucket. */
+  #last: Growing | undefined;
+
+  get sums(): readonly BucketSum[] {
+    return this.#sums;
+  }
+
+  /** @param bin sketch bin; null for shapes without bins */
+  add(epoch: number, atMs: number, value: number, bin: number | null): void {
+    const sum = this.#last?.epoch === epoch ? this.#last : this.#sumOf(epoch, bin !== null);
+    this.#last = sum;
+    const { high, low } = exactly(value);
+    const carries = sum.low + low >= LIMB;
+    sum.count += 1;
+    sum.high += carries ? high + 1 : high;
+    sum.low += carries ? low - LIMB : low;
+    if (value < sum.min) sum.min = value;
+    if (value > sum.max) sum.max = value;
+    if (atMs > sum.lastAtMs || (atMs === sum.lastAtMs && value > sum.last)) {
+      sum.last = value;
+      sum.lastAtMs = atMs;
+    }
+    if (bin !== null) sum.bins.set(bin, (sum.bins.get(bin) ?? 0) + 1);
+  }
+
+  #sumOf(epoch: number, hasBins: boolean): Growing {
+    const known = this.#sums.find((sum) => sum.epoch === epoch);
+    if (known !== undefined) return known;
+    const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+    const empty = { epoch, count: 0, high: 0, low: 0, min: highest, max: lowest, last: lowest, lastAtMs: lowest };
+    const sum = { ...empty, bins: hasBins ? new Map<number, number>() : NO_BINS };
+    this.#sums.push(sum);
+    return sum;
+  }
+}
+
+/** How a series is stored: a ring of 60 buckets for a sliding window, one total for a run or a day. */
 export interface Layout {
-  /** Milliseconds per bucket; null for a plain total. */
+  /** Milliseconds per bucket; null for a total. */
   readonly bucketMs: number | null;
   readonly shape: SeriesShape;
   readonly ttlMs: number;
@@ -15,27 +74,27 @@ export interface Layout {
 
 export interface Contribution {
   readonly event: number;
-  /** Number of the bucket since 1970; 0 in a plain total. */
+  /** Number of the bucket since 1970; 0 for a total. */
   readonly epoch: number;
   readonly atMs: number;
   readonly value: number;
   readonly amount: ExactSum;
-  /** Sketch bin; null where the shape keeps none. */
+  /** Sketch bin; null for shapes without bins. */
   readonly bin: number | null;
 }
 
 export interface PlannedSeries {
   readonly layout: Layout;
-  /** Bucket of "now". */
+  /** Current bucket. */
   readonly nowEpoch: number;
   readonly contributions: readonly Contribution[];
-  /** What is added up instead of being listed. */
+  /** Contributions that are summed instead of listed. */
   readonly certain: AddedUp;
 }
 
 export interface SeenEvent {
   readonly event: number;
-  /** Number of the ten minutes the event happened in: the same whenever the event is sent again. */
+  /** Number of the ten-minute interval of the event, the same whenever the event is resent. */
   readonly epoch: number;
   readonly fingerprint: string;
 }
@@ -62,10 +121,10 @@ export function windowStart(epoch: number): number {
 }
 
 /**
- * What a request asks of a store, in the terms both adapters work in. An event is never placed later than the arrival
- * of its batch; values that are no finite numbers are left out.
+ * Converts a request into operations that both adapters understand. An event later than the arrival of its batch counts
+ * at the arrival; values that are not finite are ignored.
  *
- * @param isCertain events that cannot have been counted before, which are added up; by default none
+ * @param isCertain whether an event cannot have been counted before, so that it can be summed; by default never
  */
 export function planSeries(
   request: AdvanceRequest,
@@ -92,7 +151,7 @@ export function planSeries(
   return planned;
 }
 
-/** Ids are kept as 72 bits of their hash: short, and two ids of ten minutes never meet by chance. */
+/** Ids are stored as 72 bits of their hash, short and without collisions within ten minutes. */
 export function planSeen(request: AdvanceRequest): readonly SeenEvent[] {
   return request.retryable.map(({ event, id, atMs }) => ({
     event,

@@ -11,7 +11,7 @@ const SMOKE_RUNS = 200;
 /** Models of windows, cooldowns, breakers, retries, buckets, bisection and the rule index, against random histories. */
 const PROPERTIES = [
   'libs/state/src/memory/memory-state',
-  'libs/state/src/exact-sum',
+  'libs/state/src/exact-numbers',
   'libs/guardrails/src/breaker/',
   'libs/guardrails/src/evaluation/fold',
   'libs/guardrails/src/rules/rule-book',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
 
 from agentlens import _state
@@ -21,6 +22,42 @@ from agentlens.run_life import status_of
 
 logger = logging.getLogger("agentlens")
 T = TypeVar("T")
+
+
+class StackedModels:
+    """A model that stands on another one (a cache, a router, a subclass) is one call: the outermost is recorded."""
+
+    def __init__(self, framework: str) -> None:
+        self._inside: ContextVar[bool] = ContextVar(f"agentlens_{framework}_model", default=False)
+
+    @property
+    def inside(self) -> bool:
+        return self._inside.get()
+
+    async def call(self, execute: Callable[[], Awaitable[T]]) -> T:
+        token = self._inside.set(True)
+        try:
+            return await execute()
+        finally:
+            self._inside.reset(token)
+
+    async def stream(self, stream: Callable[[], AsyncIterator[T]]) -> AsyncIterator[T]:
+        """Between its items a generator is in its reader's context, where another model may be called."""
+        items = stream()
+        try:
+            while True:
+                token = self._inside.set(True)
+                try:
+                    item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    self._inside.reset(token)
+                yield item
+        finally:
+            close = getattr(items, "aclose", None)
+            if close is not None:
+                await close()
 
 
 class BaseFrameworkPlugin:

@@ -16,7 +16,7 @@ from agentlens.calls import ModelAnswer, ModelCall, ToolCall, ours
 from agentlens.context import current
 from agentlens.events import error_text
 from agentlens.integrations import registry
-from agentlens.integrations.base import BaseFrameworkPlugin
+from agentlens.integrations.base import BaseFrameworkPlugin, StackedModels
 from agentlens.integrations.patching import MissingSeam, Patches
 from agentlens.model_calls import Usage
 
@@ -24,7 +24,7 @@ logger = logging.getLogger("agentlens")
 _patches = Patches()
 # A failing tool is turned into text before its caller sees it: what was raised is left here by the seam that does that.
 _errors: ContextVar[list[BaseException] | None] = ContextVar("agentlens_openai_agents_errors", default=None)
-_in_model: ContextVar[bool] = ContextVar("agentlens_openai_agents_model", default=False)
+_models = StackedModels("openai_agents")
 _told: set[str] = set()
 
 
@@ -106,24 +106,21 @@ class _Plugin(BaseFrameworkPlugin):
 
     def get_response(self, original: Callable[..., Any]) -> Callable[..., Any]:
         async def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
-            if _in_model.get():
+            if _models.inside:
                 return await original(model, *args, **kwargs)
-
-            async def execute() -> Any:
-                token = _in_model.set(True)
-                try:
-                    return await original(model, *args, **kwargs)
-                finally:
-                    _in_model.reset(token)
-
-            return await self.acall_model(self._model_call(model, args, kwargs), execute, _answer)
+            call = self._model_call(model, args, kwargs)
+            return await self.acall_model(call, lambda: _models.call(lambda: original(model, *args, **kwargs)), _answer)
 
         return guarded
 
     def stream_response(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(model: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            if _models.inside:
+                return original(model, *args, **kwargs)
             call = self._model_call(model, args, kwargs)
-            return self.stream_model(call, lambda: original(model, *args, **kwargs), _streamed_answer)
+            return self.stream_model(
+                call, lambda: _models.stream(lambda: original(model, *args, **kwargs)), _streamed_answer
+            )
 
         return guarded
 

@@ -14,11 +14,12 @@ from agentlens.calls import ModelAnswer, ModelCall, ToolCall, ours
 from agentlens.decision import Decision
 from agentlens.events import error_text
 from agentlens.integrations import registry
-from agentlens.integrations.base import BaseFrameworkPlugin
+from agentlens.integrations.base import BaseFrameworkPlugin, StackedModels
 from agentlens.integrations.patching import Patches
 from agentlens.model_calls import Usage
 
 _patches = Patches()
+_models = StackedModels("semantic_kernel")
 # What a function raises is turned into text between the two filters: the inner one leaves it here for the outer.
 _errors: ContextVar[list[BaseException] | None] = ContextVar("agentlens_semantic_kernel_errors", default=None)
 
@@ -124,18 +125,24 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
 
     def inner(self, original: Callable[..., Any]) -> Callable[..., Any]:
         async def guarded(service: Any, chat_history: Any, settings: Any, *args: Any, **kwargs: Any) -> Any:
+            if _models.inside:
+                return await original(service, chat_history, settings, *args, **kwargs)
             call = self._model_call(service, chat_history)
             return await self.acall_model(
-                call, lambda: original(service, chat_history, settings, *args, **kwargs), _answer
+                call, lambda: _models.call(lambda: original(service, chat_history, settings, *args, **kwargs)), _answer
             )
 
         return guarded
 
     def inner_stream(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(service: Any, chat_history: Any, settings: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            if _models.inside:
+                return original(service, chat_history, settings, *args, **kwargs)
             call = self._model_call(service, chat_history)
             return self.stream_model(
-                call, lambda: original(service, chat_history, settings, *args, **kwargs), _streamed_answer
+                call,
+                lambda: _models.stream(lambda: original(service, chat_history, settings, *args, **kwargs)),
+                _streamed_answer,
             )
 
         return guarded

@@ -2,8 +2,7 @@ import type { Alert } from '@agentlens/contracts';
 import type { AlertRaised } from '@agentlens/guardrails';
 import { metrics } from '@opentelemetry/api';
 
-/** Approvals that nobody has decided about. */
-export interface Waiting {
+export interface WaitingApprovals {
   readonly approvals: number;
   readonly oldestMs: number;
 }
@@ -12,36 +11,40 @@ export interface Waiting {
 export class AlertMetrics {
   readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
   readonly #raised = this.#meter.createCounter('agentlens.alerts', {
-    description: 'Alerts by kind, and whether they were raised, folded into an open one or held back.',
+    description: 'Alerts by kind and outcome: raised, folded into an open alert, or held back.',
   });
   readonly #ended = this.#meter.createCounter('agentlens.alerts.decided', {
-    description: 'Alerts that reached an end, by kind and status; "expired" is nobody.',
+    description: 'Alerts that ended, by kind and status.',
   });
   readonly #used = this.#meter.createCounter('agentlens.approvals.used', {
-    description: 'Approvals a call went ahead with.',
+    description: 'Approvals that a call used.',
   });
   readonly #patience = this.#meter.createHistogram('agentlens.approvals.decision_time', {
-    description: 'From the opening of an approval to the decision of a human.',
+    description: 'Time from the request for an approval to its decision.',
     unit: 'ms',
   });
 
-  /** @param waiting of all tenants, as any replica sees it; undefined while nobody has looked */
-  observe(waiting: () => Waiting | undefined): void {
+  #waiting: WaitingApprovals | undefined;
+
+  constructor() {
     const count = this.#meter.createObservableGauge('agentlens.approvals.waiting', {
-      description: 'Calls that wait for a human, of all tenants.',
+      description: 'Approvals that are pending, of all tenants.',
     });
     const oldest = this.#meter.createObservableGauge('agentlens.approvals.oldest_age', {
-      description: 'How long the call has been waiting that waits longest for a human.',
+      description: 'Age of the oldest pending approval.',
       unit: 'ms',
     });
     count.addCallback((result) => {
-      const seen = waiting();
-      if (seen !== undefined) result.observe(seen.approvals);
+      if (this.#waiting !== undefined) result.observe(this.#waiting.approvals);
     });
     oldest.addCallback((result) => {
-      const seen = waiting();
-      if (seen !== undefined) result.observe(seen.oldestMs);
+      if (this.#waiting !== undefined) result.observe(this.#waiting.oldestMs);
     });
+  }
+
+  /** @param waiting pending approvals of all tenants, which every replica reports */
+  observed(waiting: WaitingApprovals): void {
+    this.#waiting = waiting;
   }
 
   raised(kind: Alert['kind'], outcome: AlertRaised): void {

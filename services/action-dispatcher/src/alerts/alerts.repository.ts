@@ -10,7 +10,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
-import type { Waiting } from './alert-metrics.ts';
+import type { WaitingApprovals } from './alert-metrics.ts';
 import type { AlertRow } from './alert-row.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
@@ -212,7 +212,7 @@ function runAndDescendants(tenantId: string, runId: string) {
 }
 
 /** The approvals of all tenants that nobody has decided about and that have not run out. */
-export async function countWaiting(db: Kysely<Tables>, now: number): Promise<Waiting> {
+export async function countWaiting(db: Kysely<Tables>, now: number): Promise<WaitingApprovals> {
   const { approvals, oldest } = await db
     .selectFrom('alerts')
     .select(({ fn }) => [fn.countAll<number>().as('approvals'), fn.min('created_at').as('oldest')])

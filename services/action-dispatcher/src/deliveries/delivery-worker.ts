@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
+import type { DeliveryMetrics } from '../delivery-metrics.ts';
 import { Paces } from '../destinations/paces.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
-import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { LeaseBook } from './lease-book.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { type Limits, type Occupant, Slots } from './slots.ts';

@@ -14,6 +14,11 @@ import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.
 /** What became of a trigger: `begun`, its action is being carried out; `known`, it was recorded before. */
 export type RecordedTriggers = 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed' | 'known';
 
+/** True if the trigger is settled as soon as it is recorded: only its fact remains to be published. */
+export function endsWithoutDelivery(recorded: RecordedTriggers): boolean {
+  return recorded === 'dry_run' || recorded === 'cooldown' || recorded === 'failed';
+}
+
 /**
  * Turns triggers into history and deliveries, exactly once each, in whatever order and however often they arrive. The
  * authority on cooldowns: per rule, agent and mode, two effective triggers are never closer than the cooldown, decided

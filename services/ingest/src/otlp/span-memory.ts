@@ -15,7 +15,7 @@ export class SpanMemory {
     private readonly metrics: OtlpMetrics,
     private readonly now: () => number,
   ) {
-    this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, most: MOST_TRACES });
+    this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, maxEntries: MOST_TRACES });
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   DEAD_LETTERS_LIST,
   type DeadLetterFilter,
   type DeadLetterView,
-  MOST_LETTER_CONTENT,
+  MAX_LETTER_CONTENT_BYTES,
 } from '@agentlens/operations';
 import {
   CLOCK,
@@ -89,7 +89,7 @@ function letterView(letter: DeadLetter, content: boolean): DeadLetterView {
 /** The beginning of a message as text. A character that the cut goes through, or that is none, is shown as U+FFFD. */
 function contentOf(body: Buffer) {
   return {
-    content: body.subarray(0, MOST_LETTER_CONTENT).toString('utf8'),
-    contentCut: body.byteLength > MOST_LETTER_CONTENT,
+    content: body.subarray(0, MAX_LETTER_CONTENT_BYTES).toString('utf8'),
+    contentCut: body.byteLength > MAX_LETTER_CONTENT_BYTES,
   };
 }

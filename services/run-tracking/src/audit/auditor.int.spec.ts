@@ -14,7 +14,7 @@ import {
   type TestServer,
 } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RunTracker } from '../run-tracker.ts';
+import { ConsumingRunTracker } from '../consuming.testing.ts';
 import { Auditor } from './auditor.ts';
 
 const clock = { now: () => Date.now() };
@@ -26,7 +26,7 @@ describe('auditor', () => {
   let database: Database;
   let bus: EventBus;
   let state: StateStores;
-  let tracker: RunTracker;
+  let tracker: ConsumingRunTracker;
   let auditor: Auditor;
   let lines: { readonly msg: string }[];
   const acceptedIds = new Set<string>();
@@ -43,7 +43,7 @@ describe('auditor', () => {
   };
   const anAuditor = (health?: HealthRegistry) => new Auditor(parts(health));
   const aTracker = () =>
-    new RunTracker({
+    new ConsumingRunTracker({
       bus,
       database,
       clock,

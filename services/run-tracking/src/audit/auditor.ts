@@ -1,8 +1,7 @@
 import { agentEvents } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import { type EventBus, Repeating } from '@agentlens/messaging';
-import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
-import type { EvaluationTally } from '@agentlens/state';
+import { Repeating } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
 import { AuditLedger, type AuditTurn, type UnsettledMinute } from './audit-ledger.ts';
 import { AuditMetrics } from './audit-metrics.ts';
 import { judgeMinute } from './judge-minute.ts';
@@ -18,13 +17,8 @@ const PAGE = 5_000;
 const PAGES_PER_TURN = 20;
 const AT_ONCE_MS = 100;
 
-interface AuditorDependencies {
-  readonly bus: EventBus;
+interface AuditorDependencies extends Pick<Platform, 'bus' | 'clock' | 'evaluationTally' | 'health' | 'logger'> {
   readonly database: Database;
-  readonly evaluationTally: EvaluationTally;
-  readonly clock: Clock;
-  readonly logger: Platform['logger'];
-  readonly health: HealthRegistry;
   /** How long what was accepted may take to be stored and evaluated. */
   readonly graceMs?: number;
 }
@@ -34,18 +28,18 @@ interface AuditorDependencies {
  * tenant and minute of arrival (ADR 12). It only watches: nothing waits for it, and what it finds changes no readiness.
  */
 export class Auditor {
-  readonly #parts: AuditorDependencies;
+  readonly #dependencies: AuditorDependencies;
   readonly #ledger: AuditLedger;
   readonly #metrics: AuditMetrics;
   readonly #turning = new Repeating(() => this.turn());
   #begun = false;
   #prunedAt = 0;
 
-  constructor(parts: AuditorDependencies) {
-    this.#parts = parts;
-    this.#ledger = new AuditLedger(parts.database.pool);
-    this.#metrics = new AuditMetrics(() => parts.clock.now());
-    parts.health.add('audit', async () => ({ ok: true, detail: this.#metrics.detail() }));
+  constructor(dependencies: AuditorDependencies) {
+    this.#dependencies = dependencies;
+    this.#ledger = new AuditLedger(dependencies.database.pool);
+    this.#metrics = new AuditMetrics(() => dependencies.clock.now());
+    dependencies.health.add('audit', async () => ({ ok: true, detail: this.#metrics.detail() }));
   }
 
   start(): void {
@@ -69,14 +63,14 @@ export class Auditor {
       this.#metrics.stands(await this.#ledger.standing());
       return caughtUp === false ? AT_ONCE_MS : TURN_MS;
     } catch (err) {
-      this.#parts.logger.warn({ err }, 'accepted, stored and evaluated events were not compared, trying again');
+      this.#dependencies.logger.warn({ err }, 'accepted, stored and evaluated events were not compared, trying again');
       return TURN_MS;
     }
   }
 
   async #begin(): Promise<void> {
     if (this.#begun) return;
-    const { newest } = await this.#parts.bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
+    const { newest } = await this.#dependencies.bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
     await this.#ledger.begin(newest);
     this.#begun = true;
   }
@@ -85,9 +79,9 @@ export class Auditor {
   async #read(turn: AuditTurn): Promise<boolean> {
     let after = turn.sequence;
     for (let pages = 0; pages < PAGES_PER_TURN; pages++) {
-      const page = await this.#parts.bus.envelopes(agentEvents, after, PAGE);
+      const page = await this.#dependencies.bus.envelopes(agentEvents, after, PAGE);
       if (page.newest < after) {
-        this.#parts.logger.error({ expected: after, newest: page.newest }, 'the stream of events was made anew');
+        this.#dependencies.logger.error({ expected: after, newest: page.newest }, 'the stream of events was made anew');
         after = 0;
         continue;
       }
@@ -103,14 +97,14 @@ export class Auditor {
   #noteLost(messages: number): void {
     if (messages === 0) return;
     this.#metrics.lost(messages);
-    this.#parts.logger.error({ messages }, 'messages of events are gone from the stream that were not audited');
+    this.#dependencies.logger.error({ messages }, 'messages of events are gone from the stream that were not audited');
   }
 
   async #judge(turn: AuditTurn): Promise<void> {
-    const unsettled = await turn.unsettled(this.#parts.graceMs ?? GRACE_MS);
+    const unsettled = await turn.unsettled(this.#dependencies.graceMs ?? GRACE_MS);
     for (const [minute, own] of Map.groupBy(unsettled, ({ minute }) => minute)) {
       const stored = await turn.stored(minute);
-      const evaluated = await this.#parts.evaluationTally.read(Date.parse(minute));
+      const evaluated = await this.#dependencies.evaluationTally.read(Date.parse(minute));
       for (const one of own) {
         const counts = {
           accepted: one.accepted,
@@ -119,7 +113,7 @@ export class Auditor {
         };
         let missing: Missing = { count: 0, examples: [] };
         const verdict = await judgeMinute(counts, async () => {
-          missing = await missingEvents(this.#parts.bus, turn.client, one);
+          missing = await missingEvents(this.#dependencies.bus, turn.client, one);
           return missing.count;
         });
         await turn.settle(one, counts, verdict);
@@ -133,17 +127,20 @@ export class Auditor {
     const { examples, ...counts } = found;
     if (found.notStored + found.notEvaluated > 0) {
       const line = { tenantId, minute, ...counts, ...(examples.length > 0 && { notStoredIds: examples }) };
-      if (state === 'open') this.#parts.logger.error(line, 'accepted, stored and evaluated events differ');
+      if (state === 'open') this.#dependencies.logger.error(line, 'accepted, stored and evaluated events differ');
       return;
     }
     this.#metrics.compared(found.accepted);
     if (state === 'differs') {
-      this.#parts.logger.info({ tenantId, minute, ...counts }, 'accepted, stored and evaluated events agree again');
+      this.#dependencies.logger.info(
+        { tenantId, minute, ...counts },
+        'accepted, stored and evaluated events agree again',
+      );
     }
   }
 
   async #prune(): Promise<void> {
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#dependencies.clock.now();
     if (Math.abs(nowMs - this.#prunedAt) < PRUNE_EVERY_MS) return;
     await this.#ledger.prune();
     this.#prunedAt = nowMs;

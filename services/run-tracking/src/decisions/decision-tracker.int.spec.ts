@@ -4,9 +4,9 @@ import { connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messa
 import { createLogger, HealthRegistry } from '@agentlens/platform';
 import { eventually, type FreshDatabase, fixedClock, freshDatabase, startNats } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConsumingDecisionTracker } from '../consuming.testing.ts';
 import { aDecision } from './decision.testing.ts';
 import { DecisionStore } from './decision-store.ts';
-import { DecisionTracker } from './decision-tracker.ts';
 
 const logger = createLogger({ name: 'run-tracking', level: 'silent' });
 
@@ -33,7 +33,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
   let database: Database;
   let bus: EventBus;
   let health: HealthRegistry;
-  let tracker: DecisionTracker;
+  let tracker: ConsumingDecisionTracker;
 
   beforeAll(async () => {
     world = await openWorld();
@@ -55,7 +55,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
   });
 
   function trackerAt(now: string, retentionDays = 30) {
-    return new DecisionTracker({ bus, database, clock: fixedClock(now), logger, health, retentionDays });
+    return new ConsumingDecisionTracker({ bus, database, clock: fixedClock(now), logger, health, retentionDays });
   }
   const rows = () =>
     database.db.selectFrom('decisions').selectAll().orderBy('tenant_id').orderBy('decision_id').execute();

@@ -50,7 +50,7 @@ describe('run sweeper', () => {
   function newSweeper() {
     const logger = createLogger({ name: 'run-tracking', level: 'silent' });
     const drops = { dropped: (what: string, count: number) => dropped.push([what, count] as const) };
-    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking', quietSeconds: 120, drops });
+    return new RunSweeper({ bus, database, clock, logger, quietSeconds: 120, drops });
   }
   const record = (...events: AgentEvent[]) => new EventStore(database.pool).record(chunkOf([aBatch({ events })]));
   const started = (payload: object, fields: Partial<AgentEvent> = {}) =>

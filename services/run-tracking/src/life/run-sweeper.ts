@@ -1,7 +1,7 @@
-import { agentEvents, runHeartbeats } from '@agentlens/contracts';
+import { agentEvents, GROUPS, runHeartbeats } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import { type EventBus, observeQueue, Repeating, type Subscription } from '@agentlens/messaging';
-import type { Clock, Platform } from '@agentlens/platform';
+import { observeQueue, Repeating, type Subscription } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
 import { TrackingDropMetrics } from '../drop-metrics.ts';
 import { RunChanges } from '../run-changes.ts';
@@ -10,29 +10,24 @@ import { type Beat, RunLives } from './run-lives.ts';
 
 const SWEEP_MS = 5_000;
 const NEXT_ROUND_MS = 50;
-/** While events wait longer than this, a run may only look silent. */
+/** While the oldest event waits longer than this, silent runs are left alone: their events may be in the backlog. */
 const BEHIND_MS = 10_000;
-/** A killed run is to be seen as such soon; what stands against it holds at once. */
+/** How often killed runs are marked. The order itself takes effect at once. */
 const KILLED_MS = 1_000;
 const COLLECT_BEATS_MS = 500;
-/** Beats are best effort: of more runs than this at once, the others are heard at their next. */
-const MOST_BEATS = 10_000;
+/** Maximum number of runs whose heartbeats are held; heartbeats of further runs are dropped. */
+const MAX_BEATS = 10_000;
 
-interface RunSweeperDependencies {
-  readonly bus: EventBus;
+interface RunSweeperDependencies extends Pick<Platform, 'bus' | 'clock' | 'logger'> {
   readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Platform['logger'];
-  /** Whose backlog keeps silent runs from being given up. */
-  readonly eventsGroup: string;
-  /** An agent's own end counts as the run's after this long without an event of it. */
+  /** The end that an agent reported ends the run after this long without another event. */
   readonly quietSeconds: number;
   readonly drops?: Pick<TrackingDropMetrics, 'dropped'>;
 }
 
-/** Ends runs that will not end themselves, and hears the heartbeats that say otherwise. */
+/** Ends overdue and killed runs, and records heartbeats. */
 export class RunSweeper {
-  readonly #parts: RunSweeperDependencies;
+  readonly #dependencies: RunSweeperDependencies;
   readonly #lives: RunLives;
   readonly #killed: KilledRuns;
   readonly #changes: RunChanges;
@@ -44,27 +39,27 @@ export class RunSweeper {
   readonly #drops: Pick<TrackingDropMetrics, 'dropped'>;
   #subscription: Subscription | undefined;
 
-  constructor(parts: RunSweeperDependencies) {
-    this.#parts = parts;
-    this.#drops = parts.drops ?? new TrackingDropMetrics();
-    this.#lives = new RunLives(parts.database.pool);
-    this.#killed = new KilledRuns(parts.database.pool);
+  constructor(dependencies: RunSweeperDependencies) {
+    this.#dependencies = dependencies;
+    this.#drops = dependencies.drops ?? new TrackingDropMetrics();
+    this.#lives = new RunLives(dependencies.database.pool);
+    this.#killed = new KilledRuns(dependencies.database.pool);
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
-      description: 'Runs the platform ended because nobody did, by status',
+      description: 'Overdue runs that the platform ended, by status',
     });
-    observeQueue({ name: 'heartbeats', capacity: MOST_BEATS, size: () => this.#beats.size });
+    observeQueue({ name: 'heartbeats', capacity: MAX_BEATS, size: () => this.#beats.size });
     this.#changes = new RunChanges(
-      parts.bus,
-      () => parts.clock.now(),
+      dependencies.bus,
+      () => dependencies.clock.now(),
       (err, runs) => {
         this.#drops.dropped('run_change', runs);
-        parts.logger.debug({ err, runs }, 'run.changed was not published');
+        dependencies.logger.debug({ err, runs }, 'run.changed was not published');
       },
     );
   }
 
   async start(): Promise<void> {
-    this.#subscription = await this.#parts.bus.watch(runHeartbeats, { from: 'new' }, ({ value }) => {
+    this.#subscription = await this.#dependencies.bus.watch(runHeartbeats, { from: 'new' }, ({ value }) => {
       for (const beat of value.beats) this.#hear({ ...beat, tenantId: value.tenantId });
     });
     this.#sweeping.start(SWEEP_MS);
@@ -81,36 +76,35 @@ export class RunSweeper {
     await this.#changes.flush();
   }
 
-  /** One round; answers when the next one is due, ms. */
+  /** Ends overdue runs. @returns when the next round is due, ms */
   async sweep(): Promise<number> {
-    const { bus, eventsGroup, logger, quietSeconds } = this.#parts;
+    const { bus, logger, quietSeconds } = this.#dependencies;
     try {
-      const { oldestAgeMs } = await bus.lag(agentEvents, eventsGroup);
+      const { oldestAgeMs } = await bus.lag(agentEvents, GROUPS.runTracking);
       if (oldestAgeMs > BEHIND_MS) return SWEEP_MS;
       const { ended, byStatus, more } = await this.#lives.endOverdue(quietSeconds);
-      if (ended.length > 0)
-        logger.info(Object.fromEntries(byStatus), 'marked runs as ended that did not end themselves');
+      if (ended.length > 0) logger.info(Object.fromEntries(byStatus), 'ended overdue runs');
       for (const [status, runs] of byStatus) this.#overdue.add(runs, { status });
       this.#changes.add(ended);
       return more ? NEXT_ROUND_MS : SWEEP_MS;
     } catch (err) {
-      logger.warn({ err }, 'overdue runs could not be looked for');
+      logger.warn({ err }, 'ending overdue runs failed, will retry');
       return SWEEP_MS;
     }
   }
 
-  /** Marks the runs that orders killed since, also those that began or were heard of later. Answers when to look again, ms. */
+  /** Marks runs that orders killed, including runs that started after the order. @returns when the next round is due, ms */
   async settleKilled(): Promise<number> {
     try {
       this.#changes.add(await this.#killed.settle());
     } catch (err) {
-      this.#parts.logger.warn({ err }, 'killed runs could not be marked, trying again');
+      this.#dependencies.logger.warn({ err }, 'marking killed runs failed, will retry');
       return SWEEP_MS;
     }
     return KILLED_MS;
   }
 
-  /** Writes down the beats heard since the last time. Never throws: the next beats say the same again. */
+  /** Records the heartbeats received since the last call. Never throws: the next heartbeats repeat them. */
   async takeBeats(): Promise<number> {
     const beats = [...this.#beats.values()];
     this.#beats.clear();
@@ -119,7 +113,7 @@ export class RunSweeper {
       this.#changes.add(await this.#lives.take(beats));
     } catch (err) {
       this.#drops.dropped('heartbeat', beats.length);
-      this.#parts.logger.warn({ err }, 'heartbeats were not written down');
+      this.#dependencies.logger.warn({ err }, 'recording heartbeats failed, dropped them');
     }
     return COLLECT_BEATS_MS;
   }
@@ -127,7 +121,7 @@ export class RunSweeper {
   #hear(beat: Beat): void {
     const key = JSON.stringify([beat.tenantId, beat.runId]);
     const known = this.#beats.get(key);
-    if (known === undefined && this.#beats.size >= MOST_BEATS) {
+    if (known === undefined && this.#beats.size >= MAX_BEATS) {
       this.#drops.dropped('heartbeat', 1);
       return;
     }

@@ -6,9 +6,8 @@ import { aBatch, anEvent, type FreshDatabase, fixedClock, freshDatabase } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { ConsumingDecisionTracker, ConsumingRunTracker } from '../consuming.testing.ts';
 import { aDecision } from '../decisions/decision.testing.ts';
-import { DecisionTracker } from '../decisions/decision-tracker.ts';
-import { RunTracker } from '../run-tracker.ts';
 import { ActorEraser } from './actor-eraser.ts';
 import { Erasures } from './erasures.repository.ts';
 
@@ -20,8 +19,8 @@ describe('actor eraser', () => {
   let database: Database;
   let owner: pg.Client;
   let bus: EventBus;
-  let tracker: RunTracker;
-  let decisions: DecisionTracker;
+  let tracker: ConsumingRunTracker;
+  let decisions: ConsumingDecisionTracker;
   let eraser: ActorEraser;
   let asked: string[][];
   let dispatcherIsAway: boolean;
@@ -41,8 +40,8 @@ describe('actor eraser', () => {
       return { ok: true as const, value: { ok: true as const } };
     });
     const parts = { bus, database, clock: fixedClock(NOW), logger, health: new HealthRegistry(), retentionDays: 0 };
-    tracker = new RunTracker(parts);
-    decisions = new DecisionTracker(parts);
+    tracker = new ConsumingRunTracker(parts);
+    decisions = new ConsumingDecisionTracker(parts);
     eraser = new ActorEraser(parts);
     await tracker.start();
     await decisions.start();

@@ -6,9 +6,8 @@ import { aBatch, anEvent, type FreshDatabase, fixedClock, freshDatabase } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { ConsumingDecisionTracker, ConsumingRunTracker } from '../consuming.testing.ts';
 import { aDecision } from '../decisions/decision.testing.ts';
-import { DecisionTracker } from '../decisions/decision-tracker.ts';
-import { RunTracker } from '../run-tracker.ts';
 import { ContentRetention } from './content-retention.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -20,8 +19,8 @@ describe('retention of contents', () => {
   let database: Database;
   let owner: pg.Client;
   let bus: EventBus;
-  let tracker: RunTracker;
-  let decisions: DecisionTracker;
+  let tracker: ConsumingRunTracker;
+  let decisions: ConsumingDecisionTracker;
   const clock = fixedClock(NOW);
 
   beforeEach(async () => {
@@ -37,8 +36,8 @@ describe('retention of contents', () => {
     }
     bus = createMemoryBus();
     const parts = { bus, database, clock, logger, health: new HealthRegistry(), retentionDays: 0 };
-    tracker = new RunTracker(parts);
-    decisions = new DecisionTracker(parts);
+    tracker = new ConsumingRunTracker(parts);
+    decisions = new ConsumingDecisionTracker(parts);
     await tracker.start();
     await decisions.start();
   });

@@ -1,37 +1,35 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
-import type { Clock, Platform } from '@agentlens/platform';
+import type { Platform } from '@agentlens/platform';
 import { RetentionMetrics } from '../retention-metrics.ts';
 import { OldContents } from './old-contents.repository.ts';
 
 const RETRY_MS = 60_000;
-/** Between two batches, so that a long backlog does not keep the disk busy. */
+/** Pause between two batches, so that a long backlog does not keep the disk busy. */
 const NEXT_BATCH_MS = 200;
-/** A round begins where the last one ended, less this for events that come late; later ones wait for the daily round. */
+/** Each round also covers this much before the end of the last one, for late events; later ones wait for the daily round. */
 const LATE_MS = DAY_MS;
-/** All that is stored is looked through again so often, and when the process starts. */
+/** How often everything stored is scanned again; the first scan is at the start. */
 const WHOLE_EVERY_MS = DAY_MS;
 
-interface ContentRetentionDependencies {
+interface ContentRetentionDependencies extends Pick<Platform, 'clock' | 'logger'> {
   readonly database: Database;
-  readonly clock: Clock;
-  readonly logger: Platform['logger'];
 }
 
-/** Removes what older events, decisions and runs say where a tenant keeps it for less long than the events. */
+/** Removes the contents of events, decisions and runs for tenants that keep contents for less time than events. */
 export class ContentRetention {
-  readonly #parts: ContentRetentionDependencies;
+  readonly #dependencies: ContentRetentionDependencies;
   readonly #contents: OldContents;
   readonly #metrics = new RetentionMetrics();
   readonly #turning = new Repeating(() => this.batch());
-  /** Up to where a tenant's contents were removed by this process, ms. */
+  /** Per tenant, the time up to which this process has removed contents, ms. */
   readonly #expiredUntil = new Map<string, number>();
   #wholeAt = 0;
 
-  constructor(parts: ContentRetentionDependencies) {
-    this.#parts = parts;
-    this.#contents = new OldContents(parts.database);
+  constructor(dependencies: ContentRetentionDependencies) {
+    this.#dependencies = dependencies;
+    this.#contents = new OldContents(dependencies.database);
   }
 
   start(): void {
@@ -42,9 +40,9 @@ export class ContentRetention {
     return this.#turning.stop();
   }
 
-  /** One batch of each tenant; answers when the next is due, ms. Never throws. Replicas may do the same at once. */
+  /** Removes one batch per tenant. Never throws. Replicas may do so at the same time. @returns when the next is due, ms */
   async batch(): Promise<number> {
-    const { clock, logger } = this.#parts;
+    const { clock, logger } = this.#dependencies;
     const nowMs = clock.now();
     if (nowMs - this.#wholeAt >= WHOLE_EVERY_MS) {
       this.#expiredUntil.clear();
@@ -57,18 +55,18 @@ export class ContentRetention {
       }
       return complete ? HOUR_MS : NEXT_BATCH_MS;
     } catch (err) {
-      logger.warn({ err }, 'contents past retention could not be removed just now');
+      logger.warn({ err }, 'removing contents past retention failed, will retry');
       return RETRY_MS;
     }
   }
 
-  /** Whether more may be left. */
+  /** @returns true if more may be left */
   async #expire(tenantId: string, beforeMs: number): Promise<boolean> {
     const fromMs = (this.#expiredUntil.get(tenantId) ?? LATE_MS) - LATE_MS;
     const range = { tenantId, from: new Date(fromMs).toISOString(), before: new Date(beforeMs).toISOString() };
     const { expired, more } = await this.#contents.expireSome(range);
     for (const [table, rows] of Object.entries(expired)) this.#metrics.contents(table, rows);
-    if (expired.events > 0) this.#parts.logger.info({ ...range, expired }, 'contents past retention are removed');
+    if (expired.events > 0) this.#dependencies.logger.info({ ...range, expired }, 'removed contents past retention');
     if (!more) this.#expiredUntil.set(tenantId, beforeMs);
     return more;
   }

@@ -6,9 +6,8 @@ import { aBatch, anEvent, type FreshDatabase, fixedClock, freshDatabase } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { ConsumingDecisionTracker, ConsumingRunTracker } from '../consuming.testing.ts';
 import { aDecision } from '../decisions/decision.testing.ts';
-import { DecisionTracker } from '../decisions/decision-tracker.ts';
-import { RunTracker } from '../run-tracker.ts';
 import { RunDeleter } from './run-deleter.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -19,8 +18,8 @@ describe('run deleter', () => {
   let database: Database;
   let owner: pg.Client;
   let bus: EventBus;
-  let tracker: RunTracker;
-  let decisions: DecisionTracker;
+  let tracker: ConsumingRunTracker;
+  let decisions: ConsumingDecisionTracker;
   let deleter: RunDeleter;
   let asked: object[];
   let dispatcherIsAway: boolean;
@@ -40,12 +39,13 @@ describe('run deleter', () => {
       return { ok: true as const, value: { ok: true as const } };
     });
     const parts = { bus, database, clock: fixedClock(NOW), logger, health: new HealthRegistry(), retentionDays: 0 };
-    tracker = new RunTracker(parts);
-    decisions = new DecisionTracker(parts);
+    tracker = new ConsumingRunTracker(parts);
+    decisions = new ConsumingDecisionTracker(parts);
     deleter = new RunDeleter(parts);
     await tracker.start();
     await decisions.start();
-    await deleter.start();
+    deleter.start();
+    await bus.serve(COMMANDS.deleteRun, (question) => deleter.delete(question));
   });
   afterEach(async () => {
     await Promise.all([deleter.stop(), decisions.stop(), tracker.stop()]);

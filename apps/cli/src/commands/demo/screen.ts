@@ -1,4 +1,5 @@
-import type { Output, Tone } from '../../output/output.ts';
+import type { Output } from '../../output/output.ts';
+import type { Tone } from '../../output/style.ts';
 import { plainText } from '../../output/table.ts';
 
 /** Cleanup tasks, run in reverse order when the demo ends or is interrupted. */

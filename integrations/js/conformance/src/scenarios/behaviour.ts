@@ -56,6 +56,25 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
+    name: 'sends what happens while the run goes on, without waiting for more',
+    async play(world) {
+      const seen: string[] = [];
+      // Each call waits until the platform knows what came before it.
+      const look = world.tool('look', async ({ path }) => {
+        await world.arrived('tool.decision', seen.length + 1);
+        await world.arrived('llm.result', seen.length + 1);
+        await world.arrived('tool.result', seen.length);
+        seen.push(String(path));
+        return 'seen';
+      });
+      const turns = [[use('c1', 'look', { path: 'a' })], [use('c2', 'look', { path: 'b' })], ['Done.']];
+      const { text, error } = await world.run({ turns, tools: [look] });
+      assert.equal(error, undefined);
+      assert.equal(text, 'Done.');
+      assert.deepEqual(seen, ['a', 'b']);
+    },
+  },
+  {
     name: 'keeps two runs at once apart',
     needsGuard: true,
     async play(world) {

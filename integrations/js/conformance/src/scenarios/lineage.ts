@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { block } from '@agentlens/sdk/testing';
 import type { Scenario } from '../scenario.ts';
+import { TOKENS } from '../driver.ts';
 import { use, type World, write } from '../world.ts';
 
 const HELPER = 'helper';
@@ -41,6 +42,26 @@ export const LINEAGE: readonly Scenario[] = [
       const inner = world.events('tool.decision').filter(({ runId }) => runId === child?.id);
       assert.equal(inner.length, 2, "the sub-agent's calls are its own");
       assert.deepEqual(world.statuses, ['success', 'success']);
+    },
+  },
+  {
+    name: 'records every model call of a sub-agent, with its tokens',
+    proves: ['sub-agents'],
+    needsGuard: true,
+    async play(world) {
+      const { outer, inner } = agents(world);
+      await world.nested({ outer, inner });
+      const calls = world.events('llm.result').map(({ runId, data }) => [runId, data.tokens]);
+      const { runs } = world.server;
+      const child = runs.find(({ start }) => start.parentRunId !== undefined)?.id;
+      const used = (tokens: unknown) => tokens as { in?: number; out?: number };
+      assert.deepEqual(
+        [outer.turns.length, inner.turns.length],
+        [calls.filter(([runId]) => runId !== child).length, calls.filter(([runId]) => runId === child).length],
+        'model calls of the agent and of its sub-agent',
+      );
+      for (const [, tokens] of calls)
+        assert.deepEqual([used(tokens).in, used(tokens).out], [TOKENS.input, TOKENS.output]);
     },
   },
   {

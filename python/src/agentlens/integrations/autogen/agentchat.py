@@ -6,19 +6,17 @@ own class. Nothing but a plain exception leaves a tool here: the agent would wai
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from agentlens.calls import ModelAnswer, ModelCall, ToolCall, ours
 from agentlens.decision import Decision
 from agentlens.errors import ToolBlocked
-from agentlens.integrations.base import BaseFrameworkPlugin
+from agentlens.integrations.base import BaseFrameworkPlugin, StackedModels
 from agentlens.integrations.patching import Patches
 from agentlens.model_calls import Usage
 
 _patches = Patches()
-# A model client that stands on another one (a cache, a router) is one call.
-_in_model: ContextVar[bool] = ContextVar("agentlens_agentchat_model", default=False)
+_models = StackedModels("agentchat")
 
 
 class _Plugin(BaseFrameworkPlugin):
@@ -74,26 +72,23 @@ class _Plugin(BaseFrameworkPlugin):
 
     def create(self, original: Callable[..., Any]) -> Callable[..., Any]:
         async def guarded(client: Any, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            if _in_model.get():
+            if _models.inside:
                 return await original(client, messages, *args, **kwargs)
-
-            async def execute() -> Any:
-                token = _in_model.set(True)
-                try:
-                    return await original(client, messages, *args, **kwargs)
-                finally:
-                    _in_model.reset(token)
-
-            return await self.acall_model(self._model_call(client, messages), execute, _answer)
+            call = self._model_call(client, messages)
+            return await self.acall_model(
+                call, lambda: _models.call(lambda: original(client, messages, *args, **kwargs)), _answer
+            )
 
         return guarded
 
     def create_stream(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(client: Any, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            if _models.inside:
+                return original(client, messages, *args, **kwargs)
             call = self._model_call(client, messages)
             return self.stream_model(
                 call,
-                lambda: original(client, messages, *args, **kwargs),
+                lambda: _models.stream(lambda: original(client, messages, *args, **kwargs)),
                 lambda items: _answer(items[-1]) if items else ModelAnswer(),
             )
 

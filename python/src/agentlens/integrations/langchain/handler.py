@@ -8,7 +8,7 @@ from uuid import UUID
 
 from agentlens.calls import CallGuard, ModelCall, ours
 from agentlens.context import current
-from agentlens.errors import RunStopped
+from agentlens.errors import RunStopped, kind_of
 from agentlens.events import error_text
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
@@ -84,7 +84,7 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
             if chain is None:
                 return
             if not chain.owned:
-                data = {"runId": str(run_id), **({} if error is None else {"error": type(error).__name__})}
+                data = {"runId": str(run_id), **({} if error is None else {"error": kind_of(error)})}
                 chain.run.record("chain_end" if error is None else "chain_error", data, source=self.source("chain"))
             elif not chains.waits(chain):
                 self.end_run(chain.run, error)

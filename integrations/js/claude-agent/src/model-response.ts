@@ -1,0 +1,23 @@
+import type { LlmResponse } from '@agentlens/sdk';
+import type { ContentBlock, Usage } from './shapes.ts';
+
+/** A model's answer as runs record it. Calls of tools that ran at the provider are recorded elsewhere. */
+export function responseOf(model: string, usage: Usage, blocks: readonly ContentBlock[]): LlmResponse {
+  return {
+    content: blocks.flatMap(partOf),
+    model: { name: model, provider: 'anthropic' },
+    usage: {
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      cacheReadTokens: usage.cache_read_input_tokens,
+      cacheWriteTokens: usage.cache_creation_input_tokens,
+    },
+  };
+}
+
+function partOf(block: ContentBlock): LlmResponse['content'][number][] {
+  if (block.type === 'text') return [{ type: 'text', text: block.text ?? '' }];
+  if (block.type !== 'tool_use') return [];
+  const { id: toolCallId, name: toolName = '', input: args } = block;
+  return [{ type: 'tool_call', toolCallId, toolName, args }];
+}

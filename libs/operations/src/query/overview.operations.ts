@@ -1,0 +1,107 @@
+import { BudgetBalance, ClientId, ControlOrder, Instant } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { Agent } from './agents.operations.ts';
+import { AlertView } from './alerts.operations.ts';
+import { BreakerView } from './breakers.operations.ts';
+
+const Firing = z.object({
+  ruleId: z.string(),
+  name: z.string(),
+  actionType: z.string(),
+  shadow: z.boolean(),
+  times: z.int(),
+  runs: z.int(),
+  lastAt: Instant,
+  perFiveMinutes: z.array(z.int()).length(12).meta({ description: 'Last hour, oldest first.' }),
+});
+export type Firing = z.infer<typeof Firing>;
+
+const RunningAgent = z.object({
+  agentId: z.string(),
+  runs: z.int(),
+  idle: z.int().meta({ description: 'Running runs without an event for five minutes.' }),
+  oldestStartedAt: Instant,
+  costUsd: z.number().meta({ description: 'Cost of running runs so far.' }),
+});
+export type RunningAgent = z.infer<typeof RunningAgent>;
+
+const Pulse = z.object({
+  asked: z.array(z.int()).length(60).meta({ description: 'Decisions per minute of the last hour, oldest first.' }),
+  blocked: z.array(z.int()).length(60),
+  askedHuman: z.array(z.int()).length(60),
+  bypassed: z.int().meta({ description: 'Decisions for which a rule could not be evaluated.' }),
+  latencyP99Ms: z.number().nullable(),
+});
+export type Pulse = z.infer<typeof Pulse>;
+
+export const Now = z
+  .object({
+    approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
+    openAlerts: z.int().meta({ description: 'Unacknowledged alerts of rules and breakers; at most 200.' }),
+    orders: z.array(ControlOrder).meta({ description: 'Orders that pause or kill.' }),
+    pausedAgents: z.array(Agent),
+    openBreakers: z.array(BreakerView),
+    firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, most severe first.' }),
+    running: z.array(RunningAgent),
+    spentTodayUsd: z.number().meta({ description: 'Spend of the UTC day.' }),
+    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, highest share first.' }),
+    pulse: Pulse,
+    deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Last 24 hours.' }),
+    lastEventAt: Instant.nullable(),
+  })
+  .meta({ id: 'Now' });
+export type Now = z.infer<typeof Now>;
+
+export const getNow = operation({
+  id: 'getNow',
+  method: 'get',
+  path: '/api/now',
+  tag: 'Now',
+  summary: 'Current situation: approvals, stopped agents, firing rules, running runs and spend.',
+  scope: 'read',
+  response: Now,
+});
+
+const KINDS = [
+  'run',
+  'agent',
+  'conversation',
+  'rule',
+  'trigger',
+  'decision',
+  'alert',
+  'delivery',
+  'budget',
+  'event',
+] as const;
+
+const SearchHit = z
+  .object({
+    kind: z.enum(KINDS),
+    id: z.string(),
+    whole: z.boolean().meta({ description: 'True if the id equals the query; false if it starts with it.' }),
+    name: z.string().optional().meta({ description: 'Display name, if any.' }),
+    runId: z.string().optional().meta({ description: 'Its run.' }),
+    agentId: z.string().optional(),
+    at: Instant.optional().meta({ description: 'Time of start or occurrence.' }),
+  })
+  .meta({ id: 'SearchHit' });
+export type SearchHit = z.infer<typeof SearchHit>;
+
+export const searchById = operation({
+  id: 'searchById',
+  method: 'get',
+  path: '/api/search',
+  tag: 'Service',
+  summary:
+    'Find objects by id: exact matches first, then ids that start with the query, if it ' +
+    'has at least 6 characters (not events). At most 20 hits, at most 10 prefix matches per kind. Agents are also found by ' +
+    "slug; triggers and events only by ids that contain their time, such as the platform's.",
+  scope: 'read',
+  query: z.strictObject({ id: ClientId }),
+  response: z.object({
+    hits: z.array(SearchHit),
+    truncated: z.boolean().meta({ description: 'True if there are more.' }),
+  }),
+});

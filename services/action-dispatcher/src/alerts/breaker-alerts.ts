@@ -1,0 +1,64 @@
+import { type BreakerChanged, type BreakerReason, type BreakerState, derivedId } from '@agentlens/contracts';
+import { isDataError, refusalText } from '@agentlens/database';
+import { LIMIT_OF_REASON } from '@agentlens/guardrails/breaker';
+import { ACK, type HandlingOutcome } from '@agentlens/messaging';
+import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
+import type { AlertService } from './alert.service.ts';
+
+/** For people only: agents see neither reasons nor limits. */
+const REASONS: Readonly<Record<BreakerReason, string>> = {
+  tokens: 'it used more tokens than it may',
+  iterations: 'it took more steps than it may',
+  cost: 'it cost more than it may',
+  failures: 'it failed too often in a row',
+  confidence: 'its reported confidence fell too far',
+  operator: 'an operator opened it',
+};
+
+/** Raises an alert for a breaker that opened and notifies webhook endpoints; closes the alert when the breaker closes. */
+export class BreakerAlerts {
+  constructor(
+    private readonly alerts: AlertService,
+    private readonly notify: (notice: WebhookNotice) => Promise<void>,
+  ) {}
+
+  async take(change: BreakerChanged): Promise<HandlingOutcome> {
+    try {
+      // A probe proves nothing yet.
+      if (change.state.kind === 'half_open') return ACK;
+      await this.#alert(change, change.state);
+      await this.notify(noticeOfBreaker(change));
+      return ACK;
+    } catch (error) {
+      if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${refusalText(error)}` };
+      throw error;
+    }
+  }
+
+  async #alert(change: BreakerChanged, state: Exclude<BreakerState, { kind: 'half_open' }>): Promise<void> {
+    const { tenantId, scope, scopeId, agentId, version, at } = change;
+    const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
+    if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
+    const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
+    const title = `Circuit breaker of ${scope} ${scopeId} is open`;
+    const message = `Calls are blocked because ${REASONS[state.reason]}.${remedyOf(change, state.reason)}`;
+    await this.alerts.put({ ...about, severity: 'error', title, message }, id);
+  }
+}
+
+/** What the limit was, and how it is raised; nothing where that is not known or where no limit was passed. */
+function remedyOf({ scope, scopeId, agentId, limit }: BreakerChanged, reason: BreakerReason): string {
+  const name = LIMIT_OF_REASON[reason];
+  if (name === null || limit === undefined) return '';
+  const raised = `{"scope":"agent","id":${JSON.stringify(agentId)},"limits":{"${name}":${raisedFrom(limit, reason)}}}`;
+  const path = `/api/breakers/${scope}/${encodeURIComponent(scopeId)}/reset`;
+  return (
+    ` The limit (${name}) is ${limit}. To raise it, which closes the breaker: PUT /api/breakers/limits ${raised}` +
+    ` (what is left out gets its default). To close it once: POST ${path}.`
+  );
+}
+
+/** Confidence falls by 1 at most. */
+function raisedFrom(limit: number, reason: BreakerReason): number {
+  return reason === 'confidence' ? Math.min(1, 2 * limit) : 2 * Math.max(limit, 1);
+}

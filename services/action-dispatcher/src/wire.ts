@@ -1,0 +1,158 @@
+import type { Platform } from '@agentlens/platform';
+import { AlertService } from './alerts/alert.service.ts';
+import { AlertDecisions } from './alerts/alert-decisions.ts';
+import { AlertMetrics } from './alerts/alert-metrics.ts';
+import { ApprovalCalls } from './alerts/approval-calls.ts';
+import { BreakerAlerts } from './alerts/breaker-alerts.ts';
+import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { Acknowledgements } from './control/acknowledgements.ts';
+import { ControlOrdersService } from './control/control-orders.service.ts';
+import type { ClaimedDelivery, Lane } from './deliveries/claimed-delivery.ts';
+import { DeliveriesRepository } from './deliveries/deliveries.repository.ts';
+import { DeliveryExecutor } from './deliveries/delivery-executor.ts';
+import { DeliveryWorker } from './deliveries/delivery-worker.ts';
+import { Lanes, LIMITS } from './deliveries/lanes.ts';
+import { Redelivery } from './deliveries/redelivery.ts';
+import { ResultRecorder } from './deliveries/result-recorder.ts';
+import { SettlementsRepository } from './deliveries/settlements.repository.ts';
+import { DeliveryMetrics } from './delivery-metrics.ts';
+import { DestinationBreakers } from './destinations/destination-breakers.ts';
+import { AgentControl } from './directives/agent-control.ts';
+import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
+import { PauseRearmService } from './directives/pause-rearm.service.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { RunActions } from './removal/run-actions.repository.ts';
+import { OldRows } from './retention/old-rows.repository.ts';
+import { Retention } from './retention/retention.ts';
+import { TriggerIntake } from './triggers/trigger-intake.ts';
+import { TriggerPartitions } from './triggers/trigger-partitions.ts';
+import { endsWithoutDelivery, TriggerRecorder } from './triggers/trigger-recorder.ts';
+import { RecordWatch } from './webhooks/record-watch.ts';
+import { queueWebhooks } from './webhooks/webhook.queue.ts';
+import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.ts';
+
+export type DispatcherPorts = Pick<
+  Platform,
+  'bus' | 'clock' | 'config' | 'database' | 'egress' | 'egressPolicy' | 'health' | 'logger' | 'secrets'
+>;
+
+export interface DispatcherOptions {
+  readonly timings?: Partial<Timings> | undefined;
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random?: (() => number) | undefined;
+}
+
+export interface Timings {
+  /** Interval between looks for due deliveries and expired alerts. */
+  readonly pollMs: number;
+  readonly leaseMs: number;
+  /** Timeout of one attempt. */
+  readonly deadlineMs: number;
+  /** Interval between updates of the gauges. */
+  readonly observeMs: number;
+}
+
+/** Waiting, the attempt and recording its result end well before the lease, so a healthy worker never loses one. */
+const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000, observeMs: 5_000 };
+/** How long a claimed delivery may wait for a slot. */
+const PATIENCE_MS = 4_000;
+
+/** Builds the service: every class once, with its collaborators. Starts nothing. */
+export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOptions = {}) {
+  const { bus, clock, config, egress, egressPolicy, health, secrets } = platform;
+  const logger = platform.logger.child({ service: 'action-dispatcher' });
+  const { db } = platform.database('action-dispatcher');
+  const now = () => clock.now();
+  const { random = Math.random } = options;
+  const { pollMs, leaseMs, deadlineMs, observeMs } = { ...TIMINGS, ...options.timings };
+
+  const outbox = new Outbox({ db, bus, logger });
+  const onQueued = () => lanes.wake();
+  const onIssued = () => outbox.publishNow();
+  const onChanged = () => {
+    outbox.publishNow();
+    lanes.wake();
+  };
+
+  // Alerts, approvals and orders
+  const alertMetrics = new AlertMetrics();
+  const alerts = new AlertService(db, now, alertMetrics, onChanged);
+  const decisions = new AlertDecisions(db, now, alertMetrics, onChanged);
+  const approvals = new Approvals(db, now, alertMetrics, new ApprovalCalls(secrets), onChanged);
+  const agents = new AgentControl(new AgentDirectivesRepository(db), new PauseRearmService(db, bus), now, onIssued);
+  const orders = new ControlOrdersService(db, now, agents, onChanged);
+  const acknowledgements = new Acknowledgements(db);
+  const sweeper = new ExpirySweeper({
+    ...{ db, now, metrics: alertMetrics, everyMs: pollMs, onChanged },
+    onError: (err) => logger.warn({ err }, 'alert expiry failed, will retry'),
+  });
+
+  // Webhook endpoints
+  const webhooks = new WebhookEndpointsService({ db, secrets, egressPolicy, now, onQueued: onChanged });
+  const records = new RecordWatch({
+    ...{ db, now, onQueued },
+    onError: (err) => logger.warn({ err }, 'queueing webhooks for changes and budgets failed, will retry'),
+  });
+  const breakerAlerts = new BreakerAlerts(alerts, async (notice) => {
+    const at = new Date(now()).toISOString();
+    if ((await db.transaction().execute((tx) => queueWebhooks(tx, [notice], at))) > 0) onChanged();
+  });
+
+  // Deliveries
+  const deliveries = new DeliveriesRepository(db);
+  const deliveryMetrics = new DeliveryMetrics();
+  const breakers = new DestinationBreakers();
+  const onError = (err: unknown, delivery?: ClaimedDelivery) =>
+    delivery === undefined
+      ? logger.warn({ err }, 'claiming deliveries failed, will retry')
+      : logger.warn({ err, ...identityOf(delivery) }, 'delivery failed unexpectedly, will retry');
+  const executor = new DeliveryExecutor({
+    ...{ egress, secrets, alerts, directives: agents, breakers, now, random, onError, deadlineMs },
+    publicUrl: config.publicUrl,
+  });
+  const results = new ResultRecorder({
+    ...{ deliveries, settlements: new SettlementsRepository(db), now, leaseMs },
+    onSettled: (ended) => {
+      deliveryMetrics.settled(ended);
+      outbox.publishSoon();
+    },
+  });
+  const workerOf = (lane: Lane) =>
+    new DeliveryWorker({
+      ...{ lane, limits: LIMITS[lane], deliveries, results, executor, metrics: deliveryMetrics },
+      ...{ now, leaseMs, patienceMs: PATIENCE_MS, pollMs, onError },
+    });
+  const lanes = new Lanes({ internal: workerOf('internal'), outbound: workerOf('outbound') });
+  const redelivery = new Redelivery(db, now, (destination) => {
+    if (destination !== null) breakers.reset(destination);
+    lanes.wake();
+  });
+
+  // Triggers
+  const partitions = new TriggerPartitions(db, now, (err) =>
+    logger.warn({ err }, 'creating the trigger partition of this month failed, using the default partition'),
+  );
+  const triggers = new TriggerIntake(new TriggerRecorder(db, partitions, now, lanes), (recorded, batch) => {
+    deliveryMetrics.recorded(recorded, batch);
+    if (recorded.includes('queued')) lanes.wake();
+    if (recorded.some(endsWithoutDelivery)) outbox.publishSoon();
+  });
+
+  const retention = new Retention({ rows: new OldRows(db), now, days: config.retentionDays, logger });
+  const dispatcher = new Dispatcher({
+    ...{ bus, clock, health, logger, db, outbox, lanes, records, retention, sweeper },
+    ...{ deliveries, breakers, deliveryMetrics, alertMetrics, observeMs },
+  });
+  const runActions = new RunActions(db);
+  return {
+    ...{ dispatcher, triggers, breakerAlerts, acknowledgements },
+    ...{ approvals, alerts, decisions, orders, agents, webhooks, redelivery, runActions },
+  };
+}
+
+/** Never the config: it holds secrets. */
+function identityOf({ tenantId, deliveryId, actionType, attempts }: ClaimedDelivery): object {
+  return { tenantId, deliveryId, actionType, attempts };
+}

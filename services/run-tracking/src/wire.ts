@@ -1,0 +1,53 @@
+import type { Platform } from '@agentlens/platform';
+import { Auditor } from './audit/auditor.ts';
+import { DecisionTracker } from './decisions/decision-tracker.ts';
+import { RunSweeper } from './life/run-sweeper.ts';
+import { ActorEraser } from './removal/actor-eraser.ts';
+import { ContentRetention } from './removal/content-retention.ts';
+import { RunDeleter } from './removal/run-deleter.ts';
+import { RunTracker } from './run-tracker.ts';
+
+export type RunTrackingPorts = Pick<
+  Platform,
+  'bus' | 'clock' | 'config' | 'database' | 'evaluationTally' | 'health' | 'logger'
+>;
+
+/** In one process the agent's request waits until its events are stored, so nothing is held back there. */
+const PACE_MS = { memory: 0, nats: 200 } as const;
+
+/** A part of the service that works in the background. */
+interface Part {
+  start(): Promise<void> | void;
+  stop(): Promise<void>;
+}
+
+/** The parts of the service that work in the background. */
+export class RunTracking {
+  constructor(private readonly parts: readonly Part[]) {}
+
+  async start(): Promise<void> {
+    for (const part of this.parts) await part.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.parts.map((part) => part.stop()));
+  }
+}
+
+/** Builds the service: every class once, with its collaborators. Starts nothing. */
+export function wireRunTracking({ bus, clock, config, evaluationTally, health, ...platform }: RunTrackingPorts) {
+  const database = platform.database('run-tracking');
+  const logger = platform.logger.child({ service: 'run-tracking' });
+  const ports = { bus, database, clock, health, logger };
+  const { retentionDays, auditEnabled, otlp } = config;
+
+  const tracker = new RunTracker({ ...ports, retentionDays, paceMs: PACE_MS[config.bus.kind] });
+  const decisions = new DecisionTracker({ ...ports, retentionDays });
+  const sweeper = new RunSweeper({ ...ports, quietSeconds: otlp.quietSeconds });
+  const deleter = new RunDeleter(ports);
+  const eraser = new ActorEraser(ports);
+  const contents = new ContentRetention(ports);
+  const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
+  const running = new RunTracking([tracker, decisions, sweeper, deleter, eraser, contents, ...auditor]);
+  return { running, tracker, decisions, deleter, eraser };
+}
