@@ -4,7 +4,7 @@ import { ClientId, Instant, TenantId } from './ids.ts';
 /** Caps of a circuit breaker. At a cap is not over it; over is. Tokens and iterations are counts, cost is USD. */
 export const BreakerLimits = z.object({
   maxTokens: z.number().nonnegative().default(200_000),
-  maxIterations: z.number().nonnegative().default(10),
+  maxIterations: z.number().nonnegative().default(50),
   maxCostUsd: z.number().nonnegative().default(10),
   maxConsecutiveFailures: z.int().min(1).default(5),
   /** Trips when confidence falls by more than this over the last `confidenceWindow` reports; null: not watched. */

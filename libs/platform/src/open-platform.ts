@@ -84,7 +84,15 @@ async function openPostgres(
   return startEmbeddedPostgres({
     dataDir: join(config.dataDir, 'postgres'),
     log: (line) => logger.debug({ postgres: line }, 'postgres'),
+    onLost: () => endForSupervisor(logger),
   });
+}
+
+/** Without its database the platform answers 503 only. A supervisor starts it again, and its database with it. */
+function endForSupervisor(logger: Logger): void {
+  logger.fatal('embedded database ended unexpectedly, the platform stops');
+  process.exitCode = 1;
+  process.kill(process.pid, 'SIGTERM');
 }
 
 async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus> {

@@ -5,6 +5,7 @@ import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { ServiceName } from './config/process-names.ts';
 import { createHttpApp } from './http/create-http-app.ts';
+import { isDatabaseAway } from './http/database-away.ts';
 import { LINGER_MS, listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 import { openPlatform } from './open-platform.ts';
 import type { Platform } from './platform.ts';
@@ -59,5 +60,17 @@ export function explain(name: string, error: unknown): string {
     );
   }
   if (error instanceof BusUnavailable) return `${name} could not start: ${error.message}`;
+  if (isUnusableDatabase(error)) {
+    return `${name} could not start: the database of DATABASE_URL cannot be used: ${error.message || 'it does not answer'}`;
+  }
   return `${name} could not start: ${error.stack ?? error.message}`;
+}
+
+/** SQL states of a wrong password, an unknown user and an unknown database. */
+const REJECTED_BY_DATABASE = ['28P01', '28000', '3D000'];
+
+function isUnusableDatabase(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  const isOfDriver = /node_modules[\\/]pg/.test(error.stack ?? '');
+  return (isOfDriver && isDatabaseAway(error)) || (typeof code === 'string' && REJECTED_BY_DATABASE.includes(code));
 }

@@ -271,7 +271,7 @@ def test_init_says_once_by_which_limits_a_run_is_stopped(server: TestServer, cap
         server.client(agent_id="agent")
     said = [record.getMessage() for record in caplog.records if "a run is stopped after" in record.getMessage()]
     assert len(said) == 1
-    assert "10 model calls, 200,000 tokens, 10 USD or 5 failures in a row" in said[0]
+    assert "50 model calls, 200,000 tokens, 10 USD or 5 failures in a row" in said[0]
 
 
 def test_model_calls_and_results_that_nobody_decides_about_are_told_too(server: TestServer) -> None:

@@ -181,7 +181,7 @@ describe('breakers', () => {
     await api.insert('breaker_limits', aBreakerLimitsRow({ scope_id: 'agent-2', deleted_at: NOW }));
     const { body } = await api.get('/api/breakers/limits');
     expect(body).toMatchObject({
-      defaults: { maxTokens: 200_000, maxIterations: 10, maxCostUsd: 10 },
+      defaults: { maxTokens: 200_000, maxIterations: 50, maxCostUsd: 10 },
       limits: [{ scope: 'agent', scopeId: 'agent-1', version: 1, limits: { maxTokens: 5, maxIterations: 10 } }],
     });
   });

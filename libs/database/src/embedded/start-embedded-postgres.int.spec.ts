@@ -92,6 +92,24 @@ describe('embedded Postgres', () => {
     expect((await query(running.url, 'select n from kept')).rows).toEqual([{ n: 1 }]);
   });
 
+  it('reports an unexpected exit, but not a requested stop', async () => {
+    let lost = 0;
+    const lostOnce = Promise.withResolvers<void>();
+    const onLost = () => {
+      lost += 1;
+      lostOnce.resolve();
+    };
+    const first = await startEmbeddedPostgres({ dataDir: folder, onLost });
+    await first.stop();
+    expect(lost).toBe(0);
+    const second = await startEmbeddedPostgres({ dataDir: folder, onLost });
+    const [pid] = (await readFile(join(folder, 'cluster/postmaster.pid'), 'utf8')).split('\n');
+    process.kill(Number(pid), 'SIGQUIT');
+    await lostOnce.promise;
+    await second.stop();
+    expect(lost).toBe(1);
+  });
+
   it('ignores a stale lock file that names a process of another program', async () => {
     const first = await startEmbeddedPostgres({ dataDir: folder });
     const lockFile = join(folder, 'cluster/postmaster.pid');

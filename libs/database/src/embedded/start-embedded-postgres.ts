@@ -31,6 +31,8 @@ export interface EmbeddedPostgres {
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
   readonly log?: (line: string) => void;
+  /** The server ended without `stop`; nothing starts it again. */
+  readonly onLost?: () => void;
 }): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => {});
   const user = await serverUser();
@@ -42,7 +44,7 @@ export async function startEmbeddedPostgres(options: {
     await clearPreviousServer(cluster);
     const server = await spawnServer(binaries, cluster.folder, user, log);
     const owner = await whenReady(server, cluster, deadline);
-    if (owner !== undefined) return handle(server, owner, cluster);
+    if (owner !== undefined) return handle(server, owner, cluster, options.onLost ?? (() => {}));
     // It exited immediately: another process was faster, the port was taken, or a killed server still holds memory.
     if (performance.now() > deadline) throw new Error(`Postgres did not start in ${home}:\n${server.lastWords()}`);
     await delay(POLL_MS * 10);
@@ -66,7 +68,12 @@ async function whenReady(server: EmbeddedServer, cluster: Cluster, deadline: num
   return undefined;
 }
 
-async function handle(server: EmbeddedServer, owner: pg.Client, cluster: Cluster): Promise<EmbeddedPostgres> {
+async function handle(
+  server: EmbeddedServer,
+  owner: pg.Client,
+  cluster: Cluster,
+  onLost: () => void,
+): Promise<EmbeddedPostgres> {
   // Stops the server if this process exits without calling `stop`, for example after an uncaught error.
   const atExit = (): void => {
     server.child.kill('SIGINT');
@@ -74,9 +81,16 @@ async function handle(server: EmbeddedServer, owner: pg.Client, cluster: Cluster
   process.once('exit', atExit);
   const found = await owner.query('select from pg_database where datname = $1', [DATABASE]);
   if (found.rowCount === 0) await owner.query(`create database ${DATABASE}`);
+  let isStopping = false;
+  // Its session ends with the server, which is noticed below.
+  owner.on('error', () => undefined);
+  void server.ended.then(() => {
+    if (!isStopping) onLost();
+  });
   return {
     url: addressOf(cluster, server.port, DATABASE),
     stop: async () => {
+      isStopping = true;
       process.removeListener('exit', atExit);
       await owner.end().catch(() => undefined);
       if (server.isRunning() && server.child.pid !== undefined) await stopProcess(server.child.pid);

@@ -18,7 +18,7 @@ describe('the default limits', () => {
 describe('a closed breaker', () => {
   it.each([
     ['tokens', { tokens: 200_000 }, { tokens: 1 }],
-    ['iterations', { iterations: 10 }, { iterations: 1 }],
+    ['iterations', { iterations: 50 }, { iterations: 1 }],
     ['cost', { costUsd: 10 }, { costUsd: 0.01 }],
   ] as const)('allows a call at the limit of %s and opens over it', (reason, at, more) => {
     expect(check(after(at), limits(), NOW)).toMatchObject({ allowed: true });
@@ -30,10 +30,10 @@ describe('a closed breaker', () => {
     });
   });
 
-  it('begins the tenth of ten iterations and not the eleventh', () => {
+  it('begins the last iteration within the limit and not the one after it', () => {
     const next = { iterations: 1 };
-    expect(check(after({ iterations: 9 }), limits(), NOW, next).allowed).toBe(true);
-    expect(check(after({ iterations: 10 }), limits(), NOW, next)).toMatchObject({
+    expect(check(after({ iterations: 49 }), limits(), NOW, next).allowed).toBe(true);
+    expect(check(after({ iterations: 50 }), limits(), NOW, next)).toMatchObject({
       allowed: false,
       reason: 'iterations',
     });

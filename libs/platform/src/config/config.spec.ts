@@ -69,6 +69,7 @@ describe('configuration', () => {
   it.each([
     ['AGENTLENS_HTTP_PROT', 'AGENTLENS_HTTP_PORT'],
     ['AGENTLENS_PORT', 'AGENTLENS_HTTP_PORT'],
+    ['AGENTLENS_HTP_PORT', 'AGENTLENS_HTTP_PORT'],
     ['AGENTLENS_KEY', 'AGENTLENS_API_KEY'],
     ['AGENTLENS_RETENTION', 'AGENTLENS_RETENTION_DAYS'],
   ])('names the nearest known variable for %s', (name, meant) => {
@@ -78,6 +79,7 @@ describe('configuration', () => {
   it('lets variables pass that others set: Kubernetes and clients', () => {
     const env = {
       AGENTLENS_PORT: 'tcp://10.0.0.1:3400',
+      AGENTLENS_INGEST_PORT: 'tcp://10.0.0.1:3400',
       AGENTLENS_INGEST_SERVICE_HOST: 'x',
       AGENTLENS_INGEST_PORT_3400_TCP_ADDR: 'y',
       AGENTLENS_API_KEY: 'z',
@@ -103,6 +105,20 @@ describe('configuration', () => {
   ])('refuses %s=%s and names it', (name, value) => {
     expect(() => loadConfig('standalone', { [name]: value })).toThrow(name);
   });
+
+  it.each(['abc', '-1', '1.5', '70000', '1e3'])('says what a port is for %s', (value) => {
+    const load = () => loadConfig('standalone', { AGENTLENS_HTTP_PORT: value });
+    expect(load).toThrow('AGENTLENS_HTTP_PORT: must be a port number from 0 to 65535');
+  });
+
+  it.each(['localhost:5432', 'mysql://u:hidden@h/d', 'postgres//x'])(
+    'says what an address of a database is for %s',
+    (value) => {
+      const load = () => loadConfig('standalone', { DATABASE_URL: value });
+      expect(load).toThrow('DATABASE_URL: must be an address such as postgres://');
+      expect(load).not.toThrow('hidden');
+    },
+  );
 
   it('takes a database password for each service', () => {
     const text = 'ingest=0123456789abcdef, run-tracking=a=b=0123456789abcdef';

@@ -6,7 +6,15 @@ import type { ProcessName } from './process-names.ts';
 import { servicePasswords } from './service-passwords.ts';
 import { refuseUnknownVariables } from './unknown-variables.ts';
 
-const port = z.coerce.number().pipe(z.int('must be a whole number').min(0).max(65_535, 'must be 0-65535'));
+const NO_PORT = 'must be a port number from 0 to 65535';
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, NO_PORT)
+  .transform(Number)
+  .pipe(z.int().max(65_535, NO_PORT));
+const databaseUrl = z
+  .string()
+  .refine(isPostgresUrl, 'must be an address such as postgres://user:password@127.0.0.1:5432/agentlens');
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -25,7 +33,7 @@ const Environment = z.object({
   NATS_URL: list.optional(),
   AGENTLENS_STATE: z.enum(['memory', 'redis']).optional(),
   REDIS_URL: z.string().optional(),
-  DATABASE_URL: z.string().optional(),
+  DATABASE_URL: databaseUrl.optional(),
   AGENTLENS_DATABASE_PASSWORDS: servicePasswords.default({}),
   AGENTLENS_DATA_DIR: z.string().default('.agentlens'),
   AGENTLENS_HTTP_PORT: port.default(3400),
@@ -90,6 +98,10 @@ export interface PlatformConfig {
   readonly otlp: OtlpConfig;
   /** Bring the schema and the streams up to date when opening. */
   readonly migrate: boolean;
+}
+
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol);
 }
 
 /** How OpenTelemetry is taken in. */

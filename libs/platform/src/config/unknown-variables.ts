@@ -3,10 +3,10 @@ import { ConfigError } from './config-error.ts';
 
 const PREFIX = 'AGENTLENS_';
 
-/** Kubernetes makes such variables for every service named `agentlens-...`; nobody wrote them. */
-const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/;
+/** Kubernetes sets such variables for every service named `agentlens-...`. */
+const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)$/;
 
-/** Of a service named `agentlens` alone the variable looks like a setting, but for its value. */
+/** And `..._PORT`, which differs from a setting by its value only. */
 const BARE_LINK = /^(tcp|udp|sctp):\/\//;
 
 /** A misspelt setting would be ignored in silence, so every AGENTLENS_* name must be known. */
@@ -18,7 +18,7 @@ export function refuseUnknownVariables(
     (name) => name.startsWith(PREFIX) && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
   );
   const isLink = (name: string) =>
-    name === 'AGENTLENS_PORT' ? BARE_LINK.test(env[name] ?? '') : SERVICE_LINK.test(name);
+    SERVICE_LINK.test(name) || (name.endsWith('_PORT') && BARE_LINK.test(env[name] ?? ''));
   const mistakes = unknown.filter((name) => !isLink(name));
   if (mistakes.length === 0) return;
   const lines = mistakes.map((name) => `${name} is not known. Did you mean ${meantBy(name, known)}?`);

@@ -55,7 +55,7 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform, 
   }
 }
 
-/** Exits with 0 after a clean drain on SIGTERM, Ctrl-C or SIGHUP; a second Ctrl-C exits at once. */
+/** Exits with `process.exitCode`, or 0, after a clean drain on SIGTERM, Ctrl-C or SIGHUP; a second Ctrl-C exits at once. */
 export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
   let since: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -71,7 +71,7 @@ export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) 
       process.exit(1);
     }, HARD_DEADLINE_MS).unref();
     stop().then(
-      () => process.exit(0),
+      () => process.exit(process.exitCode ?? 0),
       (error: unknown) => {
         say(`draining failed: ${error instanceof Error ? error.message : String(error)}`);
         process.exit(1);

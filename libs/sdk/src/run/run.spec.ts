@@ -312,7 +312,7 @@ describe('before a tool call', () => {
 describe('the breaker', () => {
   it('lets the tenth of ten model calls begin, and not the eleventh', async () => {
     const server = new TestPlatform();
-    const run = await (await server.client()).startRun();
+    const run = await (await server.client({ breaker: { maxIterations: 10 } })).startRun();
     for (let call = 1; call <= 10; call++) {
       await run.beforeLlm([]);
       await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 1, outputTokens: 1 } });

@@ -73,7 +73,8 @@ export class JudgedClient {
 
   private learn({ path }: DocumentedOperation, { headers, text }: ConformanceAnswer): void {
     this.known.learn(path, { etag: headers.etag });
-    this.known.learn(path, JSON.parse(text));
+    // The metrics are text for Prometheus.
+    if (String(headers['content-type']).includes('json')) this.known.learn(path, JSON.parse(text));
   }
 }
 

@@ -26,7 +26,7 @@ class BreakerLimits(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
     max_tokens: float = Field(default=200_000, ge=0)
-    max_iterations: float = Field(default=10, ge=0)
+    max_iterations: float = Field(default=50, ge=0)
     max_cost_usd: float = Field(default=10, ge=0)
     max_consecutive_failures: float = Field(default=5, ge=0)
     # Trips when confidence falls by more over the last `confidence_window` reports; None: not watched.

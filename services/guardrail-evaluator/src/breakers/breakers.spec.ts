@@ -132,7 +132,7 @@ describe('feeding', () => {
       state: { kind: 'open', reason: 'iterations' },
       usage: { iterations: 0 },
     });
-    expect(recorded).toMatchObject([{ ref: { scope: 'run', scopeId: 'run' }, limit: 10 }]);
+    expect(recorded).toMatchObject([{ ref: { scope: 'run', scopeId: 'run' }, limit: 50 }]);
   });
 
   it.each<[string, Partial<BreakerLimits>, AgentEvent[]]>([

@@ -80,7 +80,9 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
 function sessionOf(request: FastifyRequest, fetch: typeof globalThis.fetch): McpSession {
   const { tenantId, keyId, scopes } = callerOf(request);
   const { authorization = '' } = request.headers;
-  const client = createClient({ fetch, headers: { authorization } });
+  const actor = request.headers['x-agentlens-actor'];
+  const named: Record<string, string> = typeof actor === 'string' ? { 'x-agentlens-actor': actor } : {};
+  const client = createClient({ fetch, headers: { authorization, ...named } });
   return { client, tenantId, keyId, scopes, version: VERSION, consoleUrl: addressOf(request) };
 }
 
