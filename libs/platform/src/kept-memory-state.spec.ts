@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keptMemoryState } from './kept-memory-state.ts';
+import { keptMemoryState } from './open-platform.ts';
 import { createLogger } from './log/create-logger.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });

@@ -1,17 +1,70 @@
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { keysChanged } from '@agentlens/contracts';
 import { type Database, grantLogins, migrate, startEmbeddedPostgres } from '@agentlens/database';
 import { connectNatsBus, createMemoryBus, type EventBus, retry } from '@agentlens/messaging';
-import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
+import { connectRedisState, createMemoryState, type MemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
 import { bootstrapKey, bootstrapPlatformKey } from './auth/bootstrap-key.ts';
 import type { PlatformConfig } from './config/config.ts';
-import { secretKeysOf } from './config/secret-keys.ts';
 import { isDatabaseAway } from './http/database-away.ts';
-import { keptMemoryState } from './kept-memory-state.ts';
 import { createLogger } from './log/create-logger.ts';
 import type { Platform } from './platform.ts';
+
+/**
+ * Memory state that is saved at shutdown and restored at the next start, so that a restart keeps calls and counters of
+ * a run. The file is deleted after reading: after a crash it would be stale.
+ */
+export async function keptMemoryState(file: string, logger: Logger): Promise<StateStores> {
+  const state = await stateFrom(file, logger);
+  return { ...state, close: () => state.close().then(() => keep(file, state, logger)) };
+}
+
+async function stateFrom(file: string, logger: Logger): Promise<MemoryState> {
+  try {
+    const snapshot = await readFile(file);
+    await rm(file);
+    return createMemoryState({ snapshot });
+  } catch (error) {
+    if (!isAbsent(error)) logger.warn({ err: error, file }, 'restoring state from before the restart failed');
+    return createMemoryState();
+  }
+}
+
+async function keep(file: string, state: MemoryState, logger: Logger): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.new`, state.snapshot(), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  } catch (error) {
+    logger.warn({ err: error, file }, 'saving state for the next start failed');
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+const PRIVATE = 0o600;
+
+/**
+ * The configured keys, or one made at first start and kept beside the data. Losing that file means losing the secrets
+ * of every action, so a backup of the data folder must hold it.
+ */
+export async function secretKeysOf(config: PlatformConfig): Promise<readonly string[]> {
+  if (config.secretKeys !== undefined) return config.secretKeys;
+  const file = join(config.dataDir, 'secret-key');
+  await mkdir(config.dataDir, { recursive: true });
+  try {
+    // Exclusive: of two first starters, one key wins.
+    await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { mode: PRIVATE, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return [(await readFile(file, 'utf8')).trim()];
+}
 
 /** A server that has just started may take seconds to accept connections. */
 const FIRST_ANSWER_MS = 30_000;

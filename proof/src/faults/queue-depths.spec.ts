@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GreatestDepths, queuesIn } from './queue-depths.ts';
+import { GreatestDepths, queuesIn } from './queue-watch.ts';
 
 const METRICS = `# HELP agentlens_queue_size What waits
 # TYPE agentlens_queue_size gauge

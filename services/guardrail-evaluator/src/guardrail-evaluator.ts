@@ -1,8 +1,10 @@
 import { agentEvents, BreakerChanged, breakerChanged, GROUPS, RulesChanged, rulesChanged } from '@agentlens/contracts';
-import { type Database, OutboxRelay } from '@agentlens/database';
+import { type Database, OutboxRelay, type Tables } from '@agentlens/database';
 import type { Rearming } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { HealthAnswer, Platform } from '@agentlens/platform';
+import { baselineStart, type DailyRollup, healthScore, type HealthWindow, healthWindow } from '@agentlens/runs';
+import { type Kysely, sql } from 'kysely';
 import { AgentEventsConsumer } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
 import { EvaluatorDropMetrics } from './drop-metrics.ts';
@@ -12,8 +14,7 @@ import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerPublisher } from './evaluation/trigger-publisher.ts';
 import { WindowGap } from './evaluation/window-gap.ts';
 import { WindowRecovery } from './evaluation/window-recovery.ts';
-import { HealthTicker } from './health/health-ticker.ts';
-import { RollupHealthScores } from './health/rollup-health-scores.ts';
+import { type HealthScores, HealthTicker } from './health/health-ticker.ts';
 import { WRITER } from './outbox-writer.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
@@ -22,6 +23,44 @@ import { RulesetWriter } from './rules/ruleset-writer.ts';
 import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
 import type { EvaluatorPorts } from './wire.ts';
+
+/** The sums of an agent over the window and over the baseline before it, each as if it were one day. */
+interface SummedRow extends DailyRollup {
+  readonly agentId: string;
+}
+
+/** Scores from `agent_daily`. The days are added up by the database: two rows per agent, however long the window. */
+export class RollupHealthScores implements HealthScores {
+  readonly #db: Kysely<Tables>;
+
+  constructor({ db }: Pick<Database, 'db'>) {
+    this.#db = db;
+  }
+
+  async of(tenantId: string, windowDays: number, nowMs: number): Promise<ReadonlyMap<string, number>> {
+    const window = healthWindow(windowDays, nowMs);
+    const scores = new Map<string, number>();
+    for (const [agentId, rollups] of Map.groupBy(await this.#sums(tenantId, window), (row) => row.agentId)) {
+      const health = healthScore(rollups, window);
+      if (health !== null) scores.set(agentId, health.score);
+    }
+    return scores;
+  }
+
+  async #sums(tenantId: string, { from, to }: HealthWindow): Promise<SummedRow[]> {
+    const start = baselineStart({ from, to });
+    const { rows } = await sql<SummedRow>`
+      select agent_id as "agentId", case when day >= ${from}::date then ${to} else ${start} end as day,
+        sum(tool_call_count) as "toolCallCount", sum(tool_error_count) as "toolErrorCount",
+        sum(run_count) as "runCount", sum(run_error_count) as "runErrorCount",
+        sum(run_succeeded_count) as "runSucceededCount", sum(run_duration_ms) as "runDurationMs",
+        sum(run_cost_usd) as "runCostUsd"
+      from agent_daily
+      where tenant_id = ${tenantId} and day between ${start}::date and ${to}::date
+      group by 1, 2`.execute(this.#db);
+    return rows;
+  }
+}
 
 const RETRY_MS = 1_000;
 /** A batch waiting longer than this means that evaluation stands still. */

@@ -1,16 +1,41 @@
 import type { AgentEvent, TranslatedEvent } from '@agentlens/contracts';
 import { BusUnavailable } from '@agentlens/messaging';
 import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
-import { type Quota, StateUnavailable } from '@agentlens/state';
+import { type Quota, type QuotaAnswer, StateUnavailable } from '@agentlens/state';
 import type { Admission } from './admission/admission.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
 import { type EventOutcome, outcomeOf, refusals, refusedWhole, taken } from './http/answers.ts';
-import { heldBack, rateLimitFields, tooMany } from './http/rate-limit.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { Dialect } from './intake/dialect.ts';
 import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
 import type { EventIntake } from './intake/intake.ts';
 import type { EventPublisher } from './publish/event-publisher.ts';
+
+/** RateLimit fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10); the unit is events. */
+function rateLimitFields(answer: QuotaAnswer): Record<string, string> {
+  const seconds = Math.ceil(answer.retryAfterMs / 1000);
+  return {
+    'ratelimit-policy': `"events";q=${answer.limit};w=1`,
+    ratelimit: `"events";r=${answer.remaining};t=${seconds}`,
+  };
+}
+
+export function tooMany(answer: QuotaAnswer): ProblemException {
+  const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1000));
+  return new ProblemException(429, 'Too Many Requests', {
+    hint: `This API key may send ${answer.limit} events per second. Send the same request again in ${seconds} s.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+/** The platform is behind and this tenant is among the loudest. */
+export function heldBack(waitMs: number): ProblemException {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ProblemException(429, 'The platform is behind, and you are sending the most', {
+    hint: `Send the same request again in ${seconds} s, or less at a time.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}
 
 /** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
 const LINE_IS_FULL = heldBack(1_000);

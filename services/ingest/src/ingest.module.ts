@@ -1,5 +1,7 @@
 import type { EventBus } from '@agentlens/messaging';
+import { ingestEvents } from '@agentlens/operations/ingest';
 import {
+  callerOf,
   CLOCK,
   type Clock,
   CONFIG,
@@ -12,15 +14,20 @@ import {
   type PlatformConfig,
   PlatformModule,
   QUOTA,
+  routeOf,
 } from '@agentlens/platform';
 import type { IdempotencyStore, Quota } from '@agentlens/state';
 import {
   type BeforeApplicationShutdown,
   type DynamicModule,
   Inject,
+  Injectable,
   Module,
   type OnApplicationBootstrap,
+  type OnModuleInit,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
 import { LeasedQuota } from './admission/leased-quota.ts';
@@ -28,15 +35,16 @@ import { RejectedBodies } from './admission/rejected-bodies.ts';
 import { Restraint } from './admission/restraint.ts';
 import { DemoController } from './demo/demo.controller.ts';
 import { EventIngestor } from './event-ingestor.ts';
-import { EventsRoute } from './http/events.route.ts';
-import { UnreadRefusals } from './http/unread-refusals.ts';
+import { type AllTaken, allTaken, type SomeTaken, someTaken } from './http/answers.ts';
+import { eventsOf, idempotencyKeyOf, isPartial } from './http/events-request.ts';
+import { BATCH_ROUTE, UnreadRefusals } from './http/unread-refusals.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
 import { PriceTable } from './intake/price-table.ts';
 import { RunOwners } from './intake/run-owners.ts';
-import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
+import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
@@ -44,6 +52,45 @@ import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.pr
 import { BatchPublisher } from './publish/batch-publisher.ts';
 import { EventPublisher } from './publish/event-publisher.ts';
 import { MessageCoalescer } from './publish/message-coalescer.ts';
+
+interface EventsRequest {
+  readonly Body: unknown;
+  readonly Querystring: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Events of the AgentLens vocabulary: `POST /api/events`. It is nearly all of the platform's traffic, and most of it one
+ * event at a time, so it is a route of Fastify itself: what Nest does for a controller around each call costs as much as
+ * the handler. Keys, hooks and errors are those of every other route.
+ */
+@Injectable()
+class EventsRoute implements OnModuleInit {
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(EventIngestor) private readonly ingestor: EventIngestor,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    fastify.route<EventsRequest>({
+      ...routeOf(ingestEvents, BATCH_ROUTE),
+      handler: (request, reply) => this.take(request, reply),
+    });
+  }
+
+  private async take(request: FastifyRequest<EventsRequest>, reply: FastifyReply): Promise<AllTaken | SomeTaken> {
+    const caller = callerOf(request);
+    const partial = isPartial(request.query);
+    const key = idempotencyKeyOf(request.headers['idempotency-key']);
+    const handover = { events: eventsOf(request.body), key, partial };
+    // The handover lets go of them once they are on their way; so must the request.
+    request.body = undefined;
+    await this.ingestor.admit(caller, handover.events.length, reply);
+    const outcomes = await this.ingestor.take(caller, handover);
+    void reply.status(partial ? 207 : 201);
+    return partial ? someTaken(outcomes) : allTaken(outcomes);
+  }
+}
 
 /** A message this old has outlived its retries: traffic is better sent to another instance. */
 const STUCK_MS = 15_000;

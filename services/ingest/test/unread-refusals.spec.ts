@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EventIngestor } from '../src/event-ingestor.ts';
-import { heldBack } from '../src/http/rate-limit.ts';
+import { EventIngestor, heldBack } from '../src/event-ingestor.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 describe('requests of a tenant whose line is full', () => {

@@ -1,5 +1,14 @@
-import { type Platform, PlatformModule, SessionCookies, StreamTickets } from '@agentlens/platform';
-import { type DynamicModule, Module } from '@nestjs/common';
+import type { Database } from '@agentlens/database';
+import {
+  DATABASE,
+  HEALTH,
+  type HealthRegistry,
+  type Platform,
+  PlatformModule,
+  SessionCookies,
+  StreamTickets,
+} from '@agentlens/platform';
+import { type DynamicModule, Inject, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
@@ -56,7 +65,6 @@ import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
 import { SearchController } from './search/search.controller.ts';
 import { SearchQueries } from './search/search.queries.ts';
-import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionController } from './session/session.controller.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
@@ -67,14 +75,30 @@ import { SettingsRepository } from './settings/settings.repository.ts';
 import { LiveStreamService } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { RecordFeed } from './stream/record-feed.ts';
-import { StreamController } from './stream/stream.controller.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
+import { StreamController } from './stream/stream.controller.ts';
 import { SystemController } from './system/system.controller.ts';
 import { SystemReads } from './system/system.reads.ts';
 import { TenantsController } from './tenants/tenants.controller.ts';
 import { TenantsRepository } from './tenants/tenants.repository.ts';
 import { WebhooksController } from './webhooks/webhooks.controller.ts';
 import { WebhooksQueries } from './webhooks/webhooks.queries.ts';
+
+/** Readiness check: query cannot serve reads without its database. */
+@Injectable()
+class DatabaseReadiness implements OnApplicationBootstrap {
+  constructor(
+    @Inject(DATABASE) private readonly database: Database,
+    @Inject(HEALTH) private readonly health: HealthRegistry,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.health.add('query-database', async () => {
+      await this.database.ping();
+      return { ok: true };
+    });
+  }
+}
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
 @Module({})

@@ -1,13 +1,14 @@
 import { AgentError, type ErrorCode, isAgentError, messageOf } from '../core/agent-error.ts';
 import type { DriverEvent } from '../core/agent-event.ts';
+import type { Json } from '../core/json.ts';
 import type { Effects } from '../effects/effects.ts';
 import {
   type CallOptions,
   type LLMClient,
+  messagesOf,
   type ModelInput,
   type ModelPart,
   type ModelResponse,
-  messagesOf,
 } from './llm-client.ts';
 import {
   type ModelNeed,
@@ -18,12 +19,30 @@ import {
   unfit,
 } from './model-provider.ts';
 import { costOf } from './prices.ts';
-import { recordedParts } from './recorded-model.ts';
 import { DEFAULT_MODEL_RETRY, type ModelRetry, withRetries } from './retry.ts';
 import { byPriority } from './select-provider.ts';
 
+/** Asks a model through the effects, as parts where it can stream, so that recordings and replays see each one. */
+async function* recordedParts(
+  client: LLMClient,
+  provider: string,
+  effects: Effects,
+  input: ModelInput,
+  options: CallOptions,
+): AsyncIterable<ModelPart> {
+  const { signal: _signal, timeoutMs: _timeoutMs, ...asked } = options;
+  const request = { provider, messages: messagesOf(input), ...asked } as unknown as Json;
+  const stream = client.stream?.bind(client);
+  if (stream === undefined) {
+    const response = await effects.perform('model', request, () => client.call(input, options));
+    yield { type: 'response', response };
+    return;
+  }
+  yield* effects.stream('model', request, () => stream(input, options));
+}
+
 /** What a model needs of the session it is asked for. */
-export interface ModelDependencies {
+interface ModelDependencies {
   readonly effects: Effects;
   readonly emit: (event: DriverEvent) => void;
 }

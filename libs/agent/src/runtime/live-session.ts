@@ -3,8 +3,8 @@ import { AgentError, errorInfo, isAgentError, messageOf } from '../core/agent-er
 import type { AgentEvent, DriverEvent } from '../core/agent-event.ts';
 import {
   type Activity,
-  type AgentState,
   activityOf,
+  type AgentState,
   IDLE,
   type StateEvent,
   stateOf,
@@ -22,11 +22,103 @@ import type { AgentSession } from '../session/agent-session.ts';
 import { turnsOf } from '../session/reopen.ts';
 import type { RunLimits, RuntimeLimits } from './capacity.ts';
 import { EventLog } from './event-log.ts';
-import { Inbox } from './inbox.ts';
-import { OpenRequests } from './open-requests.ts';
 import { storyFact } from './run-story.ts';
 
-export interface LiveSessionOptions {
+interface OpenRequest {
+  readonly inputHash: string;
+  readonly answer: (answer: PermissionAnswer) => void;
+}
+
+/** Questions that wait for a human. Each takes one answer, and only one that is about what was shown. */
+class OpenRequests {
+  readonly #open = new Map<string, OpenRequest>();
+
+  has(requestId: string): boolean {
+    return this.#open.has(requestId);
+  }
+
+  /** Rejects with the signal's reason. */
+  wait(requestId: string, inputHash: string, signal: AbortSignal): Promise<PermissionAnswer> {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        this.#open.delete(requestId);
+        signal.removeEventListener('abort', aborted);
+      };
+      const aborted = () => {
+        done();
+        reject(signal.reason);
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener('abort', aborted, { once: true });
+      const answer = (given: PermissionAnswer) => {
+        done();
+        resolve(given);
+      };
+      this.#open.set(requestId, { inputHash, answer });
+    });
+  }
+
+  /** @throws AgentError `stale_answer` */
+  answer(answer: PermissionAnswer): void {
+    const request = this.#open.get(answer.requestId);
+    if (request === undefined) throw new AgentError('stale_answer', 'nobody waits for this answer (any more)');
+    if (answer.inputHash !== undefined && answer.inputHash !== request.inputHash)
+      throw new AgentError('stale_answer', 'the answer is about another input than the one that was shown');
+    request.answer(answer);
+  }
+}
+
+interface Waiter {
+  readonly accepts: (message: InputMessage) => boolean;
+  readonly resolve: (message: InputMessage) => void;
+}
+
+/** Input that waits for an agent. A receiver takes the first message it accepts; the others keep their places. */
+export class Inbox {
+  readonly #capacity: number;
+  readonly #messages: InputMessage[] = [];
+  readonly #waiters: Waiter[] = [];
+  #ended: InputMessage | null = null;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** @throws AgentError `capacity` when too much waits */
+  put(message: InputMessage): void {
+    const at = this.#waiters.findIndex(({ accepts }) => accepts(message));
+    const [waiter] = at === -1 ? [] : this.#waiters.splice(at, 1);
+    if (waiter !== undefined) waiter.resolve(message);
+    // An interrupt is heard however much waits.
+    else if (this.#messages.length >= this.#capacity && message.type !== 'interrupt')
+      throw new AgentError('capacity', 'the agent has too much input waiting');
+    else this.#messages.push(message);
+  }
+
+  /** The first waiting message that fits, if there is one. */
+  take(accepts: (message: InputMessage) => boolean): InputMessage | undefined {
+    const at = this.#messages.findIndex(accepts);
+    return at === -1 ? undefined : this.#messages.splice(at, 1)[0];
+  }
+
+  /** After `end` every receiver gets the last message. */
+  receive(accepts: (message: InputMessage) => boolean = () => true): Promise<InputMessage> {
+    if (this.#ended !== null) return Promise.resolve(this.#ended);
+    const waiting = this.take(accepts);
+    if (waiting !== undefined) return Promise.resolve(waiting);
+    return new Promise((resolve) => this.#waiters.push({ accepts, resolve }));
+  }
+
+  end(last: InputMessage): void {
+    this.#ended = last;
+    for (const { resolve } of this.#waiters.splice(0)) resolve(last);
+  }
+}
+
+interface LiveSessionOptions {
   readonly session: AgentSession;
   readonly guard: RunGuard;
   readonly effects: Effects;

@@ -1,7 +1,29 @@
-import { type CheckedValue, type JsonSchema, schemaChecker } from '@agentlens/sdk';
+import { type CheckedValue, isStandardSchema, type JsonSchema, type OutputSchema, schemaChecker } from '@agentlens/sdk';
 import type { AgentContext } from '../core/agent-context.ts';
+import { AgentError } from '../core/agent-error.ts';
+import { isPlainObject } from '../core/json.ts';
 import type { ToolInfo } from '../core/tool-result.ts';
-import { jsonSchemaOf, type ToolInputSchema } from './tool-schema.ts';
+
+type ToolInputSchema<I> = OutputSchema<I>;
+
+/**
+ * What the model sees of a schema. A Standard Schema says it itself where its library can (zod 4.2, arktype, valibot's
+ * converter); else the tool's author gives `jsonSchema`.
+ *
+ * @throws AgentError `invalid_config`
+ */
+export function jsonSchemaOf(schema: ToolInputSchema<unknown>, given?: JsonSchema): JsonSchema {
+  if (given !== undefined) return given;
+  if (!isStandardSchema(schema)) return schema;
+  const standard: object = schema['~standard'];
+  const converter = 'jsonSchema' in standard && isPlainObject(standard.jsonSchema) ? standard.jsonSchema.input : null;
+  if (typeof converter !== 'function')
+    throw new AgentError('invalid_config', 'this schema library has no JSON Schema: give the tool `jsonSchema` too');
+  const converted: unknown = converter({ target: 'draft-2020-12' });
+  if (!isPlainObject(converted)) throw new AgentError('invalid_config', 'the schema has no JSON Schema');
+  const { $schema: _version, ...rest } = converted;
+  return rest;
+}
 
 /** For permission rules. Others than these are allowed. */
 export type ToolCategory = 'read' | 'write' | 'execute' | 'network' | 'memory' | 'agent' | (string & {});

@@ -2,11 +2,10 @@ import { DECISION_EFFECTS, type DecisionEffect, type GuardrailRule } from '@agen
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aDecisionRule, aPastCall, aRequest, NOW, someFacts } from './call.testing.ts';
-import { decide } from './decide.ts';
+import { decide, mostSevere } from './decide.ts';
 import { DecisionBook } from './decision-book.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { AgentFacts } from './facts.ts';
-import { mostSevere } from './severity.ts';
 
 const ACTION: Record<Exclude<DecisionEffect, 'allow'>, Partial<GuardrailRule>> = {
   modify: { actionType: 'modify_arguments', actionConfig: { set: { changed: true } } },

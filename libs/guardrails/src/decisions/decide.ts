@@ -1,10 +1,27 @@
-import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@agentlens/contracts';
+import {
+  DECISION_EFFECTS,
+  type DecisionEffect,
+  type DecisionRequest,
+  type RuleBypass,
+  type RuleFinding,
+} from '@agentlens/contracts';
 import { callView } from './call-view.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import type { DecisionFacts } from './facts.ts';
 import { asked, findingOf, type Saying, saying, withMeasurement } from './rule-saying.ts';
-import { mostSevere } from './severity.ts';
 import { callAllowance, type StepAllowance } from './step-meter.ts';
+
+/** The most severe of some effects; of none, `allow`. */
+export function mostSevere(effects: readonly DecisionEffect[]): DecisionEffect {
+  return effects.reduce<DecisionEffect>(
+    (worst, effect) => (severityOf(effect) > severityOf(worst) ? effect : worst),
+    'allow',
+  );
+}
+
+function severityOf(effect: DecisionEffect): number {
+  return DECISION_EFFECTS.indexOf(effect);
+}
 
 /** A question a human has to answer before the call may go on. */
 export interface Ask {

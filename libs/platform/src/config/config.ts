@@ -1,10 +1,80 @@
-import type { ServicePasswords } from '@agentlens/database';
+import { nearestName } from '@agentlens/contracts';
+import { DATABASE_ROLES, type ServicePasswords } from '@agentlens/database';
 import { InvalidNatsAddress, natsServers } from '@agentlens/messaging';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import type { ProcessName } from './process-names.ts';
-import { servicePasswords } from './service-passwords.ts';
-import { refuseUnknownVariables } from './unknown-variables.ts';
+
+const PREFIX = 'AGENTLENS_';
+
+/** Kubernetes sets such variables for every service named `agentlens-...`. */
+const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)$/;
+
+/** And `..._PORT`, which differs from a setting by its value only. */
+const BARE_LINK = /^(tcp|udp|sctp):\/\//;
+
+/** A misspelt setting would be ignored in silence, so every AGENTLENS_* name must be known. */
+function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>, known: readonly string[]): void {
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith(PREFIX) && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
+  );
+  const isLink = (name: string) =>
+    SERVICE_LINK.test(name) || (name.endsWith('_PORT') && BARE_LINK.test(env[name] ?? ''));
+  const mistakes = unknown.filter((name) => !isLink(name));
+  if (mistakes.length === 0) return;
+  const lines = mistakes.map((name) => `${name} is not known. Did you mean ${meantBy(name, known)}?`);
+  throw new ConfigError(`Unknown environment variables:\n  ${lines.join('\n  ')}`);
+}
+
+/** Read by SDKs and the command line, and often set in the same shell. */
+const CLIENT_VARIABLES: readonly string[] = [
+  'AGENTLENS_AGENT_ID',
+  'AGENTLENS_API_KEY',
+  'AGENTLENS_API_URL',
+  'AGENTLENS_DEADLINE_MS',
+  'AGENTLENS_ENFORCE',
+  'AGENTLENS_FAIL_MODE',
+  'AGENTLENS_PROFILE',
+  'AGENTLENS_SERVER_URL',
+  'AGENTLENS_URL',
+];
+
+/** What all names begin with says nothing of which one was meant. */
+function meantBy(name: string, known: readonly string[]): string {
+  const names = [...CLIENT_VARIABLES, ...known].filter((one) => one.startsWith(PREFIX));
+  const nearest = nearestName(
+    name.slice(PREFIX.length),
+    names.map((one) => one.slice(PREFIX.length)),
+  );
+  return `${PREFIX}${nearest ?? ''}`;
+}
+
+const MIN_PASSWORD_LENGTH = 16;
+/** Printable ASCII without a space: the same bytes in an address, a shell and a secret. */
+const PASSWORD = /^[\x21-\x7e]+$/;
+
+/** `service=password` pairs, comma separated. No message repeats what was given: it may be a password. */
+const servicePasswords = z.string().transform((text, context): ServicePasswords => {
+  const passwords: Partial<Record<string, string>> = {};
+  const refuse = (message: string) => context.issues.push({ code: 'custom', message, input: undefined });
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  for (const [index, pair] of pairs.entries()) {
+    const [, service = '', password = ''] = /^([^=]*)=(.*)$/s.exec(pair.trim()) ?? [];
+    if (!DATABASE_ROLES.some((role) => role === service)) {
+      refuse(`pair ${index + 1} must be service=password, with one of ${DATABASE_ROLES.join(', ')}`);
+    } else if (password.length < MIN_PASSWORD_LENGTH || !PASSWORD.test(password)) {
+      refuse(
+        `the password of ${service} must be ${MIN_PASSWORD_LENGTH} or more printable ASCII characters, without comma or space`,
+      );
+    } else {
+      passwords[service] = password;
+    }
+  }
+  if (new Set(Object.values(passwords)).size < Object.keys(passwords).length) {
+    refuse('every service needs a password of its own');
+  }
+  return passwords;
+});
 
 const NO_PORT = 'must be a port number from 0 to 65535';
 const port = z

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ServerSentEvent, serverSentEvents } from './server-sent-events.ts';
+import { type ServerSentEvent, serverSentEvents } from './control-feed.ts';
 
 async function read(...chunks: string[]): Promise<ServerSentEvent[]> {
   const events: ServerSentEvent[] = [];

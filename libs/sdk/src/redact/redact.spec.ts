@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { iban, luhn } from './checksums.ts';
+import { iban, luhn } from './detectors.ts';
 import { redact, redactDeep } from './redact.ts';
 
 const found = (text: string) => redact(text).findings.map(({ name, start, end }) => [name, text.slice(start, end)]);

@@ -217,7 +217,7 @@ describe('the catalog', () => {
   it.each<[string, Partial<BundledRule>]>([
     ['is told to ask', { askServer: true }],
     ['looks at tags that are not here', { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } }],
-    ['fails here', { conditionType: 'expression', conditionConfig: { expression: 'args.a > 1' } }],
+    ['fails here', { conditionType: 'expression', conditionConfig: { expression: 'args.a + 1 > 1' } }],
   ])('asks the server where a rule %s', async (_, rule) => {
     const server = new TestPlatform();
     const run = await (await aGuard(server, [aBundled({ ...rule, onMissing: 'block' })])).startRun();

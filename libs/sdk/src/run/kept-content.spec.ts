@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestPlatform } from '../testing/index.ts';
-import { keptContent } from './kept-content.ts';
+import { keptContent } from './tool-calls.ts';
 
 describe('what events keep of a call', () => {
   it('is the whole of it, without secrets and personal data', () => {

@@ -5,8 +5,8 @@ import type { EventSink } from '../sink/event-sink.ts';
 import { BYPASSES } from '../wire/bypasses.ts';
 import type { BreakerLimits, BreakerState } from '../wire/contract.ts';
 import type { Decision } from '../wire/decision.ts';
-import type { AgentMessage, Lockdown, RunStatus } from '../wire/model.ts';
 import type { ModelCallFacts, ModelResponseLike } from '../wire/model-response.ts';
+import type { AgentMessage, Lockdown, RunStatus } from '../wire/model.ts';
 import type { Server } from '../wire/server.ts';
 import { type Decider, type DecisionQuestion, stopped } from './decider.ts';
 import { ModelCalls } from './model-calls.ts';
@@ -17,8 +17,40 @@ import { type RunEnding, statusOfEnding } from './run-endings.ts';
 import { bypassData, startedData } from './run-events.ts';
 import { RunQuestions } from './run-questions.ts';
 import { RunStory } from './run-story.ts';
-import { RunTimers } from './run-timers.ts';
 import { ToolCalls } from './tool-calls.ts';
+
+/** The timers of one run: none of them keeps the process alive, and none is left when the run is over. */
+class RunTimers {
+  readonly #clock: RuntimeClock;
+  readonly #running = new Set<() => void>();
+  #stopped = false;
+
+  constructor(clock: RuntimeClock) {
+    this.#clock = clock;
+  }
+
+  after(ms: number, run: () => void): void {
+    if (this.#stopped) return;
+    const cancel = this.#clock.timer(() => {
+      this.#running.delete(cancel);
+      run();
+    }, ms);
+    this.#running.add(cancel);
+  }
+
+  every(ms: number, run: () => void): void {
+    this.after(ms, () => {
+      run();
+      this.every(ms, run);
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const cancel of this.#running) cancel();
+    this.#running.clear();
+  }
+}
 
 /** What a run needs of its client. */
 export interface RunHost {

@@ -1,8 +1,10 @@
+import { sha256Hex } from '@agentlens/contracts/sha256';
+import { isSecretName } from '@agentlens/guardrails/detectors';
 import type { Settings } from '../options.ts';
+import { redact } from '../redact/redact.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { Decision } from '../wire/decision.ts';
-import { safeJson, utf8Bytes } from '../wire/safe-json.ts';
-import { keptContent } from './kept-content.ts';
+import { clip, safeJson, utf8Bytes } from '../wire/safe-json.ts';
 import { OpenCalls } from './open-calls.ts';
 import type { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, ToolCallOptions } from './run-config.ts';
@@ -10,7 +12,40 @@ import { decisionData, errorData } from './run-events.ts';
 import type { RunQuestions } from './run-questions.ts';
 import type { RunStory } from './run-story.ts';
 
-export interface ToolCallsDependencies {
+/** Characters of JSON that an event keeps of one content. */
+const MOST_CHARS = 16_000;
+const START_CHARS = 4_000;
+/** More than this is not looked through: the agent would wait for it. */
+const MOST_LOOKED_THROUGH = 200_000;
+
+/**
+ * What an event keeps of the arguments or the result of a call: the whole, redacted, under `name`; or under `…Cut` how long
+ * its JSON is, and how the redacted one begins with its SHA-256.
+ */
+export function keptContent(name: 'arguments' | 'result', value: unknown): Record<string, unknown> {
+  if (value === undefined) return {};
+  const json = safeJson(value);
+  if (json.length > MOST_LOOKED_THROUGH) return { [`${name}Cut`]: { chars: json.length } };
+  const redacted = redacting(JSON.parse(json));
+  const text = JSON.stringify(redacted);
+  if (text.length <= MOST_CHARS) return { [name]: redacted };
+  return { [`${name}Cut`]: { chars: json.length, start: clip(text, START_CHARS), sha256: sha256Hex(text) } };
+}
+
+/** Of plain JSON: what the detectors know, and what is called a secret. */
+function redacting(value: unknown): unknown {
+  if (typeof value === 'string') return redact(value).text;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(redacting);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      isSecretName(key) && member !== null ? '[secret]' : redacting(member),
+    ]),
+  );
+}
+
+interface ToolCallsDependencies {
   readonly settings: Settings;
   readonly clock: RuntimeClock;
   readonly story: RunStory;
@@ -23,7 +58,7 @@ export interface ToolCallsDependencies {
 }
 
 /** What came of a call. */
-export interface ReportedToolOutcome {
+interface ReportedToolOutcome {
   readonly args: unknown;
   readonly result: unknown;
   readonly durationMs: number | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { approvalStep } from './approval-step.ts';
+import { approvalStep } from './approvals.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const CALL = { callId: 'call-1' };

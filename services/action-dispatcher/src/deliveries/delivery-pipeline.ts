@@ -8,15 +8,78 @@ import type {
   Alerts,
   Directives,
 } from '@agentlens/guardrails';
+import { mapActionSecrets } from '@agentlens/guardrails/actions';
 import { type SecretBox, withDeadline } from '@agentlens/platform';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
 import type { DestinationBreakers } from '../destinations/destinations.ts';
+import { secretContext } from '../webhooks/webhook-endpoints.service.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
-import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
 import { exchangeOf } from './exchange.ts';
 import { actionFor, addressOf, type PreparedAction } from './prepared-action.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
-import { openSecrets } from './sealed-config.ts';
 import type { GivenUpDelivery, Next, Settlement } from './settlements.repository.ts';
+
+/**
+ * Opens the secrets of an action's config for one attempt. They are sealed for the rule or webhook endpoint that they
+ * belong to.
+ *
+ * @throws Error if a secret was altered or sealed with a key that this process does not have
+ */
+function openSecrets(
+  secrets: SecretBox,
+  { actionType, actionConfig, tenantId, ruleId, webhookId }: Sealed,
+): JsonObject {
+  const context = webhookId === null ? [tenantId, 'guardrail_rules', ruleId] : secretContext(tenantId, webhookId);
+  const opened = (text: string) => (secrets.isSealed(text) ? secrets.open(text, context) : text);
+  if (actionType !== ALERT_WEBHOOK && webhookId === null) return mapActionSecrets(actionType, actionConfig, opened);
+  const { secret, ...rest } = actionConfig;
+  return typeof secret === 'string' ? { ...rest, secret: opened(secret) } : rest;
+}
+
+interface Sealed {
+  readonly actionType: string;
+  readonly actionConfig: JsonObject;
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly webhookId: string | null;
+}
+
+/** Runs an attempt in a span of the trace of its trigger. */
+function inDeliverySpan(delivery: ClaimedDelivery, run: () => Promise<ActionOutcome>): Promise<ActionOutcome> {
+  const parent =
+    delivery.traceparent === null
+      ? ROOT_CONTEXT
+      : propagation.extract(ROOT_CONTEXT, { traceparent: delivery.traceparent });
+  const attributes = {
+    'agentlens.tenant.id': delivery.tenantId,
+    'agentlens.rule.id': delivery.ruleId,
+    'agentlens.action.type': delivery.actionType,
+    'agentlens.delivery.id': delivery.deliveryId,
+    'agentlens.delivery.attempt': delivery.attempts + 1,
+  };
+  const tracer = trace.getTracer('@agentlens/action-dispatcher');
+  const options = { kind: SpanKind.CLIENT, attributes };
+  return tracer.startActiveSpan(`deliver ${delivery.actionType}`, options, parent, async (span) => {
+    try {
+      const outcome = await run();
+      span.setAttribute('agentlens.delivery.outcome', outcome.kind);
+      if (outcome.httpStatus !== undefined) span.setAttribute('http.response.status_code', outcome.httpStatus);
+      if (outcome.kind !== 'delivered') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.reason });
+      return outcome;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+/** W3C trace context for the receiver: that of the active span, otherwise that of the trigger. */
+function traceHeaders({ traceparent }: ClaimedDelivery): Record<string, string> {
+  const headers: Record<string, string> = {};
+  propagation.inject(context.active(), headers);
+  if (headers.traceparent === undefined && traceparent !== null) headers.traceparent = traceparent;
+  return headers;
+}
 
 /** Result of the pipeline: what to record. */
 export type Execution =

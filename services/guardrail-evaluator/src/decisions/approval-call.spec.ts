@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { callOf } from './approval-call.ts';
+import { callOf } from './approvals.ts';
 
 const call = (fields: Partial<DecisionRequest> = {}): DecisionRequest => ({
   ...{ tenantId: 'acme', agentId: 'bot', runId: 'run', phase: 'tool.before', tool: { name: 'pay', tags: [] } },

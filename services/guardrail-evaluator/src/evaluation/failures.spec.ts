@@ -1,7 +1,7 @@
 import { BusUnavailable, UnreadableMessage } from '@agentlens/messaging';
 import { StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
-import { Failures } from './failures.ts';
+import { Failures } from '../agent-events.consumer.ts';
 
 describe('Failures', () => {
   it.each([new StateUnavailable('advance', 'away'), new BusUnavailable('full', 700)])(

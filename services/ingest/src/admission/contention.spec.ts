@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Contention, type ThreadUse, threadUse } from './contention.ts';
+import { Contention, type ThreadUse, threadUse } from './restraint.ts';
 
 describe('Contention', () => {
   it('is how many times as long as its work a thread took since the last reading', () => {

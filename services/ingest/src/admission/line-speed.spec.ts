@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LineSpeed } from './line-speed.ts';
+import { LineSpeed } from './fair-turns.ts';
 
 /** So many events every 10 ms for a second. */
 function move(speed: LineSpeed, events: number, waiting: number): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BodyMemory } from './body-memory.ts';
+import { BodyMemory } from './otlp.routes.ts';
 
 describe('the memory for bodies', () => {
   const plain = (bytes: number | undefined) => ({ bytes, isCompressed: false });

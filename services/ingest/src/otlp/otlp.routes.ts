@@ -14,25 +14,85 @@ import {
 } from '@agentlens/contracts/otlp';
 import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
 import {
-  CONFIG,
   callerOf,
+  CONFIG,
   LOGGER,
   type Platform,
   type PlatformConfig,
   ProblemException,
   ProblemFilter,
-  type RouteSettings,
   readInSlices,
   routeOf,
+  type RouteSettings,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { BodyMemory } from './body-memory.ts';
-import { allowOrigins } from './cross-origin.ts';
 import { encodingOf, formatOf, inflated, requireReadable, tooLarge } from './otlp-body.ts';
 import { OtlpIngestor, type OtlpRequest } from './otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp-metrics.ts';
+
+const ALLOWED_HEADERS = 'content-type, content-encoding, authorization, x-api-key, x-agentlens-agent';
+const ANSWER_KEPT_S = 600;
+
+/** Lets browsers on these origins send to these paths; nothing is answered to others, nor where none is named. */
+function allowOrigins(scope: FastifyInstance, paths: readonly string[], origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  scope.addHook('onRequest', async (request, reply) => {
+    const { origin } = request.headers;
+    if (origin === undefined || !origins.includes(origin)) return;
+    reply.headers({ 'access-control-allow-origin': origin, vary: 'origin' });
+  });
+  for (const path of paths) {
+    scope.options(path, { config: { isPublic: true } }, (_request, reply) =>
+      reply
+        .status(204)
+        .headers({
+          'access-control-allow-methods': 'POST',
+          'access-control-allow-headers': ALLOWED_HEADERS,
+          'access-control-max-age': String(ANSWER_KEPT_S),
+        })
+        .send(),
+    );
+  }
+}
+
+/** Text shrinks about so much; what a gzip really holds is known when it is inflated. */
+const INFLATION = 8;
+
+/** What a request says of its body. */
+interface DeclaredBody {
+  /** Undefined where it comes in chunks. */
+  readonly bytes: number | undefined;
+  readonly isCompressed: boolean;
+}
+
+/**
+ * How much of one tenant's bodies is in memory at a time. They may be large, and are held whole while they are read: one
+ * of them is always let in, more only as long as all together are no larger than one may be.
+ */
+export class BodyMemory {
+  readonly #held = new Map<string, number>();
+
+  constructor(private readonly mostBytes: number) {}
+
+  /** Answers how to give it back; undefined where there is no room now. */
+  take(tenantId: string, { bytes, isCompressed }: DeclaredBody): (() => void) | undefined {
+    const expected = bytes === undefined ? this.mostBytes : bytes * (isCompressed ? INFLATION : 1);
+    const cost = Math.min(this.mostBytes, expected);
+    const held = this.#held.get(tenantId) ?? 0;
+    if (held > 0 && held + cost > this.mostBytes) return undefined;
+    this.#held.set(tenantId, held + cost);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = (this.#held.get(tenantId) ?? 0) - cost;
+      if (left > 0) this.#held.set(tenantId, left);
+      else this.#held.delete(tenantId);
+    };
+  }
+}
 
 /** Exporters give up after some 10 s in all, so a longer wait would lose the batch. */
 const MOST_WAIT_S = 3;

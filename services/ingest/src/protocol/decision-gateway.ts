@@ -1,13 +1,16 @@
 import {
+  canonicalJson,
   COMMANDS,
   contentHash,
   type Decision,
-  type DecisionRequest,
   decisionDecided,
+  type DecisionRequest,
   HANDLEBAR_DIALECT,
-  type TranslatedEvent,
+  sha256Hex,
   timeOrderedId,
+  type TranslatedEvent,
 } from '@agentlens/contracts';
+import { mixesScripts } from '@agentlens/guardrails/names';
 import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import {
   type Clock,
@@ -19,9 +22,92 @@ import {
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
-import { odditiesOf, oddityEvent } from './odd-questions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
-import { RememberedAnswers } from './remembered-answers.ts';
+
+/** A client that has not repeated its question by then has given up. */
+const KEPT_MS = 10 * 60_000;
+/** The oldest make room. */
+const MOST_ANSWERS = 10_000;
+
+interface Remembered {
+  readonly answer: Promise<Decision>;
+  readonly untilMs: number;
+}
+
+/**
+ * What questions with an `Idempotency-Key` were answered by this instance, so that a repeated one gets the same answer.
+ * At another instance it is decided anew, and still counted once. Not kept: what a human decides or
+ * could not be judged, for a later attempt may be told more, and an approval may be spent by then.
+ */
+class RememberedAnswers {
+  readonly #answers = new BoundedMap<Remembered>(MOST_ANSWERS);
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The same question again, also while the first is being answered. */
+  async once(request: DecisionRequest, ask: () => Promise<Decision>): Promise<Decision> {
+    const name = nameOf(request);
+    const known = this.#answers.get(name);
+    if (known !== undefined && known.untilMs > this.#now()) return known.answer;
+    const answer = ask();
+    this.#answers.set(name, { answer, untilMs: this.#now() + KEPT_MS });
+    const decision = await answer;
+    if (isPassing(decision)) this.#answers.delete(name);
+    return decision;
+  }
+}
+
+function isPassing({ cause, approvalId, bypasses }: Decision): boolean {
+  const asksPeople = cause.kind === 'HITL_PENDING' || approvalId !== undefined;
+  return asksPeople || bypasses.some(({ why }) => why !== 'missing');
+}
+
+/** Anything else under the same key is another question. */
+function nameOf(request: DecisionRequest): string {
+  return sha256Hex(canonicalJson({ ...request, receivedAt: undefined, deadlineMs: undefined }));
+}
+
+/** Something about a question that an operator should see, though it is answered. */
+interface Oddity {
+  /** `other_identity`: the run was started as somebody else. `mixed_scripts`: a tool's name passes for another. */
+  readonly what: 'other_identity' | 'mixed_scripts';
+  /** The same for every question of the run that is odd in the same way. */
+  readonly name: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+function odditiesOf(request: DecisionRequest): Oddity[] {
+  const { tenantId, runId, agentId, sessionId, actor, startedAs, tool } = request;
+  const oddities: Oddity[] = [];
+  const add = (what: Oddity['what'], payload: Oddity['payload']) =>
+    oddities.push({ what, name: JSON.stringify([tenantId, runId, what, payload]), payload });
+  if (startedAs !== undefined) {
+    const started = { ...startedAs, actor: startedAs.actor?.externalId };
+    add('other_identity', { asked: { agentId, sessionId, actor: actor?.externalId }, started });
+  }
+  if (tool !== undefined && mixesScripts(tool.name)) add('mixed_scripts', { toolName: tool.name });
+  return oddities;
+}
+
+function oddityEvent({ agentId, runId, callId, tool }: DecisionRequest, { what, payload }: Oddity): TranslatedEvent {
+  const facts: TranslatedEvent['facts'] = {
+    agentId,
+    runId,
+    kind: 'custom.recorded',
+    dialect: HANDLEBAR_DIALECT,
+    sourceType: `decision.${what}`,
+    severity: 'warn',
+    isError: false,
+    toolName: tool?.name.slice(0, 256).toWellFormed(),
+    callId,
+    payload: JSON.parse(JSON.stringify(payload)) as TranslatedEvent['facts']['payload'],
+    metadata: {},
+  };
+  return { clientId: undefined, timestamp: undefined, facts };
+}
 
 /** The evaluator keeps the deadline itself; this much longer its answer may be on its way. */
 const GRACE_MS = 25;

@@ -1,4 +1,14 @@
-import { ClientId, COMMANDS, type GuardrailRule, signatureOf } from '@agentlens/contracts';
+import { createHmac } from 'node:crypto';
+import {
+  BUNDLE_KEY_LABEL,
+  canonicalJson,
+  ClientId,
+  COMMANDS,
+  type GuardrailRule,
+  type RuleBundle,
+  sha256Hex,
+  signatureOf,
+} from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
 import {
@@ -6,15 +16,45 @@ import {
   type Caller,
   CurrentCaller,
   EVENT_BUS,
-  ProblemException,
   parseOr400,
+  ProblemException,
   requireAgent,
   Serves,
 } from '@agentlens/platform';
 import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../intake/sanitise.ts';
-import { type BundleSignature, bundleTag, isTagged, signBundle } from './sign-bundle.ts';
+
+/** The bundle as text, so that the signature is over exact bytes. */
+interface BundleSignature {
+  readonly payload: string;
+  /** HMAC-SHA256 of the payload, hex. */
+  readonly signature: string;
+}
+
+/**
+ * Signed with a key made of the API key, which both sides hold while they speak and which is stored nowhere readable:
+ * what lies between them cannot weaken an agent's rules.
+ */
+export function signBundle(bundle: RuleBundle, apiKey: string): BundleSignature {
+  const payload = JSON.stringify(bundle);
+  const key = createHmac('sha256', apiKey).update(BUNDLE_KEY_LABEL).digest();
+  return { payload, signature: createHmac('sha256', key).update(payload).digest('hex') };
+}
+
+/** Names what a bundle says, so that bundles made at different times (their `version`) are the same to a client. */
+function bundleTag(bundle: RuleBundle): string {
+  const { version: _, ...said } = bundle;
+  return `W/"${sha256Hex(canonicalJson(said))}"`;
+}
+
+/** Whether an If-None-Match names `tag`, in the weak comparison of RFC 9110 §13.1.2. */
+function isTagged(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const opaque = (text: string) => text.trim().replace(/^W\//, '');
+  const names = ifNoneMatch.split(',').map(opaque);
+  return names.includes('*') || names.includes(opaque(tag));
+}
 
 /** Rules as clients of the agent protocol bring and fetch them. */
 @Controller()

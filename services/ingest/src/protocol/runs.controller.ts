@@ -1,4 +1,13 @@
-import { ClientId, EndBody, HeartbeatBody, runEnded, runStarted, StartBody } from '@agentlens/contracts';
+import {
+  ClientId,
+  type Directive,
+  EndBody,
+  HeartbeatBody,
+  type Problem,
+  runEnded,
+  runStarted,
+  StartBody,
+} from '@agentlens/contracts';
 import { endRun, sendAuditEvents, sendHeartbeat, startRun } from '@agentlens/operations/ingest';
 import {
   type Caller,
@@ -7,6 +16,7 @@ import {
   CONTROL_BOARD,
   ControlBoard,
   type ControlState,
+  controlStateMessage,
   CurrentCaller,
   graver,
   parseOr400,
@@ -17,16 +27,70 @@ import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { EventIngestor } from '../event-ingestor.ts';
+import type { EventOutcome } from '../http/answers.ts';
 import { eventsOf, idempotencyKeyOf } from '../http/events-request.ts';
 import { BATCH_ROUTE } from '../http/unread-refusals.ts';
 import { handlebar } from '../intake/dialect.ts';
-import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
-import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
 import { OwnRuns } from './own-runs.ts';
 import { readBody, readRunId } from './read-body.ts';
+
+/** Told at a run's start and with every heartbeat; the object is always there. */
+interface LockdownAnswer {
+  readonly lockdown: {
+    readonly active: boolean;
+    readonly reason?: string;
+    /** Our additions: what holds, and the id to acknowledge. */
+    readonly kind?: 'paused' | 'killed';
+    readonly lockdownId?: string;
+  };
+  readonly modelOverride?: NonNullable<Directive['modelOverride']>['model'];
+}
+
+function lockdownAnswer(controlState: ControlState): LockdownAnswer {
+  const { kind, because, modelOverride } = controlState;
+  const reason = because?.ancestor === undefined ? (because?.reason ?? kind) : controlStateMessage(controlState);
+  const lockdown =
+    kind === 'none' ? { active: false } : { active: true, reason, kind, ...(because && { lockdownId: because.id }) };
+  return { lockdown, ...(modelOverride && { modelOverride: modelOverride.model }) };
+}
+
+/** Said of an event that was refused, or kept with a remark. */
+interface AuditResult {
+  readonly index: number;
+  readonly status: number;
+  readonly id?: string;
+  readonly error: Problem;
+}
+
+/** Answer to audit events. The client in the field reads the status only. */
+export interface AuditAnswer {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** Only where there is something to say. */
+  readonly results?: readonly AuditResult[];
+}
+
+function auditAnswer(outcomes: readonly EventOutcome[]): AuditAnswer {
+  const results = outcomes.flatMap((outcome, index) => remarkOn(outcome, index) ?? []);
+  const accepted = outcomes.filter(({ ok }) => ok).length;
+  const answer = { accepted, rejected: outcomes.length - accepted };
+  return results.length === 0 ? answer : { ...answer, results };
+}
+
+function remarkOn(outcome: EventOutcome, index: number): AuditResult | undefined {
+  const placed = (path: string) => (path === '' ? `events.${index}` : `events.${index}.${path}`);
+  if (!outcome.ok) {
+    const { status, error, details } = outcome.refusal;
+    const where = details.map(({ path, message }) => ({ path: placed(path), message }));
+    return { index, status, error: { error, status, details: where } };
+  }
+  if (outcome.notices === undefined || outcome.notices.length === 0) return undefined;
+  const details = outcome.notices.map(({ path, message }) => ({ path: placed(path), message }));
+  return { index, status: 202, id: outcome.id, error: { error: 'Kept with a remark', status: 202, details } };
+}
 
 type StartAnswer = LockdownAnswer & {
   readonly runId: string;

@@ -1,13 +1,37 @@
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from '../../canonical-form.ts';
 import type { JsonObject } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
 import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
-import { runMomentId } from '../stable-ids.ts';
+import { runMomentId, stableId } from '../stable-ids.ts';
 import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
 import { isKnownKind, kindOf } from './audit-kinds.ts';
-import { auditEventId } from './event-identity.ts';
 import { liftedFrom } from './lifted.ts';
+
+/** What of an audit event makes it the event it is: the client in the field sends no ids, but the same bytes again. */
+interface AuditIdentity {
+  readonly agentId: string;
+  readonly runId: string;
+  readonly kind: string;
+  readonly stepIndex: number | undefined;
+  readonly atMs: number | undefined;
+  readonly messageId: string | undefined;
+  readonly data: JsonObject;
+}
+
+/**
+ * The id of an audit event: by its message where it is one, else by everything it says. Equal for every retry, in
+ * whatever batch or order; two events that differ in nothing are one event.
+ */
+function auditEventId({ agentId, runId, kind, stepIndex, atMs, messageId, data }: AuditIdentity): string {
+  const what =
+    messageId === undefined
+      ? [kind, stepIndex ?? '', atMs ?? '', sha256Hex(canonicalJson(data))]
+      : [kind, 'message', messageId];
+  return stableId(atMs, agentId, runId, ...what);
+}
 
 /**
  * One audit event of an agent as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the event.

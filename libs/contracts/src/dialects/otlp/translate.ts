@@ -3,15 +3,42 @@ import { derivedId } from '../../new-ids.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { OTLP_DIALECT } from '../dialect-names.ts';
-import { present, unpacked } from './attributes.ts';
+import { firstText, present, unpacked } from './attributes.ts';
 import { type Classification, classify } from './classify.ts';
-import { failureOf } from './failure.ts';
 import { mended } from './mend.ts';
 import type { ContentMode } from './messages.ts';
 import { modelCallOf, responseIdOf } from './model-call.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
+
+/** Some sources put a whole stack trace into the status. */
+const MESSAGE_CHARS = 2_000;
+const STACK_CHARS = 8_000;
+const CODE_CHARS = 256;
+const UNEXPLAINED = 'failed without a message';
+
+/**
+ * The error of a span that failed: payload members `error`, `errorCode`, `stackTrace`.
+ * @param saysSo the span's own contents say that it failed
+ */
+export function failureOf(span: OtlpSpan, saysSo = false): JsonObject | undefined {
+  const { attributes, events, failed, statusMessage } = span;
+  const type = firstText(attributes, ['error.type']);
+  if (!failed && type === undefined && !saysSo) return undefined;
+  const exception = events.find(({ name }) => name === 'exception')?.attributes ?? new Map<string, unknown>();
+  const message = firstText(exception, ['exception.message']) ?? (statusMessage || type || UNEXPLAINED);
+  const stack = firstText(exception, ['exception.stacktrace']);
+  return present({
+    error: cut(message, MESSAGE_CHARS),
+    errorCode: cut(type ?? firstText(exception, ['exception.type']), CODE_CHARS),
+    stackTrace: cut(stack, STACK_CHARS),
+  });
+}
+
+function cut(text: string | undefined, most: number): string | undefined {
+  return text === undefined || text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
+}
 
 /** A span that is classified. */
 export interface ReadSpan extends Classification {
