@@ -113,7 +113,7 @@ describe('the breaker of a run', () => {
   it('by default stops a run that asks, and leaves alone those who never do', async () => {
     newTenant();
     await replica();
-    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent' })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent', usage: { totalTokens: 1 } })));
     await settled();
     await asking();
     await eventually(async () => {
@@ -121,8 +121,8 @@ describe('the breaker of a run', () => {
       await settled();
       expect((await runBreaker())?.breaker.usage.iterations).toBeGreaterThan(0);
     });
-    await publish(...Array.from({ length: 52 }, () => aModelCall()));
-    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent' })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ usage: { totalTokens: 1 } })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent', usage: { totalTokens: 1 } })));
     await settled();
     expect((await runBreaker('silent'))?.breaker.state.kind).toBe('closed');
     expect((await asking()).message).toMatch(/open: iterations/);
