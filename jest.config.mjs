@@ -28,6 +28,8 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
   // Integration tests wait more than they compute; the default leaves a core idle.
   maxWorkers: '100%',
+  // A worker keeps the modules of every file it ran. Restarting it between files keeps it below the heap limit.
+  workerIdleMemoryLimit: '1536MB',
   // Only bounds how long a broken test hangs: whole ones take minutes where the machine does other work.
   testTimeout: 300_000,
   globalSetup: '<rootDir>/test/global-setup.mjs',

@@ -70,4 +70,63 @@ describe('the price table', () => {
     expect(prices.providerOf(model)).toBe(provider);
     expect(prices.providerOf(model)).toBe(provider);
   });
+
+  // Per million tokens: 3 USD in and 15 USD out. Bedrock charges 10 % more in a region than globally.
+  it.each([
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', undefined, 0.00495],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'anthropic', 0.00495],
+    ['bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'litellm', 0.00495],
+    ['global.anthropic.claude-sonnet-4-5-20250929-v1:0', 'bedrock', 0.0045],
+    ['anthropic.claude-3-5-sonnet-20241022-v2:0', undefined, 0.0045],
+    [
+      'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      'aws',
+      0.00495,
+    ],
+    ['amazon.nova-pro-v1:0', undefined, 0.00112],
+    ['us.meta.llama3-3-70b-instruct-v1:0', undefined, 0.000792],
+    ['claude-sonnet-4-5@20250929', 'vertex_ai', 0.0045],
+    ['publishers/anthropic/models/claude-sonnet-4-5@20250929', undefined, 0.0045],
+    ['projects/p/locations/global/publishers/google/models/gemini-2.5-pro', undefined, 0.00225],
+    ['models/gemini-2.5-pro', undefined, 0.00225],
+    ['openrouter/anthropic/claude-sonnet-4.5', undefined, 0.0045],
+    ['anthropic/claude-sonnet-4.5', 'openrouter', 0.0045],
+    ['azure/eu/gpt-4o', undefined, 0.0035],
+    ['ft:gpt-4o-mini-2024-07-18:org:name:id', undefined, 0.00042],
+  ])('prices %s of %p', (model, provider, usd) => {
+    expect(cost(model, { inputTokens: 1000, outputTokens: 100 }, provider)).toBeCloseTo(usd, 10);
+  });
+
+  it("has no price for a model on a server of one's own, whoever made it", () => {
+    const usage = { inputTokens: 1000, outputTokens: 100 };
+    for (const model of ['ollama/deepseek-r1', 'hosted_vllm/gpt-4o']) expect(cost(model, usage)).toBeUndefined();
+    expect(cost('gpt-4o', usage, 'vllm')).toBeUndefined();
+  });
+
+  it.each([
+    ['gpt-5', 'default', 1],
+    ['gpt-5', 'flex', 0.5],
+    ['gpt-5', 'batch', 0.5],
+    ['gpt-5-2025-08-07', 'priority', 2],
+    ['gpt-5-mini', 'priority', 1.8],
+    ['claude-sonnet-4-5', 'batch', 0.5],
+  ])('prices %s in the tier %s', (model, serviceTier, factor) => {
+    const call = { model, usage: { inputTokens: 100_000, outputTokens: 10_000 }, atMs: AT };
+    expect(prices.costOf({ ...call, serviceTier })).toBeCloseTo((prices.costOf(call) ?? 0) * factor, 10);
+  });
+
+  it.each([
+    ['claude-sonnet-4-5', 'priority'],
+    ['gpt-3.5-turbo', 'priority'],
+    ['gpt-5', 'constructor'],
+    ['gpt-5', 'a tier of next year'],
+  ])('has no price for %s in the tier %s', (model, serviceTier) => {
+    expect(prices.costOf({ model, usage: { inputTokens: 10 }, atMs: AT, serviceTier })).toBeUndefined();
+  });
+
+  it('charges more for cache writes that live for an hour', () => {
+    const call = { model: 'claude-sonnet-4-5', usage: { inputTokens: 3, cacheWriteTokens: 100_000 }, atMs: AT };
+    expect(prices.costOf(call)).toBeCloseTo((3 * 3 + 100_000 * 3.75) / 1e6, 10);
+    expect(prices.costOf({ ...call, cacheWrite1hTokens: 100_000 })).toBeCloseTo((3 * 3 + 100_000 * 6) / 1e6, 10);
+  });
 });

@@ -1,10 +1,12 @@
 import type { JsonObject, Usage } from '../../events.ts';
 import type { EventTypeName } from './event-types.ts';
-import type { PriceBook } from './prices.ts';
+import { type PriceBook, pricedUsage } from './prices.ts';
 
 interface QuantifiedEvent {
   readonly type: EventTypeName;
   readonly payload: JsonObject;
+  /** The payload before gaps were filled: a total that was filled in says nothing about what the counts include. */
+  readonly sent: JsonObject;
   readonly metadata: JsonObject;
   readonly model: string | undefined;
   readonly provider: string | undefined;
@@ -38,22 +40,33 @@ function countsOf({ type, payload }: QuantifiedEvent): Usage {
 }
 
 function costOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage {
-  const reported = number(event.payload.costUsd);
-  if (reported !== undefined && !isPlaceholder(reported, event, usage)) {
-    return { costUsd: reported, costSource: 'reported' };
-  }
-  const { model, provider, atMs } = event;
-  const spent = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
-  const costUsd = spent && model !== undefined ? prices.costOf({ model, provider, usage, atMs }) : undefined;
-  return costUsd === undefined ? { costSource: 'unpriced' } : { costUsd, costSource: 'priced' };
+  const { payload, sent, model, provider, atMs } = event;
+  const counts = objectOr(payload.usage, payload);
+  const sentCounts = objectOr(sent.usage, {});
+  const call = {
+    ...{ model, provider, usage, atMs },
+    cacheWrite1hTokens:
+      number(counts.cacheWrite1hTokens) ?? number(objectOr(counts.cache_creation, {}).ephemeral_1h_input_tokens),
+    reasoningTokens: number(counts.reasoningTokens) ?? number(counts.thinkingTokens),
+    sentTotal: number(sentCounts.totalTokens) ?? number(sent.totalTokens),
+    serviceTier: text(payload.serviceTier) ?? text(counts.serviceTier) ?? text(counts.service_tier),
+  };
+  return pricedUsage(number(payload.costUsd), call, prices, writesZero(event));
 }
 
-/** The LangChain plugin writes a cost of 0 into every answer because it does not know it. */
-function isPlaceholder(costUsd: number, { metadata }: QuantifiedEvent, usage: Usage): boolean {
-  if (costUsd !== 0 || (usage.totalTokens ?? 0) === 0) return false;
+/** The LangChain plugin does not know what a call costs and writes 0 into every answer. */
+function writesZero({ metadata }: QuantifiedEvent): boolean {
   return metadata.source === 'langchain' || metadata.framework === 'langchain';
 }
 
+function objectOr(value: unknown, otherwise: JsonObject): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : otherwise;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
 function number(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'number' && value >= 0 ? value : undefined;
 }

@@ -292,11 +292,14 @@ describe('cost', () => {
     expect(translate('llm_response').facts.usage).toMatchObject({ costUsd: 0.02, costSource: 'reported' });
   });
 
-  it('keeps a reported zero', () => {
-    expect(translate('llm_response', response({ costUsd: 0 })).facts.usage).toMatchObject({
-      costUsd: 0,
-      costSource: 'reported',
-    });
+  it('keeps a reported zero of a model without a price', () => {
+    const event = response({ costUsd: 0, model: 'mine' });
+    expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0, costSource: 'reported' });
+  });
+
+  it('does not believe a zero beside tokens of a model that has a price', () => {
+    const event = response({ costUsd: 0 });
+    expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0.015, costSource: 'priced' });
   });
 
   it('prices the zero the LangChain plugin writes for want of a price', () => {

@@ -98,7 +98,10 @@ function translated(
     model,
     provider,
     outcome: type === 'session_ended' ? OUTCOMES[payload.reason as SessionEndReason] : undefined,
-    usage: usageOf({ type, payload, metadata, model, provider: text(payload.provider), atMs }, prices),
+    usage: usageOf(
+      { type, payload, sent: envelope.payload, metadata, model, provider: text(payload.provider), atMs },
+      prices,
+    ),
     tags: tagsOf(type, envelope.tags ?? [], payload),
     payload,
     metadata,

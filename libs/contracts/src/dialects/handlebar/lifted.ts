@@ -1,5 +1,5 @@
 import type { EventKind, JsonObject, RunOutcome, Severity, Usage } from '../../events.ts';
-import type { PriceBook } from '../agentlens/prices.ts';
+import { type PriceBook, pricedUsage } from '../agentlens/prices.ts';
 import { cleanName } from './tolerant.ts';
 
 /** What rules, runs and charts count of an audit event, lifted out of its data. */
@@ -76,12 +76,17 @@ function usageOf(
   const timed = latencyMs === undefined ? undefined : { latencyMs };
   if (kind !== 'llm.completed' && kind !== 'cost.recorded') return timed;
   const usage: Usage = { ...tokensOf(record(data.tokens)), ...timed };
-  const reported = quantity(data.costUsd, MOST_USD);
-  if (reported !== undefined) return { ...usage, costUsd: reported, costSource: 'reported' };
-  const spent = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
-  const { model, provider, atMs } = call;
-  const costUsd = spent && model !== undefined ? prices.costOf({ model, provider, usage, atMs }) : undefined;
-  return costUsd === undefined ? { ...usage, costSource: 'unpriced' } : { ...usage, costUsd, costSource: 'priced' };
+  const tokens = record(data.tokens);
+  const priced = {
+    ...{ ...call, usage },
+    // The protocol defines `tokens.in` with the cached tokens in it.
+    cachedInside: true,
+    cacheWrite1hTokens: count(tokens.cacheWrite1h),
+    reasoningTokens: count(tokens.reasoning),
+    sentTotal: count(tokens.total),
+    serviceTier: name(data.serviceTier),
+  };
+  return { ...usage, ...pricedUsage(quantity(data.costUsd, MOST_USD), priced, prices) };
 }
 
 function tokensOf(tokens: JsonObject): Usage {

@@ -1,5 +1,5 @@
 import type { JsonObject, Usage } from '../../events.ts';
-import type { PriceBook } from '../agentlens/prices.ts';
+import { type PriceBook, pricedUsage } from '../agentlens/prices.ts';
 import { cleanName } from '../handlebar/tolerant.ts';
 import { firstText, firstValue, isObject, objectAt, present, unpacked } from './attributes.ts';
 import { type ContentMode, contentOf } from './messages.ts';
@@ -21,6 +21,12 @@ const MODEL = [
 const REQUESTED_MODEL = ['gen_ai.request.model', 'ai.model.id', 'llm.request.model_name', 'llm.request.model'];
 const PROVIDER = ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'ai.model.provider'];
 const RESPONSE_ID = ['gen_ai.response.id', 'ai.response.id', 'llm.response.id'];
+/** The tier that served the call. The requested one may have been full. */
+const SERVICE_TIER = [
+  'openai.response.service_tier',
+  'gen_ai.openai.response.service_tier',
+  'gen_ai.response.service_tier',
+];
 const FINISH_REASON = ['gen_ai.response.finish_reasons', 'ai.response.finishReason', 'llm.finish_reason'];
 /** By their names here: where a call has them, and what they are called inside `llm.invocation_parameters`. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
@@ -83,20 +89,29 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
   const tokens = tokensOf(attributes);
   const requested = nameIn(attributes, REQUESTED_MODEL);
   const agentName = ownNameOf(attributes);
-  const { reasoningTokens, sentTotal } = tokens;
+  const { reasoningTokens, cacheWrite1hTokens, sentTotal } = tokens;
+  const serviceTier = nameIn(attributes, SERVICE_TIER);
   return {
     model,
     provider,
-    usage: { ...tokens.usage, ...costOf(tokens, { model, provider, atMs: endMs }, prices), latencyMs: durationMs },
+    usage: {
+      ...tokens.usage,
+      ...costOf(tokens, { model, provider, serviceTier, atMs: endMs }, prices),
+      latencyMs: durationMs,
+    },
     payload: present({
       callId: spanId,
       agentName,
       model,
       requestedModel: requested === model ? undefined : requested,
+      serviceTier,
       finishReason: finishReasonOf(attributes),
       responseId: responseIdOf(span),
       parameters: parametersOf(attributes),
-      usage: tokens.usage === undefined ? undefined : present({ ...tokens.usage, reasoningTokens, sentTotal }),
+      usage:
+        tokens.usage === undefined
+          ? undefined
+          : present({ ...tokens.usage, cacheWrite1hTokens, reasoningTokens, sentTotal }),
       latencyMs: durationMs,
       timeToFirstTokenMs: firstTokenMs(span),
       ...contentOf(span, content),
@@ -108,15 +123,15 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
 interface Priced {
   readonly model: string | undefined;
   readonly provider: string | undefined;
+  readonly serviceTier: string | undefined;
   readonly atMs: number;
 }
 
-function costOf({ usage, costUsd }: Tokens, { model, provider, atMs }: Priced, prices: PriceBook): Usage {
-  if (costUsd !== undefined) return { costUsd, costSource: 'reported' };
-  const spent = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0) > 0;
-  if (!spent || usage === undefined || model === undefined) return { costSource: 'unpriced' };
-  const priced = prices.costOf({ model, provider, usage, atMs, cachedInside: true });
-  return priced === undefined ? { costSource: 'unpriced' } : { costUsd: priced, costSource: 'priced' };
+function costOf(tokens: Tokens, call: Priced, prices: PriceBook): Usage {
+  const { usage = {}, costUsd, cacheWrite1hTokens, reasoningTokens, sentTotal } = tokens;
+  // The conventions define the input tokens with the cached tokens in them; `tokensOf` mends sources that differ.
+  const counts = { usage, cachedInside: true, cacheWrite1hTokens, reasoningTokens, sentTotal };
+  return pricedUsage(costUsd, { ...call, ...counts }, prices);
 }
 
 /** Undefined where what stands there is a framework, or the service itself. */

@@ -40,6 +40,11 @@ const CACHE_WRITE = [
   'llm.token_count.prompt_details.cache_write',
   'ai.usage.inputTokenDetails.cacheWriteTokens',
 ];
+/** A part of the cache writes. */
+const CACHE_WRITE_1H = [
+  'gen_ai.usage.cache_creation.ephemeral_1h_input_tokens',
+  'gen_ai.usage.cache_creation.1h_input_tokens',
+];
 const REASONING = [
   'gen_ai.usage.reasoning.output_tokens',
   'gen_ai.usage.reasoning_tokens',
@@ -60,6 +65,7 @@ const COST = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 export interface Tokens {
   readonly usage: Usage | undefined;
   readonly reasoningTokens: number | undefined;
+  readonly cacheWrite1hTokens: number | undefined;
   /** As sent, USD. */
   readonly costUsd: number | undefined;
   /** As sent, where it is not the sum of input and output. */
@@ -86,6 +92,7 @@ export function tokensOf(attributes: Attributes): Tokens {
   return {
     usage: total === undefined ? undefined : countsOf({ input, output, total, read, write }),
     reasoningTokens: first(attributes, REASONING),
+    cacheWrite1hTokens: first(attributes, CACHE_WRITE_1H),
     costUsd: costOf(attributes),
     sentTotal: sentTotal === total ? undefined : sentTotal,
     mended,
@@ -132,6 +139,6 @@ function count(value: unknown): number | undefined {
 
 /** Numbers, and texts of digits: some SDKs set every attribute as a text. */
 function amount(value: unknown, most: number): number | undefined {
-  const number = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' && /^\d+(\.\d+)?(e[+-]?\d{1,3})?$/i.test(value) ? Number(value) : value;
   return typeof number === 'number' && number >= 0 && number <= most ? number : undefined;
 }
