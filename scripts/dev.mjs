@@ -30,6 +30,7 @@ let child;
 /** The process that was told to end. */
 let ending;
 let closing = false;
+let restarting = false;
 
 const { env, stop } = service === 'standalone' ? await standalone() : await single();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void close());
@@ -113,10 +114,14 @@ function watchSources() {
     }
 }
 
+/** A change during a restart needs no other: the sources are read when the new process starts. */
 async function restart(file) {
   console.log(`\n${file} changed, restarting ${service} ...`);
+  if (restarting) return;
+  restarting = true;
   await end(child);
-  start();
+  restarting = false;
+  if (!closing) start();
 }
 
 /** Ends a process: politely first, because what it holds in memory is handed to the next one. */
