@@ -48,7 +48,6 @@ const PENDING = [
   'libs/agent/',
   'libs/client/',
   'libs/contracts/',
-  'libs/guardrails/',
   'libs/mcp/',
   'libs/operations/',
   'libs/platform/',
