@@ -47,7 +47,6 @@ const PENDING = [
   'interop/',
   'libs/agent/',
   'libs/client/',
-  'libs/contracts/',
   'libs/mcp/',
   'libs/operations/',
   'libs/platform/',

@@ -1,20 +1,22 @@
 import type { Usage } from '../../events.ts';
 
-/** A model call whose price is asked for. */
+/** A model call to be priced. */
 export interface PricedCall {
   readonly model: string;
-  /** As the client names it; absent: found from the model's name. */
+  /** As named by the client; if absent, derived from the model's name. */
   readonly provider?: string | undefined;
   readonly usage: Usage;
-  /** The input tokens include the cached ones for certain, whichever model it is; otherwise the price book infers it. */
+  /**
+   * True if the input tokens are known to include the cached ones; otherwise the price book infers it from the model.
+   */
   readonly cachedInside?: boolean;
-  /** When it happened: prices change. */
+  /** When the call happened, because prices change. */
   readonly atMs: number;
 }
 
-/** What models cost. An adapter over a maintained price table; answers from memory. */
+/** Prices of models. An adapter over a maintained price table that answers from memory. */
 export interface PriceBook {
   providerOf(model: string): string | undefined;
-  /** USD; undefined where no price is known, never zero for want of one. */
+  /** Returns USD, or undefined (never zero) if no price is known. */
   costOf(call: PricedCall): number | undefined;
 }
