@@ -47,8 +47,6 @@ const PENDING = [
   'interop/',
   'libs/agent/',
   'libs/client/',
-  'libs/contracts/',
-  'libs/guardrails/',
   'libs/mcp/',
   'libs/operations/',
   'libs/platform/',

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 /** One that fails where the guard, its types' shapes, or the one context of all adapters did not make it into the package. */
 const SCENARIO =
-  '^(refuses one of two calls at once, tells the model why and goes on|refuses a call, shows the client why)';
+  '^(rejects one of two concurrent calls, gives the model the reason and continues|refuses a call, shows the client why)';
 
 const all = globSync('*/src/*.ts', { cwd: workspace }).map((file) => file.split('/')[0]);
 const asked = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A tool an agent says it has. `tags` are what rules select tools by. */
+/** A tool that an agent registered. Rules select tools by `tags`. */
 export const AgentTool = z.object({
   name: z.string(),
   description: z.string().optional(),
@@ -12,8 +12,8 @@ export const AgentTool = z.object({
 export type AgentTool = z.infer<typeof AgentTool>;
 
 /**
- * Payload of an `agent.registered` event. What is absent stays as it was; what is present replaces it, except that
- * `tools` are merged by name: a tool named again is replaced, one not named stays (clients register tools in parts).
+ * Payload of an `agent.registered` event. Present fields replace the stored ones; absent fields keep them. `tools` are
+ * merged by name: a tool named again is replaced, others stay, because clients register tools in parts.
  */
 export const AgentRegistration = z.object({
   slug: z.string().optional(),
@@ -24,5 +24,5 @@ export const AgentRegistration = z.object({
 });
 export type AgentRegistration = z.infer<typeof AgentRegistration>;
 
-/** `agent.registered` belongs to no run, but every event names one: this one, which is no run. */
+/** Run id of `agent.registered` events. They belong to no run, but every event has a run id. */
 export const REGISTRY_RUN_ID = 'agent-registry';

@@ -6,13 +6,13 @@ import { bodyOf, deceptiveEvents, event } from './written-event.testing.ts';
 const sizes = fc.integer({ min: 1, max: 2_000 });
 
 describe('pieces of a batch', () => {
-  it('are its text without the commas at the cuts, and as long as they may be', () => {
+  it('join to the text of the batch and are as long as allowed', () => {
     fc.assert(
       fc.property(deceptiveEvents, sizes, (events, most) => {
         const body = bodyOf(events);
         const pieces = batchPieces(body, most);
         expect(pieces.join(',')).toBe(body.toString('utf8'));
-        // Between two that follow one another lies what makes them too long for one.
+        // Two consecutive pieces together exceed the limit.
         pieces.slice(1).forEach((piece, at) => {
           expect(Buffer.byteLength(`${pieces[at]},${piece}`)).toBeGreaterThan(most);
         });
@@ -20,7 +20,7 @@ describe('pieces of a batch', () => {
     );
   });
 
-  it('are one where the text is short, or in another form', () => {
+  it('are a single piece if the text is short or in another format', () => {
     const body = bodyOf([event, event, event]);
     expect(batchPieces(body)).toHaveLength(1);
     expect(batchPieces(body, 1)).toHaveLength(3);
@@ -30,7 +30,7 @@ describe('pieces of a batch', () => {
 });
 
 describe('a batch parsed in pieces', () => {
-  it('is what JSON.parse makes of it, whatever its contents look like', () => {
+  it('equals JSON.parse for any contents', () => {
     fc.assert(
       fc.property(deceptiveEvents, sizes, (events, most) => {
         const body = bodyOf(events);
@@ -42,9 +42,9 @@ describe('a batch parsed in pieces', () => {
 
   it.each([
     ['no list of events', '{"events":{"a":{"b":{}},{"id":1}}'],
-    ['an end that is missing', bodyOf([event, event, event]).toString('utf8').slice(0, -1)],
-    ['something behind its end', `${bodyOf([event, event, event]).toString('utf8')}1`],
-  ])('is refused where it has %s', (_what, text) => {
+    ['a missing end', bodyOf([event, event, event]).toString('utf8').slice(0, -1)],
+    ['trailing text', `${bodyOf([event, event, event]).toString('utf8')}1`],
+  ])('is rejected if it has %s', (_what, text) => {
     expect(() => parseBatch(Buffer.from(text), 1)).toThrow(SyntaxError);
   });
 });

@@ -1,23 +1,23 @@
 import { utf8Text } from './utf8-text.ts';
 
-/** What stands between two events as `writeEvent` and `batchBody` write them: the first ends behind the second brace. */
+/** Text between two events as `writeEvent` and `batchBody` write it. The first event ends after the second brace. */
 export const BETWEEN_EVENTS = '}},{"id":';
-/** Of an event that is no longer the last of its text. */
+/** Length of the part that belongs to the first event. */
 const EVENT_END = 2;
 /**
- * V8 keeps a text of up to 128 kB among the other objects. A longer one has pages of its own, and the system clears them
- * anew for every text: that costs more than all else in making it.
+ * Maximum size of a piece. V8 keeps strings up to 128 kB with other objects. A longer string gets pages of its own,
+ * which the operating system zeroes each time; that costs more than everything else in creating it.
  */
 const PIECE_BYTES = 100_000;
 
 /**
- * The text of a batch, cut between events into pieces that are cheap to have; the comma at a cut is in neither. One piece
- * where it is short, or not written as the gateway writes it.
+ * Cuts the text of a batch between events into pieces that are cheap to allocate. The comma at a cut belongs to neither
+ * piece. Returns one piece if the text is short or was not written by the gateway.
  *
- * Contents may hold what stands between events, too. A cut inside of an event leaves pieces of which the first is no JSON
- * however it is closed, so whoever parses them finds out.
+ * Event contents may contain the separator, too. A cut inside an event leaves a first piece that is not valid JSON even
+ * when closed, so the parser detects it.
  *
- * @param most bytes of a piece, unless an event is longer
+ * @param most maximum bytes of a piece, unless a single event is longer
  */
 export function batchPieces(body: Uint8Array, most = PIECE_BYTES): string[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -34,7 +34,7 @@ export function batchPieces(body: Uint8Array, most = PIECE_BYTES): string[] {
   return pieces;
 }
 
-/** What `JSON.parse` makes of a batch's text. @throws SyntaxError @param most as for `batchPieces` */
+/** Equals `JSON.parse` of the batch's text. @throws SyntaxError @param most as for `batchPieces` */
 export function parseBatch(body: Uint8Array, most?: number): unknown {
   const [first = '', ...rest] = batchPieces(body, most);
   if (rest.length === 0) return JSON.parse(first);
@@ -46,7 +46,7 @@ export function parseBatch(body: Uint8Array, most?: number): unknown {
     });
     return batch;
   } catch {
-    // Cut where it must not be, or no JSON at all.
+    // A wrong cut, or not JSON at all.
     return JSON.parse(utf8Text(body));
   }
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
-/** Caps of a circuit breaker. At a cap is not over it; over is. Tokens and iterations are counts, cost is USD. */
+/** Limits of a circuit breaker. Usage at a limit is within it. Tokens and iterations are counts, cost is in USD. */
 export const BreakerLimits = z.object({
   maxTokens: z.number().nonnegative().default(200_000),
   maxIterations: z.number().nonnegative().default(50),
   maxCostUsd: z.number().nonnegative().default(10),
   maxConsecutiveFailures: z.int().min(1).default(5),
-  /** Trips when confidence falls by more than this over the last `confidenceWindow` reports; null: not watched. */
+  /** Trips if confidence falls by more than this over the last `confidenceWindow` reports; null disables the check. */
   maxConfidenceDrop: z.number().min(0).max(1).nullable().default(0.3),
   confidenceWindow: z.int().min(3).max(50).default(5),
   /** How long an open breaker waits before it lets one probe through; null: only a reset closes it. */
@@ -15,12 +15,12 @@ export const BreakerLimits = z.object({
 });
 export type BreakerLimits = z.infer<typeof BreakerLimits>;
 
-/** What is sent to set limits: strict, so that a misspelt limit is no limit that silently does not hold. */
+/** Request body that sets limits. Strict, so that a misspelled limit is rejected rather than ignored. */
 export const BreakerLimitsDraft = BreakerLimits.strict();
 
 const shape = BreakerLimits.shape;
 
-/** What is sent to change some of the limits that are set. */
+/** Request body that changes some of the limits. */
 export const BreakerLimitsPatch = z
   .strictObject({
     maxTokens: shape.maxTokens.unwrap(),
@@ -34,7 +34,7 @@ export const BreakerLimitsPatch = z
   .partial();
 export type BreakerLimitsPatch = z.infer<typeof BreakerLimitsPatch>;
 
-/** Limits as they are set by now. An evaluator of an earlier version tells no version: they had none. */
+/** Limits in force. An evaluator of an earlier version sends no version, because limits had none. */
 export const StoredBreakerLimits = BreakerLimits.extend({ version: z.int().min(1).default(1) });
 export type StoredBreakerLimits = z.infer<typeof StoredBreakerLimits>;
 
@@ -49,14 +49,14 @@ export const BreakerState = z.discriminatedUnion('kind', [
 ]);
 export type BreakerState = z.infer<typeof BreakerState>;
 
-/** A breaker opened or closed. For people: what an agent is told never says how high the limit is. */
+/** Event: a breaker opened or closed. For operators; messages to agents never contain limits. */
 export const BreakerChanged = z.object({
   tenantId: TenantId,
   scope: z.enum(['run', 'agent']),
   scopeId: ClientId,
   agentId: ClientId,
   state: BreakerState,
-  /** The limit that was passed, where the process that opened the breaker knows it. */
+  /** The exceeded limit, if the process that opened the breaker knows it. */
   limit: z.number().optional(),
   version: z.int().min(1),
   at: Instant,

@@ -14,8 +14,8 @@ describe('the name of a budget', () => {
   );
 });
 
-describe('a budget that cannot be asked', () => {
-  it('blocks, unless it says otherwise', () => {
+describe('a budget that cannot be checked', () => {
+  it('blocks by default', () => {
     const { onUnavailable } = Budget.shape;
     expect([onUnavailable.parse(undefined), onUnavailable.parse('allow')]).toEqual(['block', 'allow']);
   });

@@ -5,14 +5,14 @@ import { DAY_MS } from './times.ts';
 export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
 export const BUDGET_PERIODS = ['total', 'day', 'week', 'month'] as const;
 
-/** Money that may be spent per scope and period. `scopeId` absent: every one of that scope has its own. */
+/** Money that may be spent per scope and period. If `scopeId` is absent, each member of the scope has its own. */
 export const Budget = z.object({
   id: z.string(),
   tenantId: TenantId,
   name: displayName(z.string()),
   scope: z.enum(BUDGET_SCOPES),
   scopeId: ClientId.optional(),
-  /** UTC day, ISO week (Monday) or month; `total` never starts again. */
+  /** UTC day, ISO week (Monday) or month; `total` never restarts. */
   period: z.enum(BUDGET_PERIODS),
   limitUsd: z.number().positive(),
   enabled: z.boolean().default(true),
@@ -23,14 +23,17 @@ export const Budget = z.object({
 });
 export type Budget = z.infer<typeof Budget>;
 
-/** Limits are whole millionths, up to 15 digits; what is spent is counted in billionths. */
-const LEAST_USD = 0.000001;
-const MOST_USD = 99_999_999;
+/** Limits are whole millionths, up to 15 digits; spending is counted in billionths. */
+const MIN_LIMIT_USD = 0.000001;
+const MAX_LIMIT_USD = 99_999_999;
 
 const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
-const limitUsd = z.number().min(LEAST_USD, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`);
+const limitUsd = z
+  .number()
+  .min(MIN_LIMIT_USD, 'must be at least 0.000001')
+  .max(MAX_LIMIT_USD, `must be at most ${MAX_LIMIT_USD}`);
 
-/** Body of a new budget. */
+/** Request body that creates a budget. */
 export const BudgetDraft = z
   .strictObject({ name, scope, scopeId, period, enabled, onUnavailable, limitUsd })
   .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
@@ -38,42 +41,44 @@ export const BudgetDraft = z
     message: 'must be absent: a tenant has one budget of its own',
   });
 
-/** What may change of a budget while what was spent stays; another scope or period would be another budget. */
+/**
+ * Request body that changes a budget without affecting what was spent. Another scope or period would be another budget.
+ */
 export const BudgetPatch = z
   .strictObject({ name, limitUsd, enabled: enabled.unwrap(), onUnavailable: onUnavailable.unwrap() })
   .partial();
 export type BudgetPatch = z.infer<typeof BudgetPatch>;
 
-/** One pot of a budget in its present period: what is spent, set aside for calls under way, and left, in USD. */
+/** Account of a budget in its current period: spent, reserved for running calls, and remaining, in USD. */
 export const BudgetPot = z.object({
-  /** Whose pot: a run, session, agent, end user or the tenant. */
+  /** Id of the run, session, agent, end user or tenant. */
   scopeId: z.string(),
-  /** First day (UTC) of the period; `1970-01-01` where it never starts again. */
+  /** First day (UTC) of the period; `1970-01-01` if it never restarts. */
   periodStart: z.iso.date(),
   spentUsd: z.number().nonnegative(),
   reservedUsd: z.number().nonnegative(),
-  /** Neither spent nor set aside; 0 where more was spent than there was. */
+  /** Neither spent nor reserved; 0 if more was spent than the limit. */
   remainingUsd: z.number().nonnegative(),
 });
 export type BudgetPot = z.infer<typeof BudgetPot>;
 
-/** A budget and how it stands. Without `scopeId` the pots that spent most, at most 100. */
+/** A budget and its accounts. Without `scopeId`, the accounts that spent most, at most 100. */
 export const BudgetBalance = z.object({ budget: Budget, pots: z.array(BudgetPot) });
 export type BudgetBalance = z.infer<typeof BudgetBalance>;
 
-/** A pot of a budget of which so much is spent that people want to know. */
+/** Event: an account reached a notification threshold of its budget. */
 export interface BudgetReached {
   readonly budget: Budget;
-  /** Whose pot: of a budget for each agent the agent, and so on. */
+  /** Id of the agent, run and so on that the account belongs to. */
   readonly scopeId: string;
   readonly periodStart: string;
   readonly spentUsd: number;
-  /** 0.8 or 1: the greatest share of the limit that was reached. */
+  /** 0.8 or 1: the largest share of the limit that was reached. */
   readonly share: number;
   readonly at: string;
 }
 
-/** First day of the UTC day, ISO week (Monday) or month that `atMs` lies in. */
+/** Returns the first day of the UTC day, ISO week (Monday) or month that contains `atMs`. */
 export function periodStart(period: Budget['period'], atMs: number): string {
   const day = new Date(atMs).toISOString().slice(0, 10);
   switch (period) {

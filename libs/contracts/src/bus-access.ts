@@ -21,10 +21,10 @@ import {
 type AnyTopic = (typeof TOPICS)[number];
 type AnyCommand = (typeof COMMANDS)[keyof typeof COMMANDS];
 
-/** What one service does on the bus: its user of the broker may do this and nothing else. */
+/** Permissions of one service on the bus. Its broker user can do nothing else. */
 export interface BusAccess {
   readonly publishes: readonly AnyTopic[];
-  /** By a consumer group or a watch, or asked how far a group is behind. */
+  /** Topics it consumes or watches, or whose consumer lag it reads. */
   readonly reads: readonly AnyTopic[];
   readonly asks: readonly AnyCommand[];
   readonly answers: readonly AnyCommand[];

@@ -25,11 +25,11 @@ describe('the canonical form', () => {
     );
   });
 
-  it('names tags only where there are some', () => {
+  it('includes tags only if there are any', () => {
     expect(canonicalForm({ ...event, tags: ['b', 'a'] })).toContain('"severity":"info","tags":["b","a"],"timestamp"');
   });
 
-  it('is the canonical JSON of its members, whatever they hold', () => {
+  it('is the canonical JSON of its members for any contents', () => {
     const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());
     const members = fc.record({
       id: text,
@@ -76,7 +76,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('sorts many keys and few alike', () => {
+  it('sorts many similar keys', () => {
     const keys = fc.uniqueArray(
       fc.string({ unit: 'binary' }).map((key) => key.toWellFormed()),
       { maxLength: 60 },
@@ -89,11 +89,11 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('leaves out what is undefined, the first member too', () => {
+  it('leaves out undefined members, including the first', () => {
     expect(canonicalJson({ b: 1, a: undefined, c: { d: undefined } })).toBe('{"b":1,"c":{}}');
   });
 
-  it('is written alike however many kinds of objects came before', () => {
+  it('is the same regardless of how many object shapes came before', () => {
     const kinds = Array.from({ length: 6_000 }, (_, n) => ({ [`z${n}`]: n, [`a${n % 7}`]: { [`k${n}`]: [n] } }));
     for (const kind of [...kinds, ...kinds]) {
       const [last, first] = Object.entries(kind);
@@ -101,7 +101,7 @@ describe('canonical JSON', () => {
     }
   });
 
-  it('is the same for the same value in any key order, and parses back to it', () => {
+  it('is the same for any key order and parses back to the value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         const text = canonicalJson(value);

@@ -1,6 +1,6 @@
 import type { AgentEvent } from './events.ts';
 
-/** What makes two events the same event: everything the client said, and nothing the platform worked out. */
+/** Fields that identify an event: everything the client sent, and nothing the platform derived. */
 export type HashedFields = Pick<
   AgentEvent,
   'id' | 'occurredAt' | 'runId' | 'agentId' | 'dialect' | 'sourceType' | 'severity' | 'payload' | 'metadata' | 'tags'
@@ -9,14 +9,14 @@ export type HashedFields = Pick<
 const FORM_VERSION = 1;
 
 /**
- * The text an event's hash is taken over: RFC 8785 canonical JSON of its public names, documented in
- * docs/wire-format.md. Prices are not in it: a newer price table must not turn a retry into another event.
+ * Text that an event's hash is computed from: RFC 8785 canonical JSON of its public names, documented in
+ * docs/wire-format.md. Excludes prices, because a newer price table must not turn a retry into another event.
  */
 export function canonicalForm(event: HashedFields): string {
   return formBefore(event) + canonicalContents(event) + formAfter(event);
 }
 
-/** What stands before the contents. */
+/** Part before the contents. */
 export function formBefore({ agentId, dialect, sourceType, id }: HashedFields): string {
   return (
     `{"agentId":${quoted(agentId)},"dialect":${quoted(dialect)},"eventType":${quoted(sourceType)},` +
@@ -24,12 +24,12 @@ export function formBefore({ agentId, dialect, sourceType, id }: HashedFields): 
   );
 }
 
-/** What a client may put into an event at will: the members `metadata` and `payload`, the dear part of the form. */
+/** Members with arbitrary client data, `metadata` and `payload`. The costly part of the form. */
 export function canonicalContents({ payload, metadata }: Pick<HashedFields, 'payload' | 'metadata'>): string {
   return `"metadata":${canonicalJson(metadata)},"payload":${canonicalJson(payload)}`;
 }
 
-/** What stands behind the contents. */
+/** Part after the contents. */
 export function formAfter({ runId, severity, tags, occurredAt }: HashedFields): string {
   const tagged = tags === undefined ? '' : `,"tags":${canonicalList(tags)}`;
   return (
@@ -39,8 +39,8 @@ export function formAfter({ runId, severity, tags, occurredAt }: HashedFields): 
 }
 
 /**
- * RFC 8785 (JCS): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript writes them. Members that are
- * `undefined` are left out, as in JSON.stringify. The caller bounds the depth; text must be well formed.
+ * RFC 8785 (JCS): keys sorted by UTF-16 code units, no white space, numbers as in ECMAScript. `undefined` members are
+ * left out, as in JSON.stringify. The caller bounds the depth; text must be well-formed.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
@@ -67,7 +67,7 @@ function canonicalObject(record: Record<string, unknown>): string {
   return text === '' ? '{}' : `${text}}`;
 }
 
-/** The name of a member with what stands before it, where it is the first that is there and where it is not. */
+/** A member's name with the text before it, as the first member present and as a later one. */
 interface MemberName {
   readonly key: string;
   /** `{"key":` */
@@ -76,22 +76,22 @@ interface MemberName {
   readonly next: string;
 }
 
-/** Keys in the order they came in, and once they have all come, the names in canonical order. */
+/** Trie of keys in insertion order. A node for a complete set of keys has the names in canonical order. */
 interface Shape {
   readonly after: Map<string, Shape>;
   names: readonly MemberName[] | undefined;
 }
 
 /**
- * Events are alike: objects with the same keys in the same order come again and again, so their names are sorted and
- * written once. Bounded, and only for few and short keys, because clients choose them.
+ * Cache of object shapes. Objects with the same keys in the same order are frequent, so their names are sorted and
+ * quoted once. Bounded, and only for few and short keys, because clients choose them.
  */
 let shapes: Shape = { after: new Map(), names: undefined };
 let kept = 0;
-/** Shapes and names together. */
-const MOST_KEPT = 16_384;
-const MOST_KEYS = 32;
-const SHORT = 64;
+/** Maximum of cached shapes plus names. */
+const MAX_CACHED = 16_384;
+const MAX_CACHED_KEYS = 32;
+const SHORT_CHARS = 64;
 
 function membersOf(record: Record<string, unknown>): readonly MemberName[] {
   let shape = shapes;
@@ -99,7 +99,7 @@ function membersOf(record: Record<string, unknown>): readonly MemberName[] {
   for (const key in record) {
     const known = shape.after.get(key);
     keys += 1;
-    if (known === undefined && (keys > MOST_KEYS || key.length > SHORT)) return namesOf(record);
+    if (known === undefined && (keys > MAX_CACHED_KEYS || key.length > SHORT_CHARS)) return namesOf(record);
     shape = known ?? shapeAfter(shape, key);
   }
   if (shape.names !== undefined) return shape.names;
@@ -112,7 +112,7 @@ function shapeAfter(before: Shape, key: string): Shape {
   const shape: Shape = { after: new Map(), names: undefined };
   before.after.set(key, shape);
   kept += 1;
-  if (kept <= MOST_KEPT) return shape;
+  if (kept <= MAX_CACHED) return shape;
   shapes = { after: new Map(), names: undefined };
   kept = 0;
   return shape;
@@ -127,7 +127,7 @@ function namesOf(record: Record<string, unknown>): readonly MemberName[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters JSON must escape
 const ESCAPED = /["\\\u0000-\u001f]/;
 
-/** A text as JSON. Most needs no escape, and finding that out is several times cheaper than JSON.stringify of a short text. */
+/** Quotes a text as JSON. Most texts need no escape, and checking is several times cheaper than JSON.stringify. */
 export function quoted(text: string): string {
   return isPlain(text) ? `"${text}"` : JSON.stringify(text);
 }
@@ -136,9 +136,9 @@ const FIRST_PRINTABLE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** A loop beats starting the regular expression as long as the text is short. */
+/** For short texts a loop is faster than a regular expression. */
 function isPlain(text: string): boolean {
-  if (text.length > SHORT) return !ESCAPED.test(text);
+  if (text.length > SHORT_CHARS) return !ESCAPED.test(text);
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code < FIRST_PRINTABLE || code === QUOTE || code === BACKSLASH) return false;

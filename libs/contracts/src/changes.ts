@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { displayName } from './ids.ts';
 
-/** Every kind of change that leaves a row in the audit: what it is about, and what was done to it. */
+/** Every kind of change that is recorded in the audit log, as `target.action`. */
 export const CHANGE_KINDS = [
   'rule.created',
   'rule.changed',
@@ -34,17 +34,17 @@ export const CHANGE_KINDS = [
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** What the changes are about: the part of a kind before the point. */
+/** Targets of changes: the part of a kind before the dot. */
 export const CHANGE_TARGETS = [...new Set(CHANGE_KINDS.map((kind) => targetOf(kind)))];
 
 export function targetOf(kind: ChangeKind): string {
   return kind.slice(0, kind.indexOf('.'));
 }
 
-/** The person behind a key, as the request names them. It says who acted and gives no right to anything. */
+/** The person behind a key, as named by the request. Attribution only; grants no permissions. */
 export const PersonName = displayName(z.string().trim());
 
-/** Who changed something: the key that was sent, and the person behind it where the request named one. */
+/** Author of a change: the key of the request, and the person behind it if named. */
 export const ChangeAuthor = z.object({
   keyId: z.string(),
   keyName: z.string(),
@@ -52,27 +52,27 @@ export const ChangeAuthor = z.object({
 });
 export type ChangeAuthor = z.infer<typeof ChangeAuthor>;
 
-/** How an author signs: names of keys may occur twice, and ids say nothing to people. */
+/** Formats an author for display. Includes the key id because key names are not unique. */
 export function signatureOf({ keyId, keyName, person }: ChangeAuthor): string {
   const key = keyName === keyId ? keyId : `${keyName} (${keyId})`;
   return person === undefined ? key : `${person}, with ${key}`;
 }
 
-/** One change, as the service that made it records it. Secrets are masked before. */
+/** A change as the service that made it records it. Secrets are already masked. */
 export interface AuditedChange {
   readonly tenantId: string;
   /** RFC 3339. */
   readonly at: string;
   readonly kind: ChangeKind;
   readonly targetId: string;
-  /** Absent: a replica of an older version did not say. */
+  /** Absent if a replica of an older version did not send it. */
   readonly author?: ChangeAuthor | undefined;
   readonly reason?: string | undefined;
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
 
-/** The same as it is in the record, and as people and webhooks are told. */
+/** A change as stored in the audit log and sent to people and webhooks. */
 export interface AuditRecord {
   readonly id: string;
   readonly tenantId: string;
@@ -80,7 +80,7 @@ export interface AuditRecord {
   readonly kind: ChangeKind;
   readonly target: string;
   readonly targetId: string;
-  /** Null: not known. */
+  /** Null if unknown. */
   readonly actor: { readonly person: string | null; readonly keyId: string; readonly keyName: string } | null;
   readonly reason: string | null;
   readonly before: Record<string, unknown> | null;

@@ -14,19 +14,19 @@ import { GuardrailRule } from './rules.ts';
 import { RulesetPlan } from './rulesets.ts';
 import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 
-/** A question or order to the one service that owns the answer, over core request/reply. */
+/** Request to the one service that owns the answer, over core request/reply. */
 export interface Command<Q, A> {
   readonly subject: string;
   readonly request: z.ZodType<Q>;
   readonly answer: z.ZodType<A>;
-  /** How long the caller waits before it reports the owner as unavailable, ms. */
+  /** Time in ms after which the caller reports the owner as unavailable. */
   readonly deadlineMs: number;
 }
 
-/** The question of a command of the catalog: `QuestionOf<typeof COMMANDS.decide>`. */
+/** Request type of a command of the catalog: `QuestionOf<typeof COMMANDS.decide>`. */
 export type QuestionOf<C extends { readonly request: z.ZodType }> = z.output<C['request']>;
 
-/** Refusals are values: the owner says what is wrong, the edge turns it into an HTTP answer. */
+/** Rejections are values: the owner describes the problem, and the edge turns it into an HTTP response. */
 export function answerOf<T extends z.ZodType>(value: T) {
   return z.discriminatedUnion('ok', [
     z.object({ ok: z.literal(true), value }),
@@ -51,21 +51,21 @@ const RaisedAlert = Alert.pick({
 
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
 
-/** The change is refused with 412 unless what it changes is at this version; 0: unless there is none yet. */
+/** The change is rejected with 412 unless its target has this version; 0 requires that the target does not exist. */
 const conditional = { ifVersion: z.int().optional() };
 
 const changedRule = RuleChangeAuthor.extend({
   ...conditional,
   tenantId: TenantId,
   ruleId: z.string(),
-  /** Why a rule is changed that belongs to a ruleset; without it such a change is refused. */
+  /** Reason for changing a rule that belongs to a ruleset. Without it such a change is rejected. */
   override: z.string().min(1).max(1000).optional(),
 });
 
-/** Who orders a change, for the audit. Optional, because replicas of an older version do not send it. */
+/** Author of the change, for the audit log. Optional, because replicas of an older version do not send it. */
 const authored = { author: ChangeAuthor.optional() };
 const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.string() });
-/** Thousands of rules are checked and written. */
+/** Allows for validating and writing thousands of rules. */
 const RULESET_DEADLINE_MS = 20_000;
 
 const webhookRef = z.object({ ...authored, ...conditional, tenantId: TenantId, webhookId: z.string() });
@@ -77,27 +77,27 @@ const limitsRef = z.object({
 });
 
 export const COMMANDS = {
-  /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */
+  /** `body` is the HTTP client's request body. The owner validates it, so that every entry point validates alike. */
   createRule: command('guardrail.rules.create', newRules, GuardrailRule),
   updateRule: command('guardrail.rules.update', changedRule.extend({ body: z.unknown() }), GuardrailRule),
   deleteRule: command('guardrail.rules.delete', changedRule, z.object({ ok: z.literal(true) })),
-  /** Makes a new version that says what an earlier one said. */
+  /** Creates a new version with the contents of an earlier one. */
   revertRule: command('guardrail.rules.revert', changedRule.extend({ version: z.int().min(1) }), GuardrailRule),
-  /** What applying a ruleset would change; changes nothing. */
+  /** Plans what applying a ruleset would change, without changing anything. */
   planRuleset: command(
     'guardrail.rulesets.plan',
     ofRuleset.extend({ body: z.unknown() }),
     RulesetPlan,
     RULESET_DEADLINE_MS,
   ),
-  /** Everything of it or nothing; answers what was done. */
+  /** Applies a ruleset atomically; returns what was done. */
   applyRuleset: command(
     'guardrail.rulesets.apply',
     ofRuleset.extend({ body: z.unknown() }),
     RulesetPlan,
     RULESET_DEADLINE_MS,
   ),
-  /** Its rules stay and belong to nobody. */
+  /** Keeps the ruleset's rules and makes them unowned. */
   releaseRuleset: command(
     'guardrail.rulesets.release',
     ofRuleset,
@@ -105,15 +105,15 @@ export const COMMANDS = {
     RULESET_DEADLINE_MS,
   ),
   /**
-   * Clears the pause, and the model override where asked, and ends the cooldowns of the rules that pause. 409 while an
-   * operator's order stands. Answers the directive now in force, and the rules that had been cooling down.
+   * Clears the pause and, if requested, the model override, and ends the cooldowns of the rules that pause. 409 while
+   * an operator's order is in force. Returns the directive now in force and the rules that were cooling down.
    */
   unpauseAgent: command(
     'agent.control.unpause',
     z.object({ ...authored, tenantId: TenantId, agentId: ClientId, clearModelOverride: z.boolean() }),
     z.looseObject({ rearmed: z.array(RearmedRule).default([]) }),
   ),
-  /** Ends the cooldowns of rules for an agent: what fires at `at` or later triggers again, what fired before does not. */
+  /** Ends the cooldowns of rules for an agent: triggers at `at` or later are accepted, earlier ones are not. */
   rearmRules: command(
     'guardrail.rules.rearm',
     z.object({ tenantId: TenantId, agentId: ClientId, ruleIds: z.array(z.string()).min(1), at: Instant }),
@@ -125,24 +125,24 @@ export const COMMANDS = {
     z.object({ ...authored, tenantId: TenantId, deliveryId: z.string() }),
     z.object({ deliveryId: z.string() }),
   ),
-  /** The synchronous question. Always answered with a decision; refusals are for requests that make no sense. */
+  /** Decides a call. Always answers with a decision; only malformed requests are rejected. */
   decide: command('guardrail.decide', DecisionRequest, Decision, 2_000),
-  /** A policy with rules in the vocabulary of the agent SDK in the field; stored as ordinary rules. */
+  /** Imports a policy with rules in the Handlebar SDK's format; stores them as ordinary rules. */
   importPolicy: command(
     'guardrail.rules.import',
     newRules,
     z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
   ),
-  /** The rules of one agent that its own process may evaluate; 404 where this tenant offers none. */
+  /** Returns the rules of one agent that its own process may evaluate; 404 if the tenant does not offer them. */
   ruleBundle: command('guardrail.rules.bundle', z.object({ tenantId: TenantId, agentId: ClientId }), RuleBundle, 1_000),
   setBreakerLimits: command('guardrail.breakers.limits', limitsRef.extend({ body: z.unknown() }), StoredBreakerLimits),
-  /** What is not sent stays. 404 where none were set there. */
+  /** Changes only the limits that are sent. 404 if none are set there. */
   patchBreakerLimits: command(
     'guardrail.breakers.limits.patch',
     limitsRef.extend({ body: z.unknown() }),
     StoredBreakerLimits,
   ),
-  /** The nearest limits that are left apply. 404 where none were set there. */
+  /** The next broader limits then apply. 404 if none are set there. */
   deleteBreakerLimits: command('guardrail.breakers.limits.delete', limitsRef, z.object({ ok: z.literal(true) })),
   resetBreaker: command(
     'guardrail.breakers.reset',
@@ -154,7 +154,7 @@ export const COMMANDS = {
     z.object({ ...authored, tenantId: TenantId, body: z.unknown() }),
     Budget,
   ),
-  /** What was spent stays, whatever changes. */
+  /** Does not change what was spent. */
   updateBudget: command(
     'guardrail.budgets.update',
     z.object({ ...authored, ...conditional, tenantId: TenantId, budgetId: z.string(), body: z.unknown() }),
@@ -165,47 +165,47 @@ export const COMMANDS = {
     z.object({ ...authored, ...conditional, tenantId: TenantId, budgetId: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
-  /** How a budget stands now; one pot where `scopeId` is given or the budget is of one scope id only. */
+  /** Returns the current balance of a budget; a single account if `scopeId` is given or the budget has one. */
   budgetStanding: command(
     'guardrail.budgets.standing',
     z.object({ tenantId: TenantId, budgetId: z.string(), scopeId: ClientId.optional() }),
     BudgetBalance,
   ),
-  /** Ends a reservation made by a decision with what the call really cost; `costUsd` 0 releases it. */
+  /** Settles a decision's reservation with the actual cost; `costUsd` 0 releases it. */
   settleReservation: command(
     'guardrail.budgets.settle',
     z.object({ tenantId: TenantId, reservationId: z.string(), costUsd: z.number().nonnegative() }),
     z.object({ ok: z.literal(true) }),
   ),
-  /** Finds the approval of exactly this call, uses it if it is approved, opens it if there is none. */
+  /** Finds the approval of exactly this call. Uses it if it is approved, creates it if there is none. */
   resolveApproval: command(
     'action.approvals.resolve',
     z.object({
       tenantId: TenantId,
       agentId: ClientId,
       binding: ApprovalBinding,
-      /** Of the question, where it has one: the same on every retry. */
+      /** Id of the request, if it has one: the same on every retry. */
       requestId: ClientId.optional(),
       askedBy: z.string().optional(),
       title: z.string(),
       message: z.string(),
-      /** Absent where an evaluator of an earlier version asks. */
+      /** Absent if an evaluator of an earlier version sends the command. */
       call: ApprovalCall.optional(),
       expiresInSeconds: z.int().min(1),
-      /** False, or absent: an equal call that a person denied in this run is denied again. */
+      /** If false or absent, a call equal to one that a person denied in this run is denied again. */
       asksAgain: z.boolean().optional(),
     }),
     Alert,
     1_000,
   ),
-  /** The results of calls were reported: the approvals these used are good for no further question. */
+  /** Reports that results of calls arrived: the approvals they used become invalid for further requests. */
   spendApprovals: command(
     'action.approvals.spend',
     z.object({ tenantId: TenantId, calls: z.array(EndedCall) }),
     z.object({ spent: z.int().nonnegative() }),
     1_000,
   ),
-  /** Deduplicated by kind, rule, agent and run while one is pending, and rate limited; answers the alert in force. */
+  /** Deduplicated by kind, rule, agent and run while one is pending, and rate limited. Returns the alert in force. */
   raiseAlert: command('action.alerts.raise', RaisedAlert, Alert),
   decideAlert: command(
     'action.alerts.decide',
@@ -231,26 +231,28 @@ export const COMMANDS = {
     }),
     ControlOrder,
   ),
-  /** Deletes a run with its events and decisions, and has the dispatcher delete its part. 404 where there is no such run. */
+  /**
+   * Deletes a run with its events and decisions, and has the dispatcher delete its part. 404 if the run does not exist.
+   */
   deleteRun: command(
     'runs.delete',
     z.object({ ...authored, tenantId: TenantId, runId: ClientId, reason: z.string().max(1000).optional() }),
     z.object({ id: z.string(), deletedAt: Instant, complete: z.boolean() }),
     8_000,
   ),
-  /** Removes the triggers, alerts, sealed calls and deliveries of runs. Safe to repeat. */
+  /** Removes the triggers, alerts, sealed calls and deliveries of runs. Idempotent. */
   deleteRunActions: command(
     'action.runs.delete',
     z.object({ tenantId: TenantId, runIds: z.array(ClientId).min(1).max(500) }),
     z.object({ ok: z.literal(true) }),
   ),
-  /** Begins to remove what the runs of an actor say; answers the erasure under way where there is one. */
+  /** Starts erasing the contents of an actor's runs. Returns the running erasure if there is one. */
   eraseActor: command(
     'runs.erase',
     z.object({ ...authored, tenantId: TenantId, actorId: ClientId }),
     z.object({ id: z.string(), requestedAt: Instant }),
   ),
-  /** Removes what triggers, alerts and deliveries of runs say, and their sealed calls. Safe to repeat. */
+  /** Erases the contents of triggers, alerts and deliveries of runs, and their sealed calls. Idempotent. */
   eraseRunActions: command(
     'action.runs.erase',
     z.object({ tenantId: TenantId, runIds: z.array(ClientId).min(1).max(500) }),
@@ -263,7 +265,7 @@ export const COMMANDS = {
   ),
   updateWebhook: command('action.webhooks.update', webhookRef.extend({ patch: WebhookPatch }), WebhookEndpoint),
   deleteWebhook: command('action.webhooks.delete', webhookRef, z.object({ ok: z.literal(true) })),
-  /** Makes a new signing secret; what is queued already is still signed with the one before. */
+  /** Creates a new signing secret. Deliveries already queued are still signed with the previous one. */
   rotateWebhookSecret: command('action.webhooks.rotate', webhookRef, NewWebhookEndpoint),
   testWebhook: command('action.webhooks.test', webhookRef, z.object({ deliveryId: z.string() })),
 } as const;

@@ -9,19 +9,19 @@ const programs = readdirSync(AGENTS)
   .map((name) => readFileSync(new URL(name, AGENTS), 'utf8'))
   .join('\n');
 
-describe('the snippets that connect a framework', () => {
-  it.each(CONNECT_SNIPPETS)('of $framework is what docs/otlp.md says', ({ framework, content }) => {
+describe('the connection snippets', () => {
+  it.each(CONNECT_SNIPPETS)('for $framework matches docs/otlp.md', ({ framework, content }) => {
     const row = page.split('\n').find((line) => line.startsWith(`| ${framework} |`));
     expect(row).toContain(`| ${content} |`);
   });
 
-  it.each(CONNECT_SNIPPETS)('of $framework imports what a program imports that was recorded', ({ code }) => {
+  it.each(CONNECT_SNIPPETS)('for $framework imports what a recorded program imports', ({ code }) => {
     const imported = [...code.matchAll(/^(?:from|import) [\w.]+ import (\w+)$|^import \{ (\w+) \}/gm)];
     for (const [, python, javascript] of imported)
       expect(programs).toMatch(new RegExp(`\\b${python ?? javascript}\\b`));
   });
 
-  it('name the platform so that a shell reads it whatever the names hold', () => {
+  it('quote names for the shell, regardless of their contents', () => {
     const script = `${exporterVariables('http://127.0.0.1:3400', 'agk_live_1', "ann's $(agent)")}\nprintenv`;
     expect(execFileSync('/bin/sh', ['-c', script]).toString().split('\n')).toEqual(
       expect.arrayContaining([

@@ -1,13 +1,13 @@
-/** How an agent of a framework is connected over OpenTelemetry. */
+/** How to connect an agent of a framework over OpenTelemetry. */
 interface ConnectSnippet {
   readonly id: string;
   readonly framework: string;
   readonly language: 'javascript' | 'python';
-  /** What is installed beside the framework, as its package manager takes it. */
+  /** Command that installs what is needed besides the framework. */
   readonly install: string;
-  /** What is added to the program, before its first call. */
+  /** Code to add to the program before its first call. */
   readonly code: string;
-  /** Whether prompts, arguments and results are told, and how they are switched on where not. */
+  /** Whether prompts, arguments and results are reported, and how to turn that on if not. */
   readonly content: string;
 }
 
@@ -20,7 +20,7 @@ provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))`;
 const ON = 'on';
 
-/** In the order they are shown. The programs of `interop/otel/agents` do exactly this. */
+/** In display order. The programs in `interop/otel/agents` do exactly this. */
 export const CONNECT_SNIPPETS: readonly ConnectSnippet[] = [
   {
     id: 'ai-sdk-7',
@@ -112,10 +112,10 @@ AnthropicInstrumentor().instrument(tracer_provider=provider)`,
 ];
 
 /**
- * The variables that name the platform to an exporter, as a shell takes them.
+ * Returns shell commands that set the exporter's environment variables.
  * @param url of the gateway, without a path
  * @param key with the scope `ingest`
- * @param agentId what the agent is called here
+ * @param agentId id of the agent in AgentLens
  */
 export function exporterVariables(url: string, key: string, agentId: string): string {
   return `export OTEL_EXPORTER_OTLP_ENDPOINT=${quoted(url)}

@@ -6,7 +6,7 @@ export const ControlScope = z.enum(CONTROL_SCOPES);
 export type ControlScope = z.infer<typeof ControlScope>;
 
 /**
- * An operator's standing order for a run, an agent or a whole tenant; the last version wins. `killed` ends runs,
+ * An operator's standing order for a run, an agent or a whole tenant; the latest version wins. `killed` ends runs,
  * `paused` blocks every call until `running`.
  */
 export const ControlOrder = z.object({
@@ -15,7 +15,7 @@ export const ControlOrder = z.object({
   scope: ControlScope,
   /** Run id or agent id; the tenant's own id for scope tenant. */
   scopeId: ClientId,
-  /** Of an order for a run: the run's agent, where it was known; only its processes need to hear of it. */
+  /** For an order about a run: the run's agent, if known, because only its processes need the order. */
   agentId: ClientId.optional(),
   state: z.enum(['running', 'paused', 'killed']),
   reason: z.string().max(1000),
@@ -25,7 +25,7 @@ export const ControlOrder = z.object({
 });
 export type ControlOrder = z.infer<typeof ControlOrder>;
 
-/** A connected SDK instance took a directive or an order. `latencyMs` is from its issue to the acknowledgement. */
+/** A connected SDK instance received a directive or an order. */
 export const DirectiveAcknowledged = z.object({
   tenantId: TenantId,
   directiveId: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Instant } from './ids.ts';
 
-/** A message a consumer group gave up on, whole, with why: it can be inspected and sent again. */
+/** A complete message that a consumer group gave up on, with the reason. It can be inspected and replayed. */
 export const DeadLetter = z.object({
   group: z.string(),
   topic: z.string(),

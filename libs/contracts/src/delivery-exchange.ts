@@ -1,29 +1,29 @@
 import { z } from 'zod';
 
-/** Of what an attempt sent, and of what it was answered, this much is kept, bytes. */
-export const MOST_SENT_BODY = 16 * 1024;
-export const MOST_ANSWERED_BODY = 8 * 1024;
+/** Maximum of an attempt's request and response body that is stored, in bytes. */
+export const MAX_SENT_BODY_BYTES = 16 * 1024;
+export const MAX_ANSWERED_BODY_BYTES = 8 * 1024;
 
 const message = (most: number) => ({
   headers: z.record(z.string(), z.string()).meta({ description: 'Values that may be secrets are "[masked]".' }),
   body: z
     .string()
     .nullable()
-    .meta({ description: `Redacted, its first ${most} bytes. Null: there was none.` }),
-  bodyBytes: z.int().meta({ description: 'Of the whole body, before it was redacted.' }),
+    .meta({ description: `The first ${most} bytes, redacted. Null if there was no body.` }),
+  bodyBytes: z.int().meta({ description: 'Size of the whole body before redaction.' }),
   bodyCut: z.boolean(),
 });
 
-/** What one attempt of a delivery sent and what came back, as people may see it. */
+/** Request and response of one delivery attempt, redacted for display. */
 export const DeliveryExchange = z.object({
   request: z.object({
     method: z.string(),
-    origin: z.string().meta({ description: 'Of the address, whose path may be a secret.' }),
-    ...message(MOST_SENT_BODY),
+    origin: z.string().meta({ description: 'Origin of the address; its path may be a secret.' }),
+    ...message(MAX_SENT_BODY_BYTES),
   }),
   response: z
-    .object({ status: z.int(), ...message(MOST_ANSWERED_BODY) })
+    .object({ status: z.int(), ...message(MAX_ANSWERED_BODY_BYTES) })
     .nullable()
-    .meta({ description: 'Null: no answer. Of a long one at most 64 KiB are read, which is what `bodyBytes` counts.' }),
+    .meta({ description: 'Null if there was no response. At most 64 KiB are read, which `bodyBytes` counts.' }),
 });
 export type DeliveryExchange = z.infer<typeof DeliveryExchange>;

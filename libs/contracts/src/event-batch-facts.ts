@@ -6,12 +6,12 @@ const DAY_LIST = /^\d{4}-\d\d-\d\d(,\d{4}-\d\d-\d\d)*$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DAY_CHARS = 10;
 
-/** What is said of a batch in the headers of its message, so that a reader who only hands it on need not parse it. */
+/** Facts about a batch in the headers of its message, so that a reader that only passes it on need not parse it. */
 export interface EventBatchFacts {
   readonly events: number;
-  /** UTC days its events happened on (`2026-03-01`), sorted. */
+  /** UTC days on which its events occurred (`2026-03-01`), sorted. */
   readonly days: readonly string[];
-  /** When the platform took it (`receivedAt` of the batch). */
+  /** When the platform accepted it (`receivedAt` of the batch). */
   readonly receivedAt: string;
 }
 
@@ -24,14 +24,14 @@ interface DatedBatch {
   readonly events: readonly DatedEvent[];
 }
 
-/** What is to be said of this batch. */
+/** Computes the facts of a batch. */
 export function factsOfBatch({ events, receivedAt }: DatedBatch): EventBatchFacts {
   const days = new Set<string>();
   addDays(days, events);
   return { events: events.length, days: [...days].sort(), receivedAt };
 }
 
-/** Adds the UTC days these events happened on. */
+/** Adds the UTC days on which these events occurred. */
 export function addDays(days: Set<string>, events: readonly DatedEvent[]): void {
   let day = '';
   for (const { occurredAt } of events) {
@@ -41,25 +41,31 @@ export function addDays(days: Set<string>, events: readonly DatedEvent[]): void 
   }
 }
 
-/** Said as headers: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`, `agentlens-received-at: 2026-...Z`. */
+/**
+ * Encodes facts as headers: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`, `agentlens-received-at:
+ * 2026-...Z`.
+ */
 export function eventBatchHeaders({ events, days, receivedAt }: EventBatchFacts): Readonly<Record<string, string>> {
   return { [EVENTS]: String(events), [DAYS]: days.join(','), [RECEIVED_AT]: receivedAt };
 }
 
-/** Undefined where the headers do not say, or not in this form: then only the batch itself knows. */
+/** Decodes the headers. Returns undefined if they are absent or malformed; then only the batch has the facts. */
 export function eventBatchFacts(headers: Readonly<Record<string, string>>): EventBatchFacts | undefined {
   const { [EVENTS]: events = '', [DAYS]: days = '', [RECEIVED_AT]: receivedAt = '' } = headers;
   if (!COUNT.test(events) || !DAY_LIST.test(days) || !INSTANT.test(receivedAt)) return undefined;
   return { events: Number(events), days: days.split(','), receivedAt };
 }
 
-/** A message of events that need not have been read. */
+/** A message of events whose value may be parsed lazily. */
 interface EventsMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Pick<DatedBatch, 'events'>;
 }
 
-/** What the headers say, else what the batch holds: to read it costs as much as most of what is done with it. */
+/**
+ * Returns the facts from the headers, or else from the batch. Parsing the batch costs as much as most of its
+ * processing.
+ */
 export function factsOfMessage(message: EventsMessage): Pick<EventBatchFacts, 'events' | 'days'> {
   const facts = eventBatchFacts(message.headers);
   if (facts !== undefined) return facts;

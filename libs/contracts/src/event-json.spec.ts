@@ -7,7 +7,7 @@ import { AgentEvent } from './events.ts';
 import { envelope, event } from './written-event.testing.ts';
 
 describe('the text of a batch', () => {
-  it('reads as what JSON.stringify writes', () => {
+  it('parses to the same as the output of JSON.stringify', () => {
     const events = [event, { ...event, id: 'second', agentName: 'Zoë 🙂' }].map((one) => ({
       ...one,
       hash: writeEvent(one).hash,
@@ -18,7 +18,7 @@ describe('the text of a batch', () => {
     expect(JSON.parse(body.toString('utf8'))).toEqual(JSON.parse(JSON.stringify(batch)));
   });
 
-  it('is refused where its events take more or fewer bytes than was said', () => {
+  it('is rejected if its events do not have the given number of bytes', () => {
     const texts = [writeEvent({ ...event, agentId: 'Zoë' }).json];
     expect(() => batchBody(envelope, texts, bytesOf(texts) - 1)).toThrow(/do not end where they should/);
     expect(() => batchBody(envelope, texts, bytesOf(texts) + 1)).toThrow(/do not end where they should/);
@@ -33,7 +33,7 @@ describe('the text of an event', () => {
   const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());
   const contents = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }));
 
-  it('reads as what JSON.stringify writes, whatever its contents', () => {
+  it('parses to the same as the output of JSON.stringify for any contents', () => {
     fc.assert(
       fc.property(contents, contents, (payload, metadata) => {
         const full = { ...event, payload, metadata };
@@ -43,7 +43,7 @@ describe('the text of an event', () => {
     );
   });
 
-  it('forgets no member, and quotes every text', () => {
+  it('includes every member and quotes every text', () => {
     const full: Required<AgentEvent> = {
       ...event,
       sessionId: 's "1"',
@@ -67,7 +67,7 @@ describe('the text of an event', () => {
     expect(JSON.parse(json)).toEqual({ ...full, hash });
   });
 
-  it('carries the hash of its canonical form', () => {
+  it('contains the hash of its canonical form', () => {
     fc.assert(
       fc.property(contents, contents, text, (payload, metadata, id) => {
         const full = { ...event, payload, metadata, id };
@@ -76,7 +76,7 @@ describe('the text of an event', () => {
     );
   });
 
-  it('keeps its contents where the hash is over its identity only', () => {
+  it('keeps its contents if the hash covers only its identity', () => {
     const identity = { ...event, payload: {} };
     const { hash, json } = writeEvent({ ...event, payload: { n: 1 } }, identity);
     expect(hash).toBe(sha256Hex(canonicalForm(identity)));

@@ -9,30 +9,30 @@ import {
 } from './canonical-form.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
-/** An event as it goes on the wire. */
+/** An event as serialized for the wire. */
 interface WrittenEvent {
   /** SHA-256 (hex) of its canonical form. */
   readonly hash: string;
-  /** Equal to what JSON.stringify makes of the event with this hash, but for the order of members. */
+  /** Equals JSON.stringify of the event with this hash, except for the order of members. */
   readonly json: string;
 }
 
 /**
- * Hashes an event and writes it down.
+ * Hashes and serializes an event.
  *
- * @param hashed what its hash is over, where that is not its own fields
+ * @param hashed fields that the hash covers, if they differ from the event's own
  */
 export function writeEvent(event: Omit<AgentEvent, 'hash'>, hashed: HashedFields = event): WrittenEvent {
   const before = formBefore(hashed);
   const contents = canonicalContents(hashed);
   const form = before + contents + formAfter(hashed);
   const hash = sha256Hex(form);
-  // Hashing laid the form out in one piece, so a part of it is had for less than what it was put together from.
+  // Hashing flattened the concatenated string, so a slice of it is cheaper than building the contents again.
   const own = hashed === event ? form.slice(before.length, before.length + contents.length) : canonicalContents(event);
   return { hash, json: eventJson(event, hash, own) };
 }
 
-/** A spec checks that no member of the schema is forgotten. */
+/** A spec checks that every member of the schema is included. */
 function eventJson(event: Omit<AgentEvent, 'hash'>, hash: string, contents: string): string {
   return (
     `{"id":${quoted(event.id)},"agentId":${quoted(event.agentId)},"runId":${quoted(event.runId)},` +
@@ -65,11 +65,12 @@ const BRACKET = 0x5d;
 const BRACE = 0x7d;
 
 /**
- * A batch as JSON in UTF-8, of events that are JSON already. They are written where they stay: as one text they would be
- * copied twice more, and a text of over 128 kB has pages of its own that the system clears each time.
+ * Serializes a batch as JSON in UTF-8 from events that are already JSON. Writes them directly into the buffer: joining
+ * them into one string would copy them twice more, and a string over 128 kB gets pages that the operating system zeroes
+ * each time.
  *
  * @param events at least one
- * @param bytes what they take in UTF-8, with a separator for each
+ * @param bytes their size in UTF-8, including a separator for each
  */
 export function batchBody(
   { id, tenantId, partition, receivedAt }: Omit<EventBatch, 'events'>,

@@ -28,13 +28,13 @@ export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
 /**
- * How the cost of an event is known: as the client sent it, from the price table, or not at all.
- * `unpriced` means tokens were used but no price is known: it is shown, never counted as zero in silence.
+ * Source of an event's cost: reported by the client, from the price table, or unknown. `unpriced` means that tokens
+ * were used but no price is known; it is shown and never silently counted as zero.
  */
 export const CostSource = z.enum(['reported', 'priced', 'unpriced']);
 export type CostSource = z.infer<typeof CostSource>;
 
-/** Quantities lifted out of the payload at the edge. Tokens are counts, cost is USD, latency milliseconds. */
+/** Quantities extracted from the payload by the gateway. Tokens are counts, cost is in USD, latency in milliseconds. */
 export const Usage = z.object({
   inputTokens: z.number().nonnegative().optional(),
   outputTokens: z.number().nonnegative().optional(),
@@ -47,37 +47,40 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** How a run ended, where the event says so (`run.ended`). */
+/** Outcome of a run, if the event (`run.ended`) reports it. */
 export const RunOutcome = z.enum(['succeeded', 'failed', 'timed_out', 'cancelled', 'interrupted']);
 export type RunOutcome = z.infer<typeof RunOutcome>;
 
 /**
- * One immutable fact reported by an agent, in the platform's own words. Made only by the ingest gateway, from one of
- * the dialects; the client's own event type stays in `sourceType` and its payload in `payload`.
+ * One immutable fact reported by an agent, in the platform's vocabulary. Only the ingest gateway creates events, from
+ * one of the dialects. `sourceType` keeps the client's event type and `payload` its payload.
  */
 export const AgentEvent = z.object({
   id: ClientId,
   agentId: ClientId,
   /** One execution. For AgentLens clients this is their session id. */
   runId: ClientId,
-  /** Groups runs; absent where the dialect knows no such thing. */
+  /** Groups runs; absent if the dialect has no such concept. */
   sessionId: ClientId.optional(),
   parentRunId: ClientId.optional(),
   parentToolUseId: ClientId.optional(),
   kind: EventKind,
-  /** `agentlens`, `handlebar` or `otlp`: the vocabulary `sourceType` belongs to. */
+  /** Vocabulary of `sourceType`: `agentlens`, `handlebar` or `otlp`. */
   dialect: z.string(),
   sourceType: z.string(),
   severity: Severity,
-  /** True for an event that counts, once, as an error: severity error or critical, a failed tool, or `error.raised`. */
+  /** True if the event counts once as an error: severity error or critical, a failed tool, or `error.raised`. */
   isError: z.boolean(),
-  /** When it happened, by the client's clock, or derived from the event id; equal on every retry. */
+  /** When it occurred by the client's clock, or derived from the event id. Equal on every retry. */
   occurredAt: Instant,
-  /** True where the id comes from the client (or its idempotency key), so a retry in another batch is recognised. */
+  /** True if the id comes from the client (or its idempotency key), so that a retry in another batch is recognized. */
   retryable: z.boolean(),
-  /** SHA-256 (hex) over the canonical form documented in docs/wire-format.md. */
+  /** SHA-256 (hex) of the canonical form documented in docs/wire-format.md. */
   hash: z.string(),
-  /** On whose behalf, where every event of the dialect can say so; elsewhere a run's start says it, in its payload. */
+  /**
+   * End user of the run, for dialects that can report it on every event. In others the payload of the run's start has
+   * it.
+   */
   actorId: ClientId.optional(),
   agentName: z.string().optional(),
   agentVersion: z.string().optional(),
@@ -94,9 +97,9 @@ export const AgentEvent = z.object({
 export type AgentEvent = z.infer<typeof AgentEvent>;
 
 /**
- * The unit on the wire: events of one tenant, in the order they were accepted.
- * `receivedAt` is the platform's clock at acceptance and the "now" of every window these events are evaluated in, so
- * that a redelivered batch is evaluated at the same instant.
+ * Unit of transfer: events of one tenant in the order they were accepted. `receivedAt` is the platform's time of
+ * acceptance and the "now" of every window that evaluates these events, so that a redelivered batch is evaluated at the
+ * same instant.
  */
 export const EventBatch = z.object({
   id: z.string().min(1),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An address of the tenant's choosing. Whether it may be called is the egress guard's decision, not the form's. */
+/** An address chosen by the tenant. This checks only the format; the egress guard decides whether it may be called. */
 export const HttpAddress = z
   .string()
   .max(2048)

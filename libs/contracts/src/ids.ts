@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Isolation unit. Comes from the API key and from nowhere else. Safe as a NATS subject token by construction. */
+/** Unit of isolation, derived only from the API key. Always safe as a NATS subject token. */
 export const TenantId = z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be 1-40 characters of a-z, 0-9 and "-"');
 export type TenantId = z.infer<typeof TenantId>;
 
-/** Where the keys with the scope `platform` are kept: reserved, so that no admin of a tenant can list or replace them. */
+/** Reserved tenant that holds the keys with the scope `platform`, so that no tenant admin can list or replace them. */
 export const PLATFORM_TENANT = 'platform';
 
-/** Agent, run, session and event ids are chosen by clients: any printable text up to 256 characters. */
+/** Clients choose agent, run, session and event ids: any printable text up to 256 characters. */
 export const ClientId = z
   .string()
   .min(1, 'must not be empty')
@@ -15,7 +15,7 @@ export const ClientId = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
   .regex(/^[^\u0000-\u001f\u007f]+$/, 'must not contain control characters');
 
-/** What people call something: a line of printable text that a database can keep. `text` may be trimmed. */
+/** A display name: one line of printable text that a database can store. `text` may trim. */
 export function displayName(text: z.ZodString): z.ZodString {
   return (
     text
@@ -26,5 +26,5 @@ export function displayName(text: z.ZodString): z.ZodString {
   );
 }
 
-/** RFC 3339 instant in UTC with millisecond precision, the only form stored or published. */
+/** RFC 3339 time in UTC with milliseconds, the only format stored or published. */
 export const Instant = z.iso.datetime({ precision: 3 });

@@ -51,13 +51,13 @@ export {
   DecisionPhase,
   DecisionReason,
   DecisionRequest,
-  MOST_ANCESTORS,
+  MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,
   Subject,
   UnreadContent,
 } from './decisions.ts';
-export { DeliveryExchange, MOST_ANSWERED_BODY, MOST_SENT_BODY } from './delivery-exchange.ts';
+export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from './delivery-exchange.ts';
 export {
   EVENT_TYPE_NAMES,
   type EventTypeName,
@@ -90,7 +90,7 @@ export {
   EndBody,
   EvaluateBody,
   HeartbeatBody,
-  MendedId,
+  RepairedId,
   runEnded,
   runStarted,
   StartBody,

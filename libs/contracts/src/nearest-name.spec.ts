@@ -10,19 +10,19 @@ describe('nearestName', () => {
     ['WINDOWMINUTES', 'windowMinutes'],
     ['cooldown', 'cooldownMinutes'],
     ['minEvent', 'minEvents'],
-  ])('takes %s for %s', (typed, meant) => expect(nearestName(typed, KNOWN)).toBe(meant));
+  ])('suggests the nearest name for %s: %s', (typed, meant) => expect(nearestName(typed, KNOWN)).toBe(meant));
 
-  it('knows nothing where nothing is known', () => expect(nearestName('x', [])).toBeUndefined());
+  it('returns undefined without known names', () => expect(nearestName('x', [])).toBeUndefined());
 });
 
 describe('unknownName', () => {
-  it('says what to write instead and what there is', () => {
+  it('suggests the nearest name and lists the known ones', () => {
     expect(unknownName('key', 'treshold', ['threshold', 'minEvents'])).toBe(
       'unknown key "treshold"; did you mean "threshold"? Known: threshold, minEvents',
     );
   });
 
-  it('does not repeat a long text back', () => {
+  it('does not echo a long text', () => {
     expect(unknownName('key', 'x'.repeat(10_000), ['a']).length).toBeLessThan(150);
   });
 });

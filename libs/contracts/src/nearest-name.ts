@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
-/** `target_model` and `targetModel` are the same word to the person who typed it. */
+/** Normalizes spelling: `target_model` and `targetModel` are equal. */
 function plain(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
 }
 
-/** The known name most like what was typed: one that continues or shortens it first, else by edit distance. */
+/** Returns the known name closest to the typed one: one that extends or shortens it first, else by edit distance. */
 export function nearestName(typed: string, known: readonly string[]): string | undefined {
   const wanted = plain(typed.slice(0, 200));
   let best: { name: string; cost: number } | undefined;

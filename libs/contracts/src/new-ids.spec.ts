@@ -15,7 +15,7 @@ describe('a time-ordered id', () => {
     expect(timeOrderedId(AT) < timeOrderedId(AT + 1)).toBe(true);
   });
 
-  it('is another one every time', () => {
+  it('is unique', () => {
     expect(new Set(Array.from({ length: 10_000 }, () => timeOrderedId(AT))).size).toBe(10_000);
   });
 });
@@ -26,14 +26,14 @@ describe('a derived id', () => {
     expect(derivedId(AT, 'rule', 3)).toBe(derivedId(AT, 'rule', 3));
   });
 
-  it('keeps parts apart', () => {
+  it('distinguishes parts and their types', () => {
     expect(derivedId(AT, 'a', 'b')).not.toBe(derivedId(AT, 'ab'));
     expect(derivedId(AT, '3')).not.toBe(derivedId(AT, 3));
   });
 });
 
 describe('ids in position', () => {
-  it('sort in the order they were made for one instant, and stay UUIDv7 of it', () => {
+  it('sort by position within one instant and remain UUIDv7 of it', () => {
     const ids = Array.from({ length: 1000 }, (_, position) => inPosition(timeOrderedId(AT), position));
     expect([...ids].sort()).toEqual(ids);
     for (const id of ids) expect(id).toMatch(UUID_V7);
@@ -44,13 +44,13 @@ describe('ids in position', () => {
 describe('ids of a series', () => {
   const ids = Array.from({ length: 10_000 }, (_, position) => position).map(idSeries(AT));
 
-  it('differ, and are UUIDv7 of their instant', () => {
+  it('differ and are UUIDv7 of their instant', () => {
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(UUID_V7);
     expect(timeOfId(ids[9_999] ?? '')).toBe(AT);
   });
 
-  it('sort by their positions as far as those fit into an id', () => {
+  it('sort by position as far as positions fit into an id', () => {
     const fitting = ids.slice(0, 4_096);
     expect([...fitting].sort()).toEqual(fitting);
   });

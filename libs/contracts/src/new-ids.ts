@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 
 /**
- * Time-ordered id (RFC 9562 UUIDv7) for something that happens now. The random half comes from a UUIDv4, whose
- * generator keeps a pool. For many at once there is `idSeries`.
+ * Creates a time-ordered id (RFC 9562 UUIDv7). The random half comes from a UUIDv4, whose generator keeps a pool. For
+ * many ids at once use `idSeries`.
  */
 export function timeOrderedId(nowMs: number): string {
   return `${timePrefix(nowMs)}${randomUUID().slice(15)}`;
 }
 
 /**
- * The same id for the same parts, shaped as a UUIDv7 whose time is `atMs`: what a redelivered message derives
- * again is recognised as the thing it already made.
+ * Derives the same id from the same parts, in the format of a UUIDv7 with the time `atMs`, so that a redelivered
+ * message recognizes what it has already created.
  */
 export function derivedId(atMs: number, ...parts: readonly (string | number)[]): string {
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
@@ -22,8 +22,8 @@ export function derivedId(atMs: number, ...parts: readonly (string | number)[]):
 const POSITIONS = 0x1000;
 
 /**
- * The same id with its place in a series in the twelve bits after the time (RFC 9562 §6.2, method 1): ids that were made
- * for one instant sort in the order of their positions (0 to 4095; later ones share the last place).
+ * Returns the id with a position in the twelve bits after the time (RFC 9562 §6.2, method 1), so that ids of one
+ * instant sort by position (0 to 4095; later ones share the last).
  */
 export function inPosition(id: string, position: number): string {
   const place = (POSITIONS + Math.min(position, POSITIONS - 1)).toString(16).slice(1);
@@ -31,8 +31,8 @@ export function inPosition(id: string, position: number): string {
 }
 
 /**
- * Time-ordered ids for things that came together, by their positions: they differ in those and share the random half,
- * of which a new one is drawn for every 4096 positions. Twice the same position is the same id.
+ * Creates time-ordered ids by position for things that arrive together. They share a random half, which is renewed
+ * every 4096 positions. The same position gives the same id.
  */
 export function idSeries(atMs: number): (position: number) => string {
   const starts: string[] = [];
@@ -43,7 +43,7 @@ export function idSeries(atMs: number): (position: number) => string {
   };
 }
 
-/** Events come many to a millisecond, so the newest prefix is mostly the one that is wanted. */
+/** Cache of the latest prefix, because many events fall into one millisecond. */
 let newest = { atMs: Number.NaN, prefix: '' };
 
 function timePrefix(atMs: number): string {

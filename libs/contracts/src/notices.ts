@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
-// Short messages that say that something moved or is alive, for whoever reads the rest elsewhere.
+// Short notifications; their readers fetch the details elsewhere.
 
-/** Says only that a run moved; the reader fetches it. Lost messages are harmless. */
+/** Notifies that runs changed; the reader fetches them. A lost message is harmless. */
 export const RunChanged = z.object({ tenantId: TenantId, runIds: z.array(z.string()), at: Instant });
 export type RunChanged = z.infer<typeof RunChanged>;
 
-/** Runs that are alive, collected for a moment per tenant. One that is lost is made good by the next. */
+/** Heartbeats of runs, batched briefly per tenant. The next one makes up for a lost one. */
 export const RunHeartbeats = z.object({
   tenantId: TenantId,
   beats: z
@@ -16,7 +16,7 @@ export const RunHeartbeats = z.object({
         runId: ClientId,
         agentId: ClientId,
         at: Instant,
-        /** When the next one is due, ms; absent: as before. */
+        /** When the next heartbeat is due, in ms; if absent, the interval is unchanged. */
         everyMs: z.number().positive().optional(),
       }),
     )
@@ -24,14 +24,14 @@ export const RunHeartbeats = z.object({
 });
 export type RunHeartbeats = z.infer<typeof RunHeartbeats>;
 
-/** Says that a tenant's rules are others now; `version` is a fresh id that only names the change. */
+/** Notifies that a tenant's rules changed; `version` is a new id that only identifies the change. */
 export const RulesChanged = z.object({ tenantId: TenantId, version: z.string(), at: Instant });
 export type RulesChanged = z.infer<typeof RulesChanged>;
 
-/** An API key was revoked or changed: every instance forgets what it cached of it. */
+/** Notifies that an API key was revoked or changed: every instance evicts it from its cache. */
 export const KeysChanged = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
 export type KeysChanged = z.infer<typeof KeysChanged>;
 
-/** A key was used; told at most once a minute per key and instance. Lost messages are harmless. */
+/** Notifies that a key was used, at most once a minute per key and instance. A lost message is harmless. */
 export const KeyUsed = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
 export type KeyUsed = z.infer<typeof KeyUsed>;

@@ -10,7 +10,7 @@ function parse(text: string, budget: JsonBudget = { maxUnits: 1_000_000 }) {
   }
 }
 
-/** Large enough to be parsed in pieces, at any depth. */
+/** Values large enough to be parsed in pieces, at any depth. */
 const small = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' });
 const large = fc
   .tuple(fc.array(small, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1_000, max: 6_000 }), fc.boolean())
@@ -23,7 +23,7 @@ const nested = fc
   .map(([one, other, leaf]) => ({ leaf, one: [leaf, one, leaf], 'a "quoted" [name': { other }, last: leaf }));
 
 describe('parseInSteps', () => {
-  it('returns what JSON.parse does, with and without white space', () => {
+  it('returns the same as JSON.parse, with and without white space', () => {
     fc.assert(
       fc.property(fc.oneof(small, large, nested), fc.constantFrom(undefined, 1), (value, space) => {
         const text = JSON.stringify(value, undefined, space);
@@ -52,20 +52,20 @@ describe('parseInSteps', () => {
     );
   });
 
-  it('needs a step for every few thousand keys', () => {
+  it('takes a step for every few thousand keys', () => {
     const text = JSON.stringify(
       Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, index])),
     );
     expect(parse(text).steps).toBeGreaterThanOrEqual(40);
   });
 
-  it('rejects text that holds too much before parsing it', () => {
+  it('rejects too large a text before parsing it', () => {
     const text = `[${Array(30_000).fill('{"a":1}').join()}]`;
     expect(() => parse(text, { maxUnits: 50_000 })).toThrow(TooMuchJson);
     expect(parse(text, { maxUnits: 100_000 }).units).toBe(90_000);
   });
 
-  it('leaves out a named member that is too much alone, and nothing else', () => {
+  it('leaves out a named member that alone is too large, and nothing else', () => {
     const list = Array(30_000).fill(1);
     const budget = { maxUnits: 20_000, mayLeaveOut: ['args', 'result'] };
     const { value, leftOut } = parse(JSON.stringify({ phase: 'x', args: list, tool: { name: 't' } }), budget);
@@ -75,19 +75,19 @@ describe('parseInSteps', () => {
     expect(() => parse(JSON.stringify({ tags: list, args: list }), budget)).toThrow(TooMuchJson);
   });
 
-  it('names the place of a mistake in a large text', () => {
+  it('reports the position of an error in a large text', () => {
     const text = `[${Array(10_000).fill('1').join()},x]`;
     expect(outcomeOf(() => parse(text))).toMatchObject({ position: text.length - 2 });
   });
 
-  it('keeps a key that is called __proto__ as a member', () => {
+  it('keeps a key named __proto__ as a member', () => {
     const text = `{"__proto__":${JSON.stringify(Array(10_000).fill(1))},"a":1}`;
     expect(Object.keys(parse(text).value as object)).toEqual(['__proto__', 'a']);
   });
 });
 
 describe('hasAtMostUnits', () => {
-  it('counts keys, values and brackets outside of texts', () => {
+  it('counts keys, values and brackets outside of strings', () => {
     expect(hasAtMostUnits('{"a":["[[[[,,,,::::"]}', 3)).toBe(true);
     expect(hasAtMostUnits('{"a":["[[[[,,,,::::"]}', 2)).toBe(false);
   });

@@ -1,14 +1,14 @@
 /**
- * JSON in bounded steps. `JSON.parse` cannot be interrupted, and an object costs it up to a microsecond per key, so a
- * body of a few megabytes stops the event loop for seconds. Here the text is measured first, and a large one is parsed in
- * pieces; the caller decides between two steps whether to go on at once.
+ * Parses JSON in bounded steps. `JSON.parse` cannot be interrupted and takes up to a microsecond per key, so a body of
+ * a few megabytes blocks the event loop for seconds. This parser measures the text first and parses a large one in
+ * pieces; the caller decides between steps whether to continue immediately.
  */
 
-/** Units of one piece: up to some 5 ms of `JSON.parse`. */
+/** Units of one piece: up to about 5 ms of `JSON.parse`. */
 const PIECE_UNITS = 5_000;
 /**
- * Below it pieces are no longer taken apart. What is left is parsed at once, or read as null if it is too large for that:
- * no route accepts a value that is nested so deeply.
+ * Maximum depth at which pieces are split. Deeper values are parsed at once, or read as null if they are too large for
+ * that: no route accepts a value nested so deeply.
  */
 const MAX_PIECE_DEPTH = 250;
 const MAX_UNITS_AT_ONCE = 50_000;
@@ -24,7 +24,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** A body that asks for more work than one request may. */
+/** The body exceeds the work allowed for one request. */
 export class TooMuchJson extends Error {
   override readonly name = 'TooMuchJson';
 
@@ -33,7 +33,7 @@ export class TooMuchJson extends Error {
   }
 }
 
-/** JSON text that breaks off or is none. `position` is where, if that is known. */
+/** Text that is truncated or not JSON. `position` is where, if known. */
 export class BrokenJson extends SyntaxError {
   override readonly name = 'BrokenJson';
 
@@ -43,18 +43,18 @@ export class BrokenJson extends SyntaxError {
 }
 
 interface Subtree {
-  /** Behind its closing bracket. */
+  /** Position after its closing bracket. */
   readonly end: number;
   readonly units: number;
 }
 
-/** Large lists and objects by the place of their opening bracket. */
+/** Large lists and objects by the position of their opening bracket. */
 type Subtrees = ReadonlyMap<number, Subtree>;
 
 export interface JsonBudget {
-  /** Most units of work: one for each colon, comma and opening bracket outside of texts. */
+  /** Maximum units of work: one for each colon, comma and opening bracket outside of strings. */
   readonly maxUnits: number;
-  /** Members of the outermost object that are left out, as null, if one alone has more than `maxUnits`. */
+  /** Members of the outermost object that are replaced by null if one alone exceeds `maxUnits`. */
   readonly mayLeaveOut?: readonly string[];
 }
 
@@ -66,12 +66,12 @@ export interface ParsedJson {
 }
 
 /**
- * Parses JSON as `JSON.parse` does, in steps of a few milliseconds.
- * @throws BrokenJson if it is no JSON
- * @throws TooMuchJson if it holds more than the budget allows
+ * Parses JSON like `JSON.parse`, in steps of a few milliseconds.
+ * @throws BrokenJson if the text is not JSON
+ * @throws TooMuchJson if it exceeds the budget
  */
 export function* parseInSteps(text: string, budget: JsonBudget): Generator<void, ParsedJson> {
-  // Fewer characters than that cannot hold more units than a piece.
+  // A text this short cannot contain more units than one piece.
   if (text.length <= PIECE_UNITS) return { value: parsePiece(text, 0, '', ''), units: 0, leftOut: [] };
   const { units, total, subtrees } = yield* measure(text, budget);
   if (total <= PIECE_UNITS) return { value: parsePiece(text, 0, '', ''), units, leftOut: [] };
@@ -89,7 +89,9 @@ export function* parseInSteps(text: string, budget: JsonBudget): Generator<void,
   return { value, units, leftOut };
 }
 
-/** Whether JSON text holds at most so many units. Text that is no JSON may be counted as anything. */
+/**
+ * Returns whether JSON text contains at most this number of units. For text that is not JSON the result is arbitrary.
+ */
 export function hasAtMostUnits(text: string, maxUnits: number): boolean {
   if (text.length <= maxUnits) return true;
   const counter = new UnitCounter(text, maxUnits);
@@ -109,13 +111,13 @@ function* measure(text: string, { maxUnits, mayLeaveOut = [] }: JsonBudget) {
   return { units: counter.units - spared, total: counter.units, subtrees: counter.subtrees };
 }
 
-/** Counts units and remembers the lists and objects that hold more than one piece. */
+/** Counts units and remembers the lists and objects that exceed one piece. */
 class UnitCounter {
   units = 0;
   readonly subtrees = new Map<number, Subtree>();
   readonly #text: string;
   readonly #remembered: number;
-  /** Of the brackets that are open: place, and the units before it. */
+  /** For each open bracket: its position and the units before it. */
   readonly #open: number[] = [];
   #at = 0;
 
@@ -128,7 +130,7 @@ class UnitCounter {
     return this.#at >= this.#text.length;
   }
 
-  /** A text that is begun is counted to its end. */
+  /** Always completes a string that it has begun. */
   advance(chars: number): void {
     const text = this.#text;
     const stop = Math.min(text.length, this.#at + chars);
@@ -163,7 +165,7 @@ class UnitCounter {
     return units;
   }
 
-  /** Only the outermost object may hold it. */
+  /** Returns true if only the outermost object contains the value. */
   #isTopMember(from: number): boolean {
     const root = skipSpace(this.#text, 0);
     for (const [other, { end }] of this.subtrees) if (other !== root && other < from && from < end) return false;
@@ -171,7 +173,7 @@ class UnitCounter {
   }
 }
 
-/** The name of the member whose value begins here, if it is written without escapes. */
+/** Returns the name of the member whose value begins here, if it is written without escapes. */
 function nameBefore(text: string, valueAt: number): string | undefined {
   return /"([^"\\]*)"\s*:\s*$/.exec(text.slice(Math.max(0, valueAt - 64), valueAt))?.[1];
 }
@@ -179,7 +181,7 @@ function nameBefore(text: string, valueAt: number): string | undefined {
 type LeavesOut = (name: string, subtree: Subtree) => boolean;
 const LEAVES_NOTHING_OUT: LeavesOut = () => false;
 
-/** Parses large lists and objects member by member, and everything that is small in groups. */
+/** Parses large lists and objects member by member, and small members in groups. */
 class PieceParser {
   readonly #text: string;
   readonly #subtrees: Subtrees;
@@ -237,7 +239,9 @@ class PieceParser {
     return members;
   }
 
-  /** The members between two brackets: small ones together, each that holds a large list or object by itself. */
+  /**
+   * Iterates over the members between two brackets: small ones in groups, each one with a large list or object alone.
+   */
   *#groups(from: number, end: number): Generator<Group> {
     const text = this.#text;
     const last = end - 1;
@@ -252,7 +256,7 @@ class PieceParser {
       const { stop, subtree } = member;
       const isLast = stop === last;
       if (skipSpace(text, at) === stop) {
-        // Only an empty list or object has a member that is none.
+        // Only an empty list or object may have an empty member.
         if (isFirst && isLast && at === start) return;
         throw new BrokenJson(stop);
       }
@@ -275,7 +279,7 @@ class PieceParser {
     }
   }
 
-  /** One member: up to the comma behind it, or to `last`. */
+  /** Reads one member: up to the next comma, or to `last`. */
   #member(from: number, last: number): { stop: number; units: number; subtree: Group['subtree'] } {
     const text = this.#text;
     let depth = 0;
@@ -307,12 +311,12 @@ class PieceParser {
 
 interface Group {
   readonly start: number;
-  /** The place of the comma or the bracket behind it. */
+  /** Position of the comma or bracket after it. */
   readonly stop: number;
   readonly subtree: (Subtree & { readonly at: number }) | undefined;
 }
 
-/** As `JSON.parse` does, which makes `__proto__` a member like any other. */
+/** Like `JSON.parse`, which makes `__proto__` an ordinary member. */
 function setMember(members: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') members[name] = value;
   else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
@@ -328,7 +332,7 @@ function parsePiece(text: string, offset: number, before: string, after: string)
   }
 }
 
-/** The place of the closing quote, or the end. */
+/** Returns the position of the closing quote, or the end of the text. */
 function endOfText(text: string, opening: number): number {
   for (let at = opening + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);

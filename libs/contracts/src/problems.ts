@@ -1,28 +1,30 @@
 import { z } from 'zod';
 
-/** One thing wrong with a request: where (`events.3.timestamp`), and what to do about it. */
+/** One problem with a request: where (`events.3.timestamp`), and how to fix it. */
 export const ProblemDetail = z.object({ path: z.string(), message: z.string() });
 export type ProblemDetail = z.infer<typeof ProblemDetail>;
 
-/** Body of every error answer (the shape AgentLens clients read). Never carries secrets, limits of rules or payloads. */
+/**
+ * Body of every error response, in the format AgentLens clients read. Never contains secrets, rule limits or payloads.
+ */
 export const Problem = z.object({
   error: z.string(),
-  /** The same in a word for programs; it does not change with the text. */
+  /** Machine-readable code, independent of the text. */
   code: z.string().optional(),
   status: z.int(),
   details: z.array(ProblemDetail).optional(),
   hint: z.string().optional(),
-  /** Of a 412: the version that is current, as `If-Match` takes it. */
+  /** With status 412: the current version, as sent in `If-Match`. */
   currentVersion: z.int().optional(),
-  /** What the log of the platform knows the request by. */
+  /** Id of the request in the platform's logs. */
   requestId: z.string().optional(),
 });
 export type Problem = z.infer<typeof Problem>;
 
-/** More details than this help nobody and make an error answer a weapon. */
+/** Maximum details, so that a small request cannot cause a large error response. */
 const MAX_DETAILS = 20;
 
-/** zod issues as problem details, paths in the `events.0.timestamp` form. */
+/** Converts zod issues to problem details with paths such as `events.0.timestamp`. */
 export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[] = []): ProblemDetail[] {
   return error.issues.slice(0, MAX_DETAILS).map((issue) => ({
     path: [...prefix, ...issue.path].map(String).join('.'),
@@ -31,9 +33,9 @@ export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[
 }
 
 /**
- * A change that was meant for another version than the one that stands.
- * @param what a word: `rule`, `limits`
- * @param current 0 where there is none yet
+ * Rejects a change that was meant for another version.
+ * @param what noun for the message: `rule`, `limits`
+ * @param current 0 if it does not exist yet
  */
 export function otherVersion(
   what: string,

@@ -44,7 +44,7 @@ const object = fc.dictionary(
   { noNullPrototype: true },
 );
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
-/** JSON has no undefined: what a message looks like once it was on the wire. */
+/** Converts a message to its wire form, because JSON has no undefined. */
 const onTheWire = <T>(value: T): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 
 /** An absent list and an empty one mean the same in proto3. */
@@ -350,11 +350,11 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
 ];
 
 describe('proto and zod agree', () => {
-  it.each(CASES)('on $name: what one writes the other reads, unchanged', ({ zod, proto, values }) => {
+  it.each(CASES)('on $name: each reads what the other writes, unchanged', ({ zod, proto, values }) => {
     fc.assert(
       fc.property(values, (value) => {
         const wire = onTheWire(zod.parse(value));
-        // Unknown fields are an error by default: a field in zod that the proto lacks fails here.
+        // Unknown fields are an error by default, so a zod field without a proto field fails here.
         const message = fromJson(proto, wire);
         const back = toJson(proto, message, { alwaysEmitImplicit: true });
         expect(comparable(zod.parse(back))).toEqual(comparable(zod.parse(wire)));
@@ -363,7 +363,7 @@ describe('proto and zod agree', () => {
     );
   });
 
-  it.each(CASES)('on the fields of $name: none is missing on the zod side', ({ zod, proto }) => {
+  it.each(CASES)('on the fields of $name: zod has every field', ({ zod, proto }) => {
     const shape = Object.keys((zod as z.ZodObject).shape).sort();
     expect(proto.fields.map((field) => field.jsonName).sort()).toEqual(shape);
     expect(create(proto)).toBeDefined();

@@ -4,7 +4,7 @@ import { DecisionPhase } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId } from './ids.ts';
 
-/** A rule as an agent's own process evaluates it: what it selects of that agent's calls, and what it says of them. */
+/** A rule for evaluation in an agent's own process: its selector for that agent's calls, condition and action. */
 export const BundledRule = z.object({
   id: z.string(),
   version: z.int().min(1),
@@ -25,25 +25,30 @@ export const BundledRule = z.object({
   conditionConfig: JsonObject,
   actionType: z.string(),
   actionConfig: JsonObject,
-  /** Only the server can tell whether it is about this agent: ask it about every call that is selected. */
+  /** Only the server can decide whether the rule applies to this agent: ask it about every selected call. */
   askServer: z.literal(true).optional(),
 });
 export type BundledRule = z.infer<typeof BundledRule>;
 
-/** The decision rules of one agent. The gateway signs its text with a key made of the asking API key. */
+/** The decision rules of one agent. The gateway signs the text with a key derived from the requesting API key. */
 export const RuleBundle = z.object({
   agentId: ClientId,
-  /** Rises with every change; an older one never replaces a newer one. */
+  /** Increases with every change; an older bundle never replaces a newer one. */
   version: z.int().min(1),
   ttlSeconds: z.number().positive(),
-  /** Phases the server must hear of even where no rule applies: budgets, or a history that some rule reads. */
+  /**
+   * Phases that must be reported to the server even if no rule applies, for budgets or for a history that some rule
+   * reads.
+   */
   askAlways: z.array(DecisionPhase),
   rules: z.array(BundledRule),
   breakerLimits: BreakerLimits.optional(),
-  /** The tenant wants no breaker where nobody set limits. */
+  /** The tenant disables the breaker for runs and agents without limits of their own. */
   defaultBreaker: z.literal('off').optional(),
 });
 export type RuleBundle = z.infer<typeof RuleBundle>;
 
-/** Bound to this use: a signature made for anything else with the same API key is not valid for a bundle. */
+/**
+ * Context label of the signing key: a signature made for another purpose with the same API key is invalid for a bundle.
+ */
 export const BUNDLE_KEY_LABEL = 'agentlens.rule-bundle.v1';

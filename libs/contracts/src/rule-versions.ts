@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ChangeAuthor } from './changes.ts';
 
-/** The way by which a rule was changed. */
+/** How a rule was changed. */
 export const RULE_CHANGE_SOURCES = ['api', 'import', 'revert', 'ruleset'] as const;
 export type RuleChangeSource = (typeof RULE_CHANGE_SOURCES)[number];
 
-/** Who changes a rule and why. Optional, because replicas of an older version do not send it. */
+/** Author and reason of a rule change. Optional, because replicas of an older version do not send it. */
 export const RuleChangeAuthor = z.object({
   by: z.string().min(1).max(500).optional(),
   reason: z.string().min(1).max(1000).optional(),
@@ -14,8 +14,8 @@ export const RuleChangeAuthor = z.object({
 export type RuleChangeAuthor = z.infer<typeof RuleChangeAuthor>;
 
 /**
- * One field that changed. `path` goes into configs and the selector (`conditionConfig.threshold`); lists are compared as a
- * whole. Without `from` the field is new, without `to` it is gone. Of a secret neither is shown.
+ * One changed field. `path` descends into configs and the selector (`conditionConfig.threshold`); lists are compared as
+ * a whole. Without `from` the field is new, without `to` it was removed. Secrets have neither.
  */
 export const FieldChange = z.object({
   path: z.string(),

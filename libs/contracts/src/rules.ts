@@ -6,8 +6,8 @@ import { ClientId, Instant, TenantId } from './ids.ts';
 const names = z.array(z.string().min(1).max(256)).min(1).max(100);
 
 /**
- * The calls a decision rule is asked about; what is absent restricts nothing. Tools are globs (`*` only), matched
- * whole and, like tags, in any case. Without phases a rule is asked before tool calls.
+ * Selects the calls a decision rule applies to; absent fields do not restrict. Tools are globs (`*` only) that match
+ * whole names; like tags, they ignore case. Without phases a rule applies before tool calls.
  */
 export const RuleSelector = z.strictObject({
   phases: z.array(DecisionPhase).min(1).max(3).optional(),
@@ -27,27 +27,27 @@ const ruleFields = {
   description: z.string().max(1000).optional(),
   enabled: z.boolean().default(true),
   conditionType: z.string().min(1),
-  /** Checked against the condition's own schema, found by `conditionType` in the catalog. */
+  /** Validated by the condition's own schema, found by `conditionType` in the catalog. */
   conditionConfig: JsonObject.default({}),
   actionType: z.string().min(1),
-  /** Checked against the action's own schema, found by `actionType` in the catalog. */
+  /** Validated by the action's own schema, found by `actionType` in the catalog. */
   actionConfig: JsonObject.default({}),
-  /** Absent or null: every agent of the tenant. */
+  /** If absent or null, the rule applies to every agent of the tenant. */
   agentId: ClientId.nullish(),
-  /** Least time between two effective triggers of this rule for the same agent, 0 to 1440 minutes. */
+  /** Minimum time between two effective triggers of this rule for the same agent, 0 to 1440 minutes. */
   cooldownMinutes: z.int().min(0).max(1440).default(15),
-  /** Record what would have happened, execute nothing. */
+  /** Record the result without executing the action. */
   dryRun: z.boolean().default(false),
   direction: z.enum(['input', 'output', 'both']).default('both'),
   toolNames: z.array(z.string().min(1).max(256)).max(100).optional(),
   priority: z.int().min(-1000).max(1000).default(0),
-  /** `shadow` records what it would have said and changes nothing; `off` is the same as not enabled. */
+  /** `shadow` records the result without applying it; `off` equals not enabled. */
   mode: z.enum(RULE_MODES).default('enforce'),
-  /** What a decision rule does where the call lacks what its condition looks at. */
+  /** Effect of a decision rule if the call lacks the data its condition reads. */
   onMissing: z.enum(['allow', 'block']).default('allow'),
-  /** What a decision rule does where its facts cannot be had in time. */
+  /** Effect of a decision rule if its facts cannot be fetched in time. */
   onUnavailable: z.enum(['allow', 'block']).default('allow'),
-  /** Of decision rules only. */
+  /** Only for decision rules. */
   selector: RuleSelector.nullish(),
   /** The policy this rule was imported with. */
   policyId: z.string().min(1).max(200).nullish(),
@@ -57,17 +57,17 @@ const ruleFields = {
 export const RuleDraft = z.strictObject(ruleFields);
 export type RuleDraft = z.infer<typeof RuleDraft>;
 
-/** A stored rule. `version` rises by one with every change and is part of every trigger's identity. */
+/** A stored rule. `version` increases by one with every change and is part of every trigger's identity. */
 export const GuardrailRule = z.object({
   ...ruleFields,
   agentId: ClientId.optional(),
   selector: RuleSelector.optional(),
   policyId: z.string().optional(),
-  /** Its name in files of rules; absent: it was never in one. */
+  /** Its key in rule files; absent if it was never in one. */
   key: z.string().optional(),
-  /** The ruleset that manages it: others may only read it. */
+  /** The ruleset that manages it; other writers have read-only access. */
   ruleset: z.string().optional(),
-  /** The version that its ruleset applied last; another one is drift. */
+  /** The version last applied by its ruleset; any other version is drift. */
   appliedVersion: z.int().optional(),
   id: z.string().min(1),
   tenantId: TenantId,

@@ -1,4 +1,4 @@
-/** The schemas, and the units of time they speak of: nothing here needs a Node built-in, so that a browser can load them. */
+/** Entry point for schemas and units of time. Needs no Node built-in, so that a browser can load it. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';

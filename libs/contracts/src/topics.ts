@@ -14,7 +14,7 @@ import { subjectToken } from './subject-token.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
 
-/** A durable log. `maxBytes` bounds the disk; when it is full, publishing is refused (discard new). */
+/** A durable log. `maxBytes` bounds its disk usage; when it is full, publishing fails (discard new). */
 export interface StreamSpec {
   readonly name: string;
   readonly subjects: readonly string[];
@@ -75,7 +75,7 @@ export const STREAMS = {
 } as const satisfies Record<string, StreamSpec>;
 export type StreamName = keyof typeof STREAMS;
 
-/** CloudEvents 1.0 attributes of an outward fact, sent as `ce-*` headers (NATS binary mode). */
+/** CloudEvents 1.0 attributes of a public event, sent as `ce-*` headers (NATS binary mode). */
 export interface CloudEventAttributes {
   readonly id: string;
   readonly source: string;
@@ -94,32 +94,32 @@ export const GROUPS = {
   acknowledgements: 'action-dispatcher-acks',
 } as const;
 
-/** One kind of message: where it lives, what it looks like, and what makes two of them the same. */
+/** A kind of message: its stream, its schema, and its id for deduplication. */
 export interface Topic<T> {
   readonly name: string;
   readonly schema: z.ZodType<T>;
-  /** `null`: core NATS, best effort, nothing is kept. */
+  /** `null`: core NATS, best effort, not stored. */
   readonly stream: StreamName | null;
-  /** The subject one message is published on. */
+  /** The subject a message is published on. */
   subject(message: T): string;
-  /** The subscription pattern for all of them, or for one tenant's. */
+  /** The subscription pattern for all tenants or for one. */
   pattern(tenantId?: string): string;
-  /** What the broker dedupes by. */
+  /** Id by which the broker deduplicates. */
   messageId(message: T): string | undefined;
   cloudEvent?(message: T): CloudEventAttributes;
-  /** What a reader may want to know of a message without parsing it, as headers of the message. */
+  /** Facts about a message as headers, for readers that do not parse it. */
   readonly summary?: Summary<T>;
-  /** What `JSON.parse` makes of a message's text in UTF-8, where there is a cheaper way to it. @throws SyntaxError */
+  /** Faster equivalent of `JSON.parse` for a message's UTF-8 text. @throws SyntaxError */
   parse?(raw: Uint8Array): unknown;
 }
 
 interface Summary<T> {
   headersOf(message: T): Readonly<Record<string, string>>;
-  /** Whether these headers say what `headersOf` writes; older messages and redriven ones do not. */
+  /** Returns whether the headers contain what `headersOf` writes; those of older and redriven messages do not. */
   isIn(headers: Readonly<Record<string, string>>): boolean;
 }
 
-/** Inside the platform a batch is trusted: only its envelope is checked again, its events were parsed at the edge. */
+/** Batches are trusted inside the platform: the gateway parsed the events, so only the envelope is validated again. */
 const TrustedEventBatch = z.object({
   ...EventBatch.shape,
   events: z
@@ -141,12 +141,12 @@ export const agentEvents: Topic<EventBatch> = {
   parse: parseBatch,
 };
 
-/** The subject of `agentEvents` that a batch is published on. */
+/** Returns the `agentEvents` subject for a batch. */
 export function subjectOfEvents({ partition, tenantId }: Pick<EventBatch, 'partition' | 'tenantId'>): string {
   return `agent.events.${partition}.${tenantId}`;
 }
 
-/** Whose events a message on this subject of `agentEvents` holds. */
+/** Returns the tenant of an `agentEvents` subject. */
 export function tenantOfEvents(subject: string): string {
   return subject.slice(subject.lastIndexOf('.') + 1);
 }
@@ -192,7 +192,7 @@ export const runChanged: Topic<RunChanged> = {
   messageId: () => undefined,
 };
 
-/** Not events: they would count in windows and totals. Best effort; run-tracking watches. */
+/** Heartbeats are not events, because events count in windows and totals. Best effort; run-tracking watches them. */
 export const runHeartbeats: Topic<RunHeartbeats> = {
   name: 'run.heartbeat',
   schema: RunHeartbeats,
@@ -294,7 +294,7 @@ export const deadLetters: Topic<DeadLetter> = {
   name: 'dead.letter',
   schema: DeadLetter,
   stream: 'DEAD_LETTERS',
-  // The last token is missing where nobody can tell whose message it was: no tenant reads it then.
+  // Without a known tenant the last token is left out, so that no tenant reads the message.
   subject: (letter) => ['dead.letter', subjectToken(letter.group), tenantOfLetter(letter)].filter(Boolean).join('.'),
   pattern: (tenantId) => (tenantId === undefined ? 'dead.letter.>' : `dead.letter.*.${tenantId}`),
   messageId: (letter) => `${letter.group}:${letter.messageId}`,
@@ -318,7 +318,7 @@ export const TOPICS = [
   deadLetters,
 ] as const;
 
-/** Who works on which topic, each of them until it has settled every message. */
+/** Consumer groups and their topics. Each group must settle every message. */
 export const CONSUMERS = [
   { group: GROUPS.runTracking, topic: agentEvents },
   { group: GROUPS.decisions, topic: decisionDecided },
@@ -329,8 +329,8 @@ export const CONSUMERS = [
 ] as const;
 
 /**
- * Whose message a group gave up on: what its subject says, which its publisher made of the tenant of a key. Nothing of the
- * body is believed, which may be what could not be read. Undefined where the topic has no such place.
+ * Returns the tenant of a dead letter from its subject, which its publisher derived from an authenticated key. Does not
+ * trust the body, which may be unreadable. Undefined if the topic's subject has no tenant.
  */
 export function tenantOfLetter({ topic: name, subject }: Pick<DeadLetter, 'topic' | 'subject'>): string | undefined {
   const topic = TOPICS.find((one) => one.name === name);

@@ -8,7 +8,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ...{ α: 'a', ο: 'o', ρ: 'p', ν: 'v', ι: 'i', Α: 'A', Β: 'B', Ε: 'E', օ: 'o', ս: 'u', ɑ: 'a', ɡ: 'g', ⲟ: 'o', ꓳ: 'O' },
 };
 
-/** What an eye makes of a name on a line of text: a skeleton as in Unicode Technical Standard 39, simplified. */
+/** Returns what a reader perceives of a name: a simplified skeleton of Unicode Technical Standard 39. */
 function looksLike(name: string): string {
   const seen = name
     .normalize('NFKC')
@@ -16,7 +16,7 @@ function looksLike(name: string): string {
     .replace(/\s+/g, ' ')
     .trim();
   const drawn = Array.from(seen, (letter) => LOOK_ALIKES[letter] ?? letter);
-  // Beside letters that go from right to left, digits and marks change their place.
+  // Next to right-to-left letters, digits and marks are reordered.
   return drawn.some((letter) => /[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(letter)) &&
     drawn.some((letter) => /[^\p{Script=Hebrew}\p{Script=Arabic}]/u.test(letter))
     ? drawn.toSorted().join('')
@@ -62,7 +62,7 @@ const letters = fc.oneof(
 );
 const names = fc.array(letters, { maxLength: 6 }).map((parts) => parts.join(''));
 
-describe('a name as a person is shown it', () => {
+describe('a name as displayed', () => {
   it('distinguishes any two different names', () => {
     fc.assert(
       fc.property(names, names, (one, other) => {
@@ -73,7 +73,7 @@ describe('a name as a person is shown it', () => {
     );
   });
 
-  it('distinguishes a name from what looks like it', () => {
+  it('distinguishes a name from its look-alikes', () => {
     fc.assert(
       fc.property(names, (name) => {
         for (const twin of [looksLike(name), name.normalize('NFC'), name.normalize('NFD'), visibleName(name)])
@@ -99,13 +99,13 @@ describe('a name as a person is shown it', () => {
   });
 });
 
-describe('text as a person is shown it', () => {
-  it('escapes what cannot be seen, and keeps lines, joiners and emoji', () => {
+describe('text as displayed', () => {
+  it('escapes invisible characters and keeps lines, joiners and emoji', () => {
     expect(visible('pay \u202e001\u200b\u0000\u{e0041}\u0085')).toBe('pay \\u202e001\\u200b\\u0000\\u{e0041}\\u0085');
     expect(visible('a\n\tb 👩‍💻 ❤️ می‌خواهم')).toBe('a\n\tb 👩‍💻 ❤️ می‌خواهم');
   });
 
-  it('leaves nothing that moves a cursor or turns text around', () => {
+  it('contains nothing that moves the cursor or reverses text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(visible(text)).not.toMatch(/[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/v);

@@ -1,10 +1,10 @@
 /**
- * Characters that make no mark, hide in text or turn it around. Joiners and variation selectors are left out: emoji and
- * several scripts need them.
+ * Characters that are invisible, hide in text or reverse it. Excludes joiners and variation selectors, which emoji and
+ * several scripts need.
  */
 const UNSEEN =
   /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u2800]--[\t\n\u{200c}-\u{200d}]--[\u{fe0e}-\u{fe0f}]]/gv;
-/** In a name also what looks like another character, or like nothing: `\` because it begins an escape. */
+/** In names, also characters that look like another or like nothing, and `\`, which begins an escape. */
 const UNCLEAR =
   /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}\p{M}\u2800\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\\‹›[\p{Zs}--[ ]][\p{Script=Latin}--[A-Za-z\u00c0-\u017f\u1e00-\u1eff]]]/v;
 const PLAIN_NAME = /^(?! )(?:[!-[\]-~]| (?! |$))*$/;
@@ -12,22 +12,21 @@ const PLAIN_NAME = /^(?! )(?:[!-[\]-~]| (?! |$))*$/;
 const ALIKE = ['Cyrillic', 'Greek', 'Armenian', 'Cherokee', 'Coptic', 'Lisu'] as const;
 const ALIKE_LETTER =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
-/** Written from right to left, so that what stands beside them changes its place. */
+/** Right-to-left scripts, which reorder adjacent characters. */
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Mende_Kikakui}\p{Script=Phoenician}\p{Script=Old_South_Arabian}]/gu;
 
 /**
- * Text of an agent as a person may read it: what cannot be seen is written as its escape, such as `\u202e`. Line breaks
- * and tabs stay.
+ * Makes an agent's text safe to display: invisible characters become escapes such as `\u202e`. Keeps line breaks and
+ * tabs.
  */
 export function visible(text: string): string {
   return text.replace(UNSEEN, escaped);
 }
 
 /**
- * A name of a tool or an agent as a person may trust it: two different names never look the same. Characters that look
- * like others are written as escapes, and a name in Cyrillic, Greek or another script with look-alikes says so:
- * `рау ‹Cyrillic›`.
+ * Makes the name of a tool or agent unambiguous: two different names never look the same. Look-alike characters become
+ * escapes, and a name in Cyrillic, Greek or another script with look-alikes is labeled: `рау ‹Cyrillic›`.
  */
 export function visibleName(name: string): string {
   if (PLAIN_NAME.test(name)) return name;
@@ -42,14 +41,14 @@ export function visibleName(name: string): string {
   return others !== '' && others !== shown ? shown.replace(RIGHT_TO_LEFT, escaped) : shown;
 }
 
-/** JSON text whose strings hold no raw control or direction character: the same value, safe in a terminal. */
+/** Escapes raw control and direction characters in JSON strings: the same value, safe in a terminal. */
 export function visibleJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u00ad\p{Cf}\u2028\u2029]/gu, (character) =>
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
   );
 }
 
-/** A character, or its escape if it is unclear or has another form that looks like it. */
+/** Returns a character, or its escape if it is ambiguous or has a look-alike form. */
 function ownForm(character: string): string {
   const isUnclear = UNCLEAR.test(character) || character.normalize('NFKC') !== character;
   return isUnclear ? escaped(character) : character;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { HttpAddress } from './http-address.ts';
 import { displayName, Instant, TenantId } from './ids.ts';
 
-/** What a webhook endpoint can be told of; `approvals` are the alerts that ask about a call, `alerts` the other ones. */
+/** Events a webhook endpoint can subscribe to; `approvals` are alerts that ask about a call, `alerts` all others. */
 export const WEBHOOK_EVENTS = ['approvals', 'alerts', 'triggers', 'orders', 'breakers', 'budgets', 'audit'] as const;
 export const WebhookEvent = z.enum(WEBHOOK_EVENTS);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-/** `standard`: signed JSON as Standard Webhooks 1.0 describes. `slack`: the body of a Slack incoming webhook. */
+/** `standard`: signed JSON as in Standard Webhooks 1.0. `slack`: the body of a Slack incoming webhook. */
 const WEBHOOK_FORMATS = ['standard', 'slack'] as const;
 export const WebhookFormat = z.enum(WEBHOOK_FORMATS);
 export type WebhookFormat = z.infer<typeof WebhookFormat>;
@@ -18,7 +18,7 @@ const EVENTS = z
   .min(1, 'must name at least one kind of event')
   .transform((events) => [...new Set(events)]);
 
-/** Body of a new webhook endpoint. */
+/** Body that creates a webhook endpoint. */
 export const WebhookDraft = z.strictObject({
   url: HttpAddress,
   events: EVENTS,
@@ -28,7 +28,7 @@ export const WebhookDraft = z.strictObject({
 });
 export type WebhookDraft = z.infer<typeof WebhookDraft>;
 
-/** What is to be changed of a webhook endpoint; what is absent stays. */
+/** Body that changes a webhook endpoint; absent fields stay. */
 export const WebhookPatch = z
   .strictObject({
     url: HttpAddress,
@@ -40,7 +40,7 @@ export const WebhookPatch = z
   .partial();
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
-/** An address that a tenant wants told of what happens, without its signing secret. */
+/** An address that a tenant subscribed to events, without its signing secret. */
 export const WebhookEndpoint = z.object({
   id: z.string(),
   tenantId: TenantId,
@@ -55,8 +55,8 @@ export const WebhookEndpoint = z.object({
 });
 export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>;
 
-/** With its signing secret: answered when the secret is made, and never again. */
+/** An endpoint with its signing secret, returned only when the secret is created. */
 export const NewWebhookEndpoint = WebhookEndpoint.extend({
-  secret: z.string().meta({ description: 'Signs every call (`whsec_…`, Standard Webhooks). It is shown only here.' }),
+  secret: z.string().meta({ description: 'Signs every request (`whsec_…`, Standard Webhooks). Shown only once.' }),
 });
 export type NewWebhookEndpoint = z.infer<typeof NewWebhookEndpoint>;

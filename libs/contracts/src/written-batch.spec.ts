@@ -6,7 +6,7 @@ import { bodyOf, deceptiveEvents, event as plainEvent } from './written-event.te
 
 const event: AgentEvent = { ...plainEvent, tags: ['],"metadata":{'] };
 
-/** Everything parsed; undefined where the caller would have seen that it is not divided rightly. */
+/** Parses everything. Returns undefined if the caller could detect a wrong division. */
 function readOf(body: Uint8Array, count: number, most?: number): EventBatch | undefined {
   const batch = readWrittenBatch(body, most);
   if (batch?.events.length !== count) return undefined;
@@ -23,7 +23,7 @@ function readOf(body: Uint8Array, count: number, most?: number): EventBatch | un
 }
 
 describe('a written batch', () => {
-  it('is read as JSON.parse reads it, or not at all', () => {
+  it('is read like JSON.parse reads it, or not at all', () => {
     fc.assert(
       fc.property(deceptiveEvents, fc.integer({ min: 1, max: 2_000 }), (all, most) => {
         const body = bodyOf(all);
@@ -34,7 +34,7 @@ describe('a written batch', () => {
     );
   });
 
-  it('is read where its contents are none of what stands between the parts', () => {
+  it('is read if its contents do not resemble a separator', () => {
     const plain = { payload: { result: { rows: [{ n: 1 }, { n: 2 }] }, text: ',"payload":{}},{"id":"' }, metadata: {} };
     const body = bodyOf([{ ...event, ...plain }, event, { ...event, ...plain }]);
     const whole = JSON.parse(body.toString('utf8'));
@@ -54,11 +54,11 @@ describe('a written batch', () => {
   it.each([
     ['an object', '{}'],
     ['no JSON', '{"id":"b","events":['],
-    ['of other members behind its contents', '{"id":"b","events":[{"id":"e","metadata":{},"payload":{},"kind":"x"}]}'],
-    ['of contents the other way round', '{"id":"b","events":[{"id":"e","payload":{},"metadata":{}}]}'],
+    ['with members after its contents', '{"id":"b","events":[{"id":"e","metadata":{},"payload":{},"kind":"x"}]}'],
+    ['with contents in reverse order', '{"id":"b","events":[{"id":"e","payload":{},"metadata":{}}]}'],
     ['of none', '{"id":"b","events":[]}'],
-    ['of nested facts', '{"id":"b","events":[{"id":"e","usage":{"n":1,"metadata":{},"payload":{}},"n":{"n":{}}}]}'],
-  ])('is none where it is %s', (_what, text) => {
+    ['with nested facts', '{"id":"b","events":[{"id":"e","usage":{"n":1,"metadata":{},"payload":{}},"n":{"n":{}}}]}'],
+  ])('is rejected if it is %s', (_what, text) => {
     expect(readOf(Buffer.from(text), 1)).toBeUndefined();
   });
 });

@@ -1,10 +1,10 @@
 import { BETWEEN_EVENTS, batchPieces } from './batch-pieces.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
-/** An event without what its client put into it at will. */
+/** An event without the client's own contents. */
 export type EventFacts = Omit<AgentEvent, 'payload' | 'metadata'>;
 
-/** An event that is read but for its contents, which are as they were written: JSON text. */
+/** An event with parsed facts and unparsed contents, which are JSON text. */
 interface WrittenContents {
   readonly facts: EventFacts;
   readonly metadata: string;
@@ -15,20 +15,20 @@ interface WrittenBatch extends Omit<EventBatch, 'events'> {
   readonly events: readonly WrittenContents[];
 }
 
-/** What stands between the parts where `batchBody` and `writeEvent` wrote them. */
+/** Separators between the parts, as `batchBody` and `writeEvent` write them. */
 const EVENTS = ',"events":[';
 const METADATA = ',"metadata":';
 const PAYLOAD = ',"payload":';
-/** The end of the last event and of the batch, behind its payload. */
+/** End of the last event and of the batch, after its payload. */
 const END = '}]}';
 
 /**
- * Reads the text of a batch as `batchBody` writes it, all but the contents of its events: to parse those costs as much as
- * the rest. Undefined where the text is not of that form, and only `JSON.parse` can say what it is.
+ * Reads the text of a batch as `batchBody` writes it, without parsing the contents of its events, which cost as much as
+ * the rest. Returns undefined if the text has another format, so that only `JSON.parse` can read it.
  *
- * Contents may hold what stands between parts, too. Then there are more events than were written, or contents are no
- * JSON; so the caller compares the count, and gives the contents to somebody who parses them. Where both are right so is
- * the division, as JSON can be read in one way only. What is read is not looked into otherwise.
+ * Contents may contain a separator, too. The result then has too many events, or contents that are not valid JSON. The
+ * caller must therefore compare the count and pass the contents to a parser. If both are right, so is the division,
+ * because JSON is unambiguous. Nothing else is validated.
  */
 export function readWrittenBatch(body: Uint8Array, most?: number): WrittenBatch | undefined {
   const pieces = batchPieces(body, most);
@@ -50,9 +50,9 @@ export function readWrittenBatch(body: Uint8Array, most?: number): WrittenBatch 
 }
 
 /**
- * Adds the events of a text that ends with the payload of the last.
+ * Adds the events of a text that ends with the payload of the last one.
  *
- * @returns whether they are of that form
+ * @returns whether they have the expected format
  * @throws SyntaxError
  */
 function readEvents(text: string, events: WrittenContents[]): boolean {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { batchBody, writeEvent } from './event-json.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
-/** A batch without its events, as the gateway writes it down. */
+/** A batch without its events, as the gateway serializes it. */
 export const envelope: Omit<EventBatch, 'events'> = {
   id: 'b-1',
   tenantId: 'acme',
@@ -10,7 +10,7 @@ export const envelope: Omit<EventBatch, 'events'> = {
   receivedAt: '2026-03-01T12:00:00.000Z',
 };
 
-/** An event with no contents of its client. */
+/** An event without client contents. */
 export const event: AgentEvent = {
   id: '01987d3e-0000-7000-8000-000000000001',
   agentId: 'agent "1"',
@@ -29,13 +29,13 @@ export const event: AgentEvent = {
   metadata: {},
 };
 
-/** A batch as the gateway publishes it. */
+/** Serializes a batch as the gateway publishes it. */
 export function bodyOf(events: readonly AgentEvent[]): Buffer {
   const texts = events.map((one) => writeEvent(one).json);
   return batchBody(envelope, texts, Buffer.byteLength(`${texts.join()},`));
 }
 
-/** What stands between the parts of a batch, as names, as texts and as the structure that is written so. */
+/** Names that resemble the separators of a batch: as names, as texts and as structure. */
 const names = fc.constantFrom('id', 'payload', 'metadata', 'events', 'a', '"', 'é', '","payload":', '}},{"id":');
 const contents = fc.dictionary(
   names,
@@ -49,7 +49,7 @@ const contents = fc.dictionary(
   })).value,
 );
 
-/** Events whose contents look like what stands between the parts of a batch. */
+/** Events whose contents resemble the separators of a batch. */
 export const deceptiveEvents: fc.Arbitrary<AgentEvent[]> = fc
   .array(fc.record({ payload: contents, metadata: contents }), { minLength: 1, maxLength: 4 })
   .map((all) => all.map((own, index) => ({ ...event, tags: ['],"metadata":{'], ...own, id: `e-${index}` })));

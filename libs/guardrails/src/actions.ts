@@ -1,4 +1,4 @@
-/** What it takes to carry actions out, without the conditions that lead to them. */
+/** Entry point for code that executes actions; does not load the conditions. */
 export { ACTIONS } from './actions/index.ts';
 export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
 export { mapActionSecrets } from './rules/action-secrets.ts';

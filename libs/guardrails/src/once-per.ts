@@ -1,4 +1,4 @@
-/** What follows from an object alone, worked out once for each: rules hand out the same series and lists with every message. */
+/** Caches a value derived from an object. Rules return the same series and lists for every message. */
 export function oncePer<Key extends object, Value extends {}>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, Value>();
   return (key) => {

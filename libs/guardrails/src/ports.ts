@@ -1,4 +1,4 @@
-/** What a store needs to hold state for guardrails, without the rules themselves. */
+/** Entry point for stores of guardrail state; does not load the rules. */
 export { CLOSED_BREAKER } from './breaker/index.ts';
 export { oncePer } from './once-per.ts';
 export { cooling } from './ports/cooldown-store.ts';

@@ -114,9 +114,9 @@ const driver: Driver = {
     return play(framework, agent, requests);
   },
   cannot: {
-    'hands on a tool that streams its result': 'a tool has one result',
-    'sees a model that is swapped in the middle of a run': 'an agent keeps its model during a run',
-    'observes a tool that the provider runs, and asks about none': "the model's answer names no call of them",
+    'passes on a tool that streams its result': 'a tool has one result',
+    'follows a change of the model during a run': 'an agent keeps its model during a run',
+    'observes a tool that the provider runs, without requesting a decision': "the model's answer names no call of them",
   },
 };
 

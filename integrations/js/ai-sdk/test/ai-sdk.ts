@@ -128,7 +128,7 @@ function driverOf(major: AiMajor): Driver {
     },
     nested: (framework, agents) => nested(framework as Ai, major, agents),
     cannot: {
-      'guards an agent that is handed over to': 'the framework has no hand-offs',
+      'guards an agent after a hand-off': 'the framework has no hand-offs',
     },
   };
   return driver;

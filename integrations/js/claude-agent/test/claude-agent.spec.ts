@@ -108,11 +108,11 @@ const driver: Driver = {
   subAgentTool: 'Agent',
   badges: { 'model call': 'enforced, between turns' },
   cannot: {
-    'hands on a tool that streams its result': 'a tool has one result',
-    'sees a model that is swapped in the middle of a run': 'the model is a setting of the whole query',
-    'sends the model cleaned messages only':
+    'passes on a tool that streams its result': 'a tool has one result',
+    'follows a change of the model during a run': 'the model is a setting of the whole query',
+    'sends the model only redacted messages':
       'the framework writes its prompts in a process of its own; records are cleaned',
-    'guards an agent that is handed over to': 'the framework has no hand-offs',
+    'guards an agent after a hand-off': 'the framework has no hand-offs',
   },
 };
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Driver } from './driver.ts';
-import { SCENARIOS } from './scenarios/index.ts';
 import { conformOnPlatform, platformOf } from './platform.ts';
 import { Report } from './report.ts';
 import type { Scenario } from './scenario.ts';
+import { SCENARIOS } from './scenarios/index.ts';
 import { World } from './world.ts';
 
 async function play(driver: Driver, scenario: Scenario): Promise<void> {
@@ -16,7 +16,7 @@ async function play(driver: Driver, scenario: Scenario): Promise<void> {
   }
 }
 
-/** Declares every scenario for one framework, and writes down what came of them. */
+/** Declares a test for every scenario with one framework, and writes a report of the results. */
 export function conform(driver: Driver): void {
   const report = new Report(driver, SCENARIOS.length);
 
@@ -32,7 +32,7 @@ export function conform(driver: Driver): void {
       void it(name, () => report.note(name, proves, () => play(driver, scenario)));
     }
 
-    void it('names only scenarios that exist when it says what the framework cannot do', () => {
+    void it('lists only existing scenarios as unsupported', () => {
       const known = new Set(SCENARIOS.map(({ name }) => name));
       assert.deepEqual(
         Object.keys(driver.cannot).filter((name) => !known.has(name)),
@@ -43,7 +43,7 @@ export function conform(driver: Driver): void {
     after(() => report.write());
   });
 
-  void describe(`the kit, with ${driver.name}${variant} and a guard that does nothing`, () => {
+  void describe(`the kit with ${driver.name}${variant} and a guard that does nothing`, () => {
     const unguarded: Driver = {
       ...driver,
       guard: (_lens, framework) => framework,

@@ -1,25 +1,25 @@
 import type { AgentLensClient } from '@agentlens/sdk';
 import type { GuardOptions } from '@agentlens/sdk/adapter';
 
-/** A call that the scripted model makes. */
+/** A tool call by the scripted model. */
 export interface ToolUse {
   readonly id: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** It ran at the model's provider, with this result. */
+  /** Result of a call that ran at the model's provider. */
   readonly providerResult?: string;
 }
 
-/** One answer of the scripted model: texts and calls. Each uses `TOKENS`. An error is thrown. */
+/** One response of the scripted model: texts and calls. Each response uses `TOKENS`. An error is thrown. */
 export type Turn = readonly (string | ToolUse)[] | Error;
 
-/** What each model call reports. */
+/** Usage that each model call reports. */
 export const TOKENS = { input: 30, output: 10 } as const;
 
 /** A tool of the agent under test. */
 export interface ToolSpec {
   readonly name: string;
-  /** Answers its result in parts. */
+  /** Returns its result in parts. */
   readonly parts?: (args: Readonly<Record<string, unknown>>) => AsyncGenerator<string>;
   readonly execute?: (args: Readonly<Record<string, unknown>>, signal?: AbortSignal) => unknown;
 }
@@ -30,24 +30,24 @@ export interface AgentSpec {
   readonly prompt?: string;
   readonly stream?: boolean;
   readonly signal?: AbortSignal;
-  /** Register the framework's own hooks or middleware too; each call of one is noted here. */
+  /** If set, also register the framework's own hooks or middleware, which append their calls here. */
   readonly ownHooks?: string[];
-  /** Answer the second turn by another model than the first. */
+  /** Use another model for the second turn. */
   readonly swapModel?: boolean;
 }
 
-/** An agent that the outer one calls as its tool `helper`, or hands over to. */
+/** An outer agent that calls the inner one as its tool `helper`, or hands over to it. */
 export interface NestedSpec {
   readonly outer: AgentSpec;
   readonly inner: AgentSpec;
 }
 
 export interface Outcome {
-  /** The agent's last words. */
+  /** The agent's final text. */
   readonly text: string;
-  /** What the caller was thrown or told. */
+  /** The error that the caller received. */
   readonly error: unknown;
-  /** What the model was sent with each call, as text. */
+  /** Each request to the model, as text. */
   readonly requests: readonly string[];
 }
 
@@ -62,29 +62,29 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** One framework under test, with its real code and a scripted model. */
+/** Test driver for one framework, with its real code and a scripted model. */
 export interface Driver {
-  /** As users call it, with its major where there are several. */
+  /** Name for users, with the major version if there are several. */
   readonly name: string;
   readonly package: string;
-  /** Another way to make the same agents with the framework. */
+  /** Another way to create the same agents with the framework. */
   readonly variant?: string;
-  /** The version the kit runs. */
+  /** Version of the framework under test. */
   readonly version: string;
   readonly framework: object;
   guard<M extends object>(lens: AgentLensClient, framework: M, options?: GuardOptions): M;
   run(framework: object, agent: AgentSpec): Promise<Outcome>;
-  /** By the framework's own means. */
+  /** Runs a nested agent with the framework's own means. */
   readonly nested?: (framework: object, agents: NestedSpec) => Promise<Outcome>;
   readonly handOff?: (framework: object, agents: NestedSpec) => Promise<Outcome>;
-  /** An export without which the adapter does not know the framework's version. */
+  /** Exports that the adapter needs to recognize the framework's version. */
   readonly marks: readonly string[];
-  /** How the framework names a tool, if not as it is. */
+  /** Maps a tool's name to the framework's, if they differ. */
   readonly named?: (tool: string) => string;
-  /** The tool that calls the agent `helper`, as the record names it, if not by its own name. */
+  /** Recorded name of the tool that calls the agent `helper`, if it is not `helper`. */
   readonly subAgentTool?: string;
-  /** What an agent of this framework cannot do, by scenario; each with the reason. */
+  /** Scenarios that an agent of this framework does not support, with the reason. */
   readonly cannot: Readonly<Record<string, string>>;
-  /** What to say in the table, if not `enforce`. */
+  /** Text for a table cell, if it is not the default. */
   readonly badges?: Partial<Record<Column, string>>;
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestPlatform } from '@agentlens/sdk/testing';
 
-/** The SDK's test server on a port of this machine, for adapters that are processes of their own. */
+/** Serves the SDK's test server on a local port, for adapters that run in their own process. */
 export async function served(test: TestPlatform): Promise<{ readonly url: string; close(): Promise<void> }> {
   const answered = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = new AbortController();
@@ -27,7 +27,7 @@ export async function served(test: TestPlatform): Promise<{ readonly url: string
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       response.end(answer.text);
     } catch {
-      // As a server that is away.
+      // Behave like an unreachable server.
       response.destroy();
     }
   };

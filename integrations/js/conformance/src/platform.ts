@@ -7,13 +7,13 @@ import type { AgentSpec, Driver, Outcome, ToolSpec } from './driver.ts';
 import { TOKENS } from './driver.ts';
 import { use } from './world.ts';
 
-/** Where a started platform answers, as the runner of these tests says: its address and a key of it. */
+/** Address and API key of a running platform, provided by the test runner. */
 export interface Platform {
   readonly url: string;
   readonly key: string;
 }
 
-/** Of the rules that `prepare` makes, by what the name of a tool ends with. */
+/** Rules that `prepare` creates. They match by the end of a tool's name. */
 const RULES = [
   { name: 'kit blocks', value: '*kit_blocked', actionType: 'block' },
   { name: 'kit ends', value: '*kit_ended', actionType: 'terminate_run' },
@@ -34,7 +34,7 @@ export function platformOf(env: Readonly<Record<string, string | undefined>>): P
   return url && key ? { url, key } : undefined;
 }
 
-/** The operator's side of the platform. */
+/** Operator's client for the platform. */
 export class Operator {
   readonly #platform: Platform;
 
@@ -54,7 +54,7 @@ export class Operator {
     return JSON.parse(text) as T;
   }
 
-  /** Makes the rules once for all adapters, and waits until they are in force. */
+  /** Creates the rules once for all adapters and waits until they are in force. */
   async prepare(lens: AgentLensClient): Promise<void> {
     const { rules } = await this.call<{ rules: { name: string }[] }>('GET', '/api/guardrails');
     for (const { name, value, actionType } of RULES.filter((rule) => !rules.some((known) => known.name === rule.name)))
@@ -78,7 +78,7 @@ export class Operator {
     await this.call('POST', `/api/alerts/${alerts[0]?.id}/approve`, { reason: 'looked at' });
   }
 
-  /** The one run of an agent that has begun. */
+  /** Returns the id of the agent's only run, once it has begun. */
   async runOf(agentId: string): Promise<string> {
     return eventually(async () => {
       const { runs } = await this.call<{ runs: { id: string }[] }>('GET', `/api/runs?agentId=${agentId}`);
@@ -92,7 +92,7 @@ export class Operator {
     return this.call('POST', '/api/control', order);
   }
 
-  /** What is known of a run when it has ended. */
+  /** Returns a run and its timeline once it has ended. */
   async ended(runId: string) {
     const run = await eventually(async () => {
       const found = await this.call<{ status: string; totals: Record<string, number> }>('GET', `/api/runs/${runId}`);
@@ -104,7 +104,7 @@ export class Operator {
   }
 }
 
-/** Repeats until it holds, or the deadline is over. */
+/** Retries until the check passes or the deadline has passed. */
 async function eventually<T>(check: () => Promise<T>): Promise<T> {
   const until = performance.now() + DEADLINE_MS;
   for (;;) {
@@ -117,7 +117,7 @@ async function eventually<T>(check: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same agent on a started platform: what happened, and what the platform has kept of it. */
+/** Tests the adapter against a running platform: what the agent did, and what the platform recorded. */
 export function conformOnPlatform(driver: Driver, platform: Platform): void {
   const operator = new Operator(platform);
   let lens: AgentLensClient;
@@ -127,12 +127,12 @@ export function conformOnPlatform(driver: Driver, platform: Platform): void {
     return driver.run(driver.guard(lens, driver.framework, options), agent);
   }
 
-  /** Tools that note that they ran. */
+  /** Returns tools that record that they ran. */
   function toolsNoting(effects: string[], ...names: readonly string[]): ToolSpec[] {
     return names.map((name) => ({ name, execute: () => `effect ${effects.push(name)}` }));
   }
 
-  void describe(`${driver.package} with ${driver.name} on a started platform`, () => {
+  void describe(`${driver.package} with ${driver.name} on a running platform`, () => {
     before(async () => {
       const agent = { slug: driver.package.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '') };
       lens = await AgentLens.init({ apiKey: platform.key, baseUrl: platform.url, agent, deadlineMs: 10_000 });
@@ -140,7 +140,7 @@ export function conformOnPlatform(driver: Driver, platform: Platform): void {
     });
     after(() => lens.shutdown());
 
-    void it('refuses one call, makes the other, and its timeline has one decision of each', async () => {
+    void it('rejects one call, makes the other, and records one decision for each', async () => {
       const [runId, effects] = [randomUUID(), [] as string[]];
       const turns = [[use('c1', 'kit_blocked')], [use('c2', 'kit_free')], ['Done.']];
       const { text } = await play(runId, { turns, tools: toolsNoting(effects, 'kit_blocked', 'kit_free') });
@@ -153,7 +153,7 @@ export function conformOnPlatform(driver: Driver, platform: Platform): void {
       assert.equal(decided.length, 2, JSON.stringify(entries));
     });
 
-    void it('ends the run that a rule ends', async () => {
+    void it('ends the run if a rule requires it', async () => {
       const [runId, effects] = [randomUUID(), [] as string[]];
       const turns = [[use('c1', 'kit_ended')], [use('c2', 'kit_free')], ['Done.']];
       const { error } = await play(runId, { turns, tools: toolsNoting(effects, 'kit_ended', 'kit_free') });
@@ -162,7 +162,7 @@ export function conformOnPlatform(driver: Driver, platform: Platform): void {
       assert.equal((await operator.ended(runId)).status, 'interrupted');
     });
 
-    void it('makes a call when a human has approved it', async () => {
+    void it('makes a call after a human approved it', async () => {
       const [runId, effects] = [randomUUID(), [] as string[]];
       const turns = [[use('c1', 'kit_asked')], ['Done.']];
       const playing = play(runId, { turns, tools: toolsNoting(effects, 'kit_asked') });
@@ -171,7 +171,7 @@ export function conformOnPlatform(driver: Driver, platform: Platform): void {
       assert.deepEqual(effects, ['kit_asked']);
     });
 
-    void it('makes no further call when an operator kills it', async () => {
+    void it('makes no further call after an operator killed the run', async () => {
       const [runId, effects] = [randomUUID(), [] as string[]];
       const slow: ToolSpec = { name: 'kit_slow', execute: () => operator.kill(runId) };
       const turns = [[use('c1', 'kit_slow')], [use('c2', 'kit_free')], ['Done.']];

@@ -16,7 +16,7 @@ export interface DriverReport extends Subject {
   readonly scenarios: readonly ScenarioReport[];
 }
 
-/** What came of the scenarios of one framework, for the table in the documentation. */
+/** Results of one framework's scenarios, for the table in the documentation. */
 export class Report {
   readonly #subject: Subject;
   readonly #expected: number;
@@ -41,7 +41,7 @@ export class Report {
     }
   }
 
-  /** Nothing if only some of the scenarios were run. */
+  /** Writes nothing if only some of the scenarios ran. */
   write(): void {
     if (this.#scenarios.length < this.#expected) return;
     const { package: adapter, variant } = this.#subject;

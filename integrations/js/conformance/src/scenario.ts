@@ -1,13 +1,13 @@
 import type { Column } from './driver.ts';
 import type { World } from './world.ts';
 
-/** One thing every adapter must do, shown with each framework. */
+/** One behavior that every adapter must have, tested with each framework. */
 export interface Scenario {
-  /** A sentence about the agent's behaviour. */
+  /** A sentence about the agent's behavior. */
   readonly name: string;
-  /** The cells of the table it stands for. */
+  /** Table columns that it proves. */
   readonly proves?: readonly Column[];
-  /** A guard that does nothing must fail it. */
+  /** True if it must fail with a guard that does nothing. */
   readonly needsGuard?: boolean;
   play(world: World): Promise<void>;
 }

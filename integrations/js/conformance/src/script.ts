@@ -1,6 +1,6 @@
 import type { ToolUse, Turn } from './driver.ts';
 
-/** What the scripted model answers, turn by turn, and what it was sent. */
+/** Responses of the scripted model, turn by turn, and the requests it received. */
 export class Script {
   readonly requests: string[] = [];
   readonly #turns: readonly Turn[];
@@ -9,7 +9,7 @@ export class Script {
     this.#turns = turns;
   }
 
-  /** @throws the error that the turn is; the last turn is repeated if the framework asks again */
+  /** Returns the next turn; repeats the last one if the framework asks again. @throws the turn if it is an error */
   next(request: unknown): readonly (string | ToolUse)[] {
     const turn = this.#turns[Math.min(this.requests.length, this.#turns.length - 1)] ?? [];
     this.requests.push(typeof request === 'string' ? request : JSON.stringify(request));

@@ -1,5 +1,5 @@
-// Writes what the kit has shown into the documentation: node table.ts [--write]
-// Without --write it fails if a table there says something else.
+// Writes the results of the kit into the documentation: node table.ts [--write]. Without --write it fails if a table
+// there is outdated.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { COLUMNS, type Column } from './driver.ts';
@@ -9,7 +9,7 @@ const at = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import
 const BEGIN = '<!-- Written by the conformance kit: npm run test:integrations -- --write -->';
 const END = '<!-- end -->';
 
-/** What a cell says if its scenarios passed and the driver says nothing else. */
+/** Text of a cell if its scenarios passed and the driver sets no other. */
 const SHOWN: Readonly<Record<Column, string>> = {
   tools: 'enforced',
   'sub-agents': 'enforced, child run',
@@ -20,7 +20,7 @@ const SHOWN: Readonly<Record<Column, string>> = {
   'provider tools': 'observed',
 };
 
-/** The reports of one adapter: of each way to use it. */
+/** Reports of one adapter, one per variant. */
 type Reports = readonly DriverReport[];
 
 function reportsByPackage(): Map<string, Reports> {
@@ -35,7 +35,7 @@ function reportsByPackage(): Map<string, Reports> {
 function cell(reports: Reports, column: Column): string {
   const proofs = reports.flatMap(({ scenarios }) => scenarios.filter(({ proves }) => proves.includes(column)));
   const failed = proofs.find(({ result }) => result === 'failed');
-  if (failed !== undefined) throw new Error(`${reports[0]?.package}: "${failed.name}" failed; mend it first`);
+  if (failed !== undefined) throw new Error(`${reports[0]?.package}: "${failed.name}" failed; fix it first`);
   if (!proofs.some(({ result }) => result === 'passed')) return '–';
   return reports[0]?.badges?.[column] ?? SHOWN[column];
 }
@@ -55,7 +55,7 @@ function notes(all: Iterable<Reports>): string {
     const cannot = (report?.scenarios ?? []).filter(({ result }) => result === 'cannot');
     return cannot.map(({ name, reason }) => `- ${report?.name}, "${name}": ${reason}.`);
   });
-  return lines.length === 0 ? '' : `\n\nScenarios that a framework cannot have, and why:\n\n${lines.join('\n')}`;
+  return lines.length === 0 ? '' : `\n\nScenarios that a framework does not support, and why:\n\n${lines.join('\n')}`;
 }
 
 function put(file: string, text: string, write: boolean): boolean {
@@ -79,7 +79,7 @@ const targets = [
 ];
 const differing = targets.filter(([file, text]) => !put(file, text, write)).map(([file]) => file);
 if (differing.length > 0) {
-  console.error(`The kit has shown something else than stands in ${differing.join(', ')}.`);
-  console.error('If that is right: npm run test:integrations -- --write');
+  console.error(`The results of the kit differ from the tables in ${differing.join(', ')}.`);
+  console.error('If the results are right, run: npm run test:integrations -- --write');
   process.exit(1);
 }

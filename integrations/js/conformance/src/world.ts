@@ -5,7 +5,7 @@ import type { GuardOptions } from '@agentlens/sdk/adapter';
 import { type RecordedEvent, TestPlatform } from '@agentlens/sdk/testing';
 import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec, ToolUse } from './driver.ts';
 
-/** Real time, for what waits for a deadline. */
+/** Real clock, for code that waits for a deadline. */
 const CLOCK = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -16,12 +16,12 @@ const CLOCK = {
   },
 };
 
-/** Bounds a failing test; a passing one waits for its event. */
+/** Bounds a failing test; a passing one proceeds when its event arrives. */
 const MAX_EVENT_WAIT_MS = 20_000;
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** What one scenario plays in: a server, a client, the framework under test, and the effects its tools had. */
+/** Environment of one scenario: a server, a client, the framework under test, and the side effects of its tools. */
 export class World {
   readonly driver: Driver;
   readonly server = new TestPlatform();
@@ -34,7 +34,7 @@ export class World {
     this.driver = driver;
   }
 
-  /** Writes a path, provably. */
+  /** Tool that records the path it writes. */
   get write(): ToolSpec {
     return this.tool('write', ({ path }) => {
       this.effects.push(String(path));
@@ -57,7 +57,7 @@ export class World {
     return this.#lens;
   }
 
-  /** The framework, guarded. */
+  /** Returns the guarded framework. */
   async guarded(options?: GuardOptions, client?: Partial<AgentLensOptions>): Promise<object> {
     return this.driver.guard(await this.client(client), this.driver.framework, options);
   }
@@ -67,12 +67,12 @@ export class World {
   }
 
   async nested(agents: NestedSpec, options?: GuardOptions): Promise<Outcome> {
-    assert.ok(this.driver.nested, 'the driver has no nested agents and does not say why');
+    assert.ok(this.driver.nested, 'the driver has no nested agents and gives no reason');
     return this.driver.nested(await this.guarded(options), agents);
   }
 
   async handOff(agents: NestedSpec): Promise<Outcome> {
-    assert.ok(this.driver.handOff, 'the driver has no hand-off and does not say why');
+    assert.ok(this.driver.handOff, 'the driver has no hand-off and gives no reason');
     return this.driver.handOff(await this.guarded(), agents);
   }
 
@@ -80,7 +80,7 @@ export class World {
     return this.server.eventsOf(kind);
   }
 
-  /** Resolves when the platform has so many events of a kind; rejects if they do not come. */
+  /** Resolves when the platform has this number of events of a kind; rejects after a timeout. */
   async arrived(kind: string, count: number): Promise<void> {
     const late = AbortSignal.timeout(MAX_EVENT_WAIT_MS);
     while (this.events(kind).length < count) {
@@ -89,7 +89,7 @@ export class World {
     }
   }
 
-  /** Messages of a kind that were recorded. */
+  /** Returns the recorded messages of a kind. */
   messages(kind: 'input' | 'output' | 'tool_result'): readonly string[] {
     const all = this.events('message.raw.created').filter(({ data }) => data.kind === kind);
     return all.map(({ data }) => String(data.content));
@@ -108,16 +108,16 @@ export const use = (id: string, tool: string, args: Arguments = {}): ToolUse => 
 export const write = (id: string, path: string): ToolUse => use(id, 'write', { path });
 
 export function assertStopped(error: unknown): asserts error is Error {
-  assert.ok(isAgentStopped(error), `the caller should be told by AgentStopped, was told ${String(error)}`);
+  assert.ok(isAgentStopped(error), `the caller should receive AgentStopped, received ${String(error)}`);
 }
 
-/** Every question has one decision and every call that ran one result, under the same id. */
+/** Asserts that every request has one decision and every executed call one result, under the same id. */
 export function assertCalls(world: World, expected: Readonly<Record<string, 'ran' | 'refused'>>): void {
   const ids = (kind: string) => world.events(kind).map(({ data }) => String(data.callId));
   const tails = (found: readonly string[]) => found.map((id) => id.split(':').at(-1)).toSorted(byText);
   const ran = Object.entries(expected).flatMap(([id, what]) => (what === 'ran' ? [id] : []));
-  assert.deepEqual(tails(ids('tool.decision')), Object.keys(expected).toSorted(byText), 'one decision for each call');
-  assert.deepEqual(tails(ids('tool.result')), ran.toSorted(byText), 'one result for each call that ran');
+  assert.deepEqual(tails(ids('tool.decision')), Object.keys(expected).toSorted(byText), 'one decision per call');
+  assert.deepEqual(tails(ids('tool.result')), ran.toSorted(byText), 'one result per executed call');
 }
 
 function byText(one = '', other = ''): number {

@@ -127,8 +127,8 @@ const driver: Driver = {
     return outcome(requests, () => made.invoke(input()));
   },
   cannot: {
-    'hands on a tool that streams its result': 'a tool has one result',
-    'guards an agent that is handed over to': 'createAgent has no hand-offs; an agent as a node of a graph is a run',
+    'passes on a tool that streams its result': 'a tool has one result',
+    'guards an agent after a hand-off': 'createAgent has no hand-offs; an agent as a node of a graph is a run',
   },
 };
 

@@ -103,8 +103,8 @@ const driver: Driver = {
     return outcome(requests, async () => agent.generate('Go on', { maxSteps: 5 }));
   },
   cannot: {
-    'hands on a tool that streams its result': 'a tool has one result',
-    'guards an agent that is handed over to': 'the framework has no hand-offs; networks are not covered',
+    'passes on a tool that streams its result': 'a tool has one result',
+    'guards an agent after a hand-off': 'the framework has no hand-offs; networks are not covered',
   },
 };
 

@@ -61,7 +61,7 @@ if (platform !== undefined)
           assert.deepEqual(world.effects, []);
         }));
 
-      void it('makes a call when a human has approved it', () =>
+      void it('makes a call after a human approved it', () =>
         onPlatform(platform, generation, async ({ world, client, operator, run }) => {
           const call = client.call('kit_asked', {}, { onprogress: () => undefined });
           await operator.approve(await run());

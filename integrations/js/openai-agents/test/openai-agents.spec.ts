@@ -93,8 +93,8 @@ const driver: Driver = {
     return outcome(requests, async () => (await (framework as Agents).run(agent, 'Go on')).finalOutput);
   },
   cannot: {
-    'hands on a tool that streams its result': 'a tool has one result',
-    'sees a model that is swapped in the middle of a run': 'an agent keeps its model during a run',
+    'passes on a tool that streams its result': 'a tool has one result',
+    'follows a change of the model during a run': 'an agent keeps its model during a run',
   },
 };
 

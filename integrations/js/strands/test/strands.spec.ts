@@ -131,8 +131,8 @@ const driver: Driver = {
     return outcome(requests, () => agent.invoke('Go on'));
   },
   cannot: {
-    'observes a tool that the provider runs, and asks about none': 'the framework shows none of them',
-    'guards an agent that is handed over to': 'a swarm hands over between runs; its nodes are runs of their own',
+    'observes a tool that the provider runs, without requesting a decision': 'the framework shows none of them',
+    'guards an agent after a hand-off': 'a swarm hands over between runs; its nodes are runs of their own',
   },
 };
 

@@ -97,8 +97,8 @@ const driver: Driver = {
   },
   subAgentTool: 'delegate_task',
   cannot: {
-    'sees a model that is swapped in the middle of a run': 'an agent keeps its model during a run',
-    'guards an agent that is handed over to': 'the framework has no hand-offs besides delegation',
+    'follows a change of the model during a run': 'an agent keeps its model during a run',
+    'guards an agent after a hand-off': 'the framework has no hand-offs besides delegation',
   },
 };
 

@@ -1,11 +1,11 @@
-/** The first 32 bits of the fractional part of a root (FIPS 180-4, §4.2.2 and §5.3.3). */
+/** Returns the first 32 bits of the fractional part of a root (FIPS 180-4, §4.2.2 and §5.3.3). */
 const fraction = (root: number) => Math.floor((root - Math.floor(root)) * 2 ** 32) | 0;
 
 const PRIMES = Array.from({ length: 312 }, (_, n) => n).filter((n) => n > 1 && !hasDivisor(n));
 const ROUNDS = PRIMES.slice(0, 64).map((prime) => fraction(Math.cbrt(prime)));
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
 
-/** SHA-256 (hex) of bytes, or of a text in UTF-8: for runtimes whose own hash is asynchronous only. */
+/** SHA-256 (hex) of bytes, or of a text in UTF-8, for runtimes that only have an asynchronous hash. */
 export function sha256Hex(content: string | Uint8Array): string {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   const padded = new DataView(new ArrayBuffer(((bytes.length + 72) >> 6) << 6));

@@ -11,7 +11,7 @@ interface RecordingDependencies extends ActionDependencies {
   readonly orders: object[];
 }
 
-/** Tools for specs of actions: record what was done, answer every request with `response`. */
+/** Action dependencies for specs: record every order and answer every request with `response`. */
 export function actionTools(
   response: ActionResponse = answered(200),
   raised: AlertRaised = 'raised',

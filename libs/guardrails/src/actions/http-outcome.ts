@@ -2,13 +2,13 @@ import type { ActionOutcome, ActionResponse } from '../catalog/action-module.ts'
 
 type Answered = Extract<ActionResponse, { kind: 'answered' }>;
 
-/** Everything but a plain answer means the same to every action that calls somebody. */
+/** Outcome of a request that got no HTTP answer; the same for every action that sends one. */
 export function outcomeOfSilence(response: Exclude<ActionResponse, Answered>): ActionOutcome {
   if (response.kind === 'refused') return { kind: 'rejected', reason: response.reason };
   return { kind: 'retry', reason: response.reason, destinationDown: true };
 }
 
-/** `Retry-After` in milliseconds from now: seconds or an HTTP date. Undefined where it is absent or makes no sense. */
+/** `Retry-After` in milliseconds from now: seconds or an HTTP date. Undefined if the header is absent or invalid. */
 function retryAfterMs(response: Answered, nowMs: number): number | undefined {
   const text = header(response, 'retry-after')?.trim();
   if (text === undefined || text === '') return undefined;

@@ -11,7 +11,7 @@ import { raiseAlert } from './raise-alert/raise-alert.ts';
 import { requireApproval } from './require-approval/require-approval.ts';
 import { terminateRun } from './terminate-run/terminate-run.ts';
 
-/** Every action a rule can have. A new one is a folder here and a line below. */
+/** Every action a rule can have. To add one, add a folder and an entry below. */
 export const ACTIONS = new Catalog<ActionModule>([
   pauseAgent,
   notifyWebhook,

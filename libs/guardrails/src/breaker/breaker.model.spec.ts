@@ -13,7 +13,7 @@ const LIMITS = {
   probeAfterSeconds: 10,
 };
 
-/** The same rules once more, in the plainest words: flags and counters that are changed in place. */
+/** Reference implementation of the breaker, with mutable flags and counters. */
 class Model {
   open = false;
   waitingSince = 0;
@@ -112,11 +112,11 @@ function kindOf(model: Model) {
 }
 
 function expectSame(real: unknown, model: unknown) {
-  if (real !== model) throw new Error(`the breaker says ${String(real)}, the model ${String(model)}`);
+  if (real !== model) throw new Error(`the breaker returns ${String(real)}, the model ${String(model)}`);
 }
 
 describe('the breaker and its model', () => {
-  it('agree whatever is asked, used and waited for, by whomever', () => {
+  it('agree on any sequence of checks, calls and waits by any callers', () => {
     const who = fc.constantFrom('a', 'b', 'c');
     const commands = [
       who.map((by) => new Ask(by)),

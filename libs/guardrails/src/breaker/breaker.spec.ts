@@ -10,7 +10,7 @@ const after = (...calls: CallUsage[]): Breaker =>
 const times = (count: number, used: CallUsage): CallUsage[] => Array.from({ length: count }, () => used);
 
 describe('the default limits', () => {
-  it('are those of the contract', () => {
+  it('equal the defaults of the contract', () => {
     expect(DEFAULT_BREAKER_LIMITS).toEqual(BreakerLimits.parse({}));
   });
 });
@@ -20,7 +20,7 @@ describe('a closed breaker', () => {
     ['tokens', { tokens: 200_000 }, { tokens: 1 }],
     ['iterations', { iterations: 50 }, { iterations: 1 }],
     ['cost', { costUsd: 10 }, { costUsd: 0.01 }],
-  ] as const)('allows a call at the limit of %s and opens over it', (reason, at, more) => {
+  ] as const)('allows a call at the limit of %s and opens above it', (reason, at, more) => {
     expect(check(after(at), limits(), NOW)).toMatchObject({ allowed: true });
     expect(check(after(at, more), limits(), NOW)).toMatchObject({
       allowed: false,
@@ -30,7 +30,7 @@ describe('a closed breaker', () => {
     });
   });
 
-  it('begins the last iteration within the limit and not the one after it', () => {
+  it('allows the last iteration within the limit and rejects the next', () => {
     const next = { iterations: 1 };
     expect(check(after({ iterations: 49 }), limits(), NOW, next).allowed).toBe(true);
     expect(check(after({ iterations: 50 }), limits(), NOW, next)).toMatchObject({
@@ -39,17 +39,17 @@ describe('a closed breaker', () => {
     });
   });
 
-  it('refuses a call whose estimate does not fit', () => {
+  it('rejects a call whose estimate exceeds the limit', () => {
     expect(check(after({ costUsd: 9 }), limits(), NOW, { costUsd: 1 }).allowed).toBe(true);
     expect(check(after({ costUsd: 9 }), limits(), NOW, { costUsd: 1.01 }).allowed).toBe(false);
   });
 
-  it('takes a hundred times ten cents for ten dollars', () => {
+  it('treats a hundred times 0.10 USD as 10 USD', () => {
     expect(check(after(...times(100, { costUsd: 0.1 })), limits(), NOW).allowed).toBe(true);
     expect(check(after(...times(101, { costUsd: 0.1 })), limits(), NOW).allowed).toBe(false);
   });
 
-  it('counts failures in a row, and a success starts again', () => {
+  it('counts consecutive failures and resets the count on a success', () => {
     const failures = times(5, { outcome: 'failure' as const });
     expect(check(after(...failures), limits(), NOW).allowed).toBe(true);
     expect(check(after(...failures, { outcome: 'failure' }), limits(), NOW)).toMatchObject({ reason: 'failures' });
@@ -57,7 +57,7 @@ describe('a closed breaker', () => {
     expect(check(after(...failures, { tokens: 1 }, { outcome: 'failure' }), limits(), NOW).allowed).toBe(false);
   });
 
-  it('lets only a success of the kind that fails end the row', () => {
+  it('resets the failure count only on a success of the failing kind', () => {
     const row = times(3, { outcome: 'failure', of: 'tool' });
     const count = (...calls: CallUsage[]) => after(...row, ...calls).usage.consecutiveFailures;
     expect(count({ outcome: 'success', of: 'llm' })).toBe(3);
@@ -67,7 +67,7 @@ describe('a closed breaker', () => {
     expect(count({ outcome: 'success' })).toBe(0);
   });
 
-  it('opens when confidence drifts down, not for one bad report', () => {
+  it('opens when confidence drifts down, not after one bad report', () => {
     const reports = (...values: number[]) => after(...values.map((confidence) => ({ confidence })));
     expect(check(reports(0.9, 0.8, 0.7, 0.6, 0.5), limits(), NOW)).toMatchObject({ reason: 'confidence' });
     expect(check(reports(0.9, 0.9, 0.4, 0.9, 0.9), limits(), NOW).allowed).toBe(true);
@@ -76,13 +76,13 @@ describe('a closed breaker', () => {
     expect(check(reports(1, 0.5, 0.4, 0.3, 0.1), limits({ maxConfidenceDrop: null }), NOW).allowed).toBe(true);
   });
 
-  it('is at the limit, not over it, when confidence falls by exactly as much', () => {
+  it('allows a confidence drop of exactly the limit', () => {
     const falling = after(...[0.9, 0.8, 0.7, 0.6, 0.5].map((confidence) => ({ confidence })));
     expect(check(falling, limits({ maxConfidenceDrop: 0.4 }), NOW).allowed).toBe(true);
     expect(check(falling, limits({ maxConfidenceDrop: 0.39 }), NOW).allowed).toBe(false);
   });
 
-  it('is not poisoned by nonsense', () => {
+  it('ignores invalid usage', () => {
     const nonsense = { tokens: Number.NaN, costUsd: -5, iterations: Number.POSITIVE_INFINITY, confidence: 7 };
     expect(after(nonsense)).toEqual(CLOSED_BREAKER);
   });
@@ -91,7 +91,7 @@ describe('a closed breaker', () => {
 describe('an open breaker', () => {
   const opened = trip(after({ tokens: 5 }), 'cost', NOW);
 
-  it('stays open for everyone while nothing resets it', () => {
+  it('stays open for every caller until it is reset', () => {
     const never = check(opened, limits(), NOW + 1e12, { by: 'a' });
     expect(never).toMatchObject({ allowed: false, tripped: false, reason: 'cost' });
     expect(check(CLOSED_BREAKER, limits(), NOW).allowed).toBe(true);
@@ -101,7 +101,7 @@ describe('an open breaker', () => {
     expect(trip(opened, 'operator', NOW + 1)).toBe(opened);
   });
 
-  it('lets exactly one probe through when it has waited', () => {
+  it('lets exactly one probe through after the waiting time', () => {
     const waiting = limits({ probeAfterSeconds: 60 });
     expect(check(opened, waiting, NOW + 59_999, { by: 'a' }).allowed).toBe(false);
     const probe = check(opened, waiting, NOW + 60_000, { by: 'a' });
@@ -111,7 +111,7 @@ describe('an open breaker', () => {
     expect(check(probe.breaker, waiting, NOW + 60_001, { by: 'a' }).allowed).toBe(true);
   });
 
-  it('gives no probe to a caller without a name', () => {
+  it('lets no unnamed caller probe', () => {
     expect(check(opened, limits({ probeAfterSeconds: 1 }), NOW + 60_000).allowed).toBe(false);
   });
 });
@@ -131,20 +131,20 @@ describe('a half-open breaker', () => {
     expect(check(reopened, waiting, NOW + 121_000, { by: 'b' }).allowed).toBe(true);
   });
 
-  it('is left as it is by calls that began before it opened', () => {
+  it('ignores outcomes of calls that began before it opened', () => {
     expect(record(probed, { by: 'late', outcome: 'success' }, NOW).state).toEqual(probed.state);
     expect(record(probed, { outcome: 'failure' }, NOW).state).toEqual(probed.state);
     expect(record(probed, { by: 'a', tokens: 5 }, NOW).state).toEqual(probed.state);
   });
 
-  it('replaces a probe that was lost', () => {
+  it('replaces a lost probe', () => {
     const another = check(probed, waiting, NOW + 120_000, { by: 'b' });
     expect(another).toMatchObject({ allowed: true, breaker: { state: { probe: 'b' } } });
     expect(record(another.breaker, { by: 'a', outcome: 'success' }, NOW).state.kind).toBe('half_open');
   });
 });
 
-describe('a clock that is wrong', () => {
+describe('an invalid clock', () => {
   it.each([Number.NaN, 1e300, -1])('(%p) does not keep a breaker from opening', (now) => {
     expect(check(after({ costUsd: 11 }), limits(), now)).toMatchObject({ allowed: false, reason: 'cost' });
   });
@@ -156,7 +156,7 @@ describe('a breaker as a value', () => {
     expect(JSON.parse(JSON.stringify(trip(used, 'tokens', NOW)))).toEqual(trip(used, 'tokens', NOW));
   });
 
-  it('remembers no more reports than any limit looks back on', () => {
+  it('keeps no more reports than the largest window', () => {
     expect(after(...times(200, { confidence: 0.5 })).usage.confidences).toHaveLength(50);
   });
 });

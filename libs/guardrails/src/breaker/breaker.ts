@@ -1,19 +1,19 @@
 import type { BreakerLimits, BreakerReason, BreakerState } from '@agentlens/contracts';
 import { confidenceFall, remember } from './confidence-fall.ts';
 
-/** What a run or an agent has used since its breaker last closed. Tokens and iterations are counts, cost is USD. */
+/** Usage of a run or an agent since its breaker last closed. Tokens and iterations are counts, cost is in USD. */
 interface BreakerUsage {
   readonly tokens: number;
   readonly iterations: number;
   readonly costUsd: number;
   readonly consecutiveFailures: number;
-  /** What failed last, where that is known: only a success of the same kind ends the row. */
+  /** Kind of the last failed call, if known. Only a success of the same kind resets the failure count. */
   readonly failing?: CallKind;
-  /** The latest reports, oldest first, at most as many as any limit can look back on. */
+  /** The latest reports, oldest first, at most as many as the largest window. */
   readonly confidences: readonly number[];
 }
 
-/** A circuit breaker as a value: every change makes a new one, and JSON carries it whole. */
+/** Circuit breaker as an immutable, JSON-serializable value. */
 export interface Breaker {
   readonly state: BreakerState;
   readonly usage: BreakerUsage;
@@ -21,22 +21,21 @@ export interface Breaker {
 
 type CallKind = 'llm' | 'tool';
 
-/** What one call used. What is not known is left out and counts as nothing. */
+/** Usage of one call. Unknown values are left out and count as zero. */
 export interface CallUsage {
   readonly tokens?: number;
   readonly iterations?: number;
   readonly costUsd?: number;
-  /** Absent: says nothing about failures. */
+  /** If absent, the call does not affect the failure count. */
   readonly outcome?: 'success' | 'failure';
-  /** What kind of call it was. */
   readonly of?: CallKind;
-  /** The model's own confidence, 0 to 1, where the agent reports one. */
+  /** The model's own confidence, 0 to 1, if the agent reports it. */
   readonly confidence?: number;
-  /** Who made the call, as given to `check`: only the probe itself can close a half-open breaker. */
+  /** Caller, as given to `check`. Only the probe itself can close a half-open breaker. */
   readonly by?: string;
 }
 
-/** What the call that is asked for will surely, or probably, use: a model call is one iteration more. */
+/** Expected usage of the requested call. A model call adds one iteration. */
 export type NextCall = Pick<CallUsage, 'tokens' | 'iterations' | 'costUsd' | 'by'>;
 
 type BreakerAnswer =
@@ -52,14 +51,17 @@ const NOTHING_USED: BreakerUsage = {
 };
 const NO_CALL: NextCall = {};
 
-/** A breaker that nothing has used. Also what an operator's reset answers: closing begins a new count. */
+/** New breaker without usage. An operator's reset also produces this value. */
 export const CLOSED_BREAKER: Breaker = { state: { kind: 'closed' }, usage: NOTHING_USED };
 
 /**
- * May one more call begin? Closed: yes, unless it is over a limit; then the breaker opens (`tripped`). Open: no, until
- * the waiting time is over; then exactly one caller, `next.by`, becomes the probe. Half-open: no for everyone else.
+ * Decides whether one more call may begin.
  *
- * At a cap is not over it: with ten iterations allowed, the tenth begins and the eleventh does not.
+ * - Closed: yes, unless a limit would be exceeded; then the breaker opens (`tripped`).
+ * - Open: no, until the waiting time has passed; then exactly one caller, `next.by`, becomes the probe.
+ * - Half-open: only the probe.
+ *
+ * Usage at a limit is within it: with ten iterations allowed, the tenth begins and the eleventh does not.
  */
 export function check(breaker: Breaker, limits: BreakerLimits, nowMs: number, next: NextCall = NO_CALL): BreakerAnswer {
   const { state } = breaker;
@@ -73,7 +75,7 @@ export function check(breaker: Breaker, limits: BreakerLimits, nowMs: number, ne
   if (next.by === undefined || !waitedEnough(state.openedAt, limits, nowMs))
     return { breaker, allowed: false, reason: state.reason, tripped: false };
   return {
-    // The waiting time starts again with the probe, so that a probe that was lost is followed by another one.
+    // The waiting time restarts with the probe so that a lost probe is eventually replaced.
     breaker: {
       ...breaker,
       state: { kind: 'half_open', openedAt: instant(nowMs), reason: state.reason, probe: next.by },
@@ -84,9 +86,8 @@ export function check(breaker: Breaker, limits: BreakerLimits, nowMs: number, ne
 }
 
 /**
- * Adds what a call used. It never opens a closed breaker, because being over a limit is a reason to begin no further
- * call, not a failure of this one. The outcome of the probe closes a half-open breaker, and begins a new count, or
- * opens it again.
+ * Adds the usage of a call. Never opens a closed breaker: exceeding a limit prevents the next call and is not a failure
+ * of this one. The outcome of the probe either closes a half-open breaker and starts a new count, or opens it again.
  */
 export function record(breaker: Breaker, used: CallUsage, nowMs: number): Breaker {
   const { state } = breaker;
@@ -97,13 +98,13 @@ export function record(breaker: Breaker, used: CallUsage, nowMs: number): Breake
   return { state, usage };
 }
 
-/** Opens the breaker, as a limit does and as an operator may. An open one keeps its first reason. */
+/** Opens the breaker, for a limit or on behalf of an operator. An open breaker keeps its first reason. */
 export function trip(breaker: Breaker, reason: BreakerReason, nowMs: number): Breaker {
   if (breaker.state.kind === 'open') return breaker;
   return { usage: breaker.usage, state: { kind: 'open', openedAt: instant(nowMs), reason } };
 }
 
-/** Which limit is passed, the gravest first; null while none is. Usage at a limit is within it. */
+/** Returns the exceeded limit, most severe first, or null if there is none. Usage at a limit is within it. */
 export function overLimit(
   usage: BreakerUsage,
   limits: BreakerLimits,
@@ -112,7 +113,7 @@ export function overLimit(
   if (exceeds(usage.costUsd + (next.costUsd ?? 0), limits.maxCostUsd)) return 'cost';
   if (usage.tokens + (next.tokens ?? 0) > limits.maxTokens) return 'tokens';
   if (usage.iterations + (next.iterations ?? 0) > limits.maxIterations) return 'iterations';
-  // So many failures in a row are allowed as the limit says.
+  // As many consecutive failures as the limit are allowed.
   if (usage.consecutiveFailures > limits.maxConsecutiveFailures) return 'failures';
   if (limits.maxConfidenceDrop === null) return null;
   const fall = confidenceFall(usage.confidences, limits.confidenceWindow);
@@ -129,14 +130,14 @@ function add(usage: BreakerUsage, used: CallUsage): BreakerUsage {
   };
 }
 
-/** Nonsense must not poison a sum for ever, nor give anything back. */
+/** Ignores invalid and negative amounts, which would corrupt the sum permanently. */
 function amount(value: number | undefined): number {
   return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 type FailureRow = Pick<BreakerUsage, 'consecutiveFailures' | 'failing'>;
 
-/** A tool that keeps failing is not excused by the model calls between its tries, nor a model by its tools. */
+/** A model call between retries of a failing tool does not reset the tool's failure count, and vice versa. */
 function rowOfFailures({ consecutiveFailures: before, failing }: FailureRow, { outcome, of }: CallUsage): FailureRow {
   const kind = outcome === 'failure' ? (of ?? failing) : failing;
   const same = of === undefined || failing === undefined || of === failing;
@@ -149,12 +150,15 @@ function waitedEnough(openedAt: string, limits: BreakerLimits, nowMs: number): b
   return limits.probeAfterSeconds !== null && nowMs - Date.parse(openedAt) >= limits.probeAfterSeconds * 1000;
 }
 
-/** A hundred times ten cents is ten dollars, whatever binary fractions make of it. */
+/** Compares with a tolerance for binary fractions: a hundred times 0.10 USD is 10 USD. */
 function exceeds(value: number, limit: number): boolean {
   return value > limit && value - limit > 1e-9 * Math.max(1, limit);
 }
 
-/** A clock that is wrong must not keep a breaker from opening: what no date can hold is the beginning of time. */
+/**
+ * Converts a time to ISO 8601. Invalid times become the epoch, so that a wrong clock cannot keep a breaker from
+ * opening.
+ */
 function instant(ms: number): string {
   return new Date(Math.abs(ms) <= 8.64e15 ? ms : 0).toISOString();
 }

@@ -1,15 +1,15 @@
-/** No limit looks back further (BreakerLimits.confidenceWindow), so no more reports are kept. */
-const MOST_REPORTS = 50;
+/** Maximum of `BreakerLimits.confidenceWindow`. */
+const MAX_REPORTS = 50;
 
-/** The reports with one more, forgetting the oldest. What is not a number between 0 and 1 is no report. */
+/** Appends a report and drops the oldest. Ignores anything that is not a number between 0 and 1. */
 export function remember(reports: readonly number[], report: number): readonly number[] {
   if (!(report >= 0 && report <= 1)) return reports;
-  return [...reports.slice(1 - MOST_REPORTS), report];
+  return [...reports.slice(1 - MAX_REPORTS), report];
 }
 
 /**
- * How far the last `window` reports fall along their trend, from the first to the last: the least-squares line, so
- * that one bad report in a good series is not a drift. Negative where confidence rises, null before there are as many.
+ * Drop of the last `window` reports along their least-squares line, from the first to the last, so that one bad report
+ * is not a drift. Negative if confidence rises, null if there are fewer reports than `window`.
  */
 export function confidenceFall(reports: readonly number[], window: number): number | null {
   if (window < 2 || reports.length < window) return null;

@@ -1,6 +1,6 @@
 import type { BreakerLimits, BreakerReason } from '@agentlens/contracts';
 
-/** What `BreakerLimits.parse({})` answers, for code that carries no schema library; a spec holds the two together. */
+/** Equals `BreakerLimits.parse({})`, for code that loads no schema library. A spec keeps the two in step. */
 export const DEFAULT_BREAKER_LIMITS: BreakerLimits = {
   maxTokens: 200_000,
   maxIterations: 50,
@@ -11,7 +11,7 @@ export const DEFAULT_BREAKER_LIMITS: BreakerLimits = {
   probeAfterSeconds: null,
 };
 
-/** Nothing is over these: they stand for no breaker. Never sent, for JSON knows no infinity. */
+/** Disables the breaker. Never sent, because JSON has no infinity. */
 export const NO_BREAKER_LIMITS: BreakerLimits = {
   ...DEFAULT_BREAKER_LIMITS,
   maxTokens: Number.POSITIVE_INFINITY,
@@ -21,7 +21,7 @@ export const NO_BREAKER_LIMITS: BreakerLimits = {
   maxConfidenceDrop: null,
 };
 
-/** The limit a reason speaks of; an operator opens a breaker without one. */
+/** The limit behind each reason. An operator opens a breaker without one. */
 export const LIMIT_OF_REASON = {
   tokens: 'maxTokens',
   iterations: 'maxIterations',

@@ -2,9 +2,9 @@ import type { AgentEvent } from '@agentlens/contracts';
 import type { CallUsage } from './breaker.ts';
 
 /**
- * What an event says was used; null: nothing a breaker counts. Tokens and iterations are those of completed model calls,
- * money is counted wherever it is reported. A call that completed with an error is a failure, and so is an error that
- * belongs to no tool call.
+ * Usage that an event reports, or null if it reports nothing a breaker counts. Tokens and iterations come from
+ * completed model calls; cost is counted on every event that reports it. A call that completed with an error is a
+ * failure, and so is an error that belongs to no tool call.
  */
 export function usageOfEvent(event: AgentEvent): CallUsage | null {
   const { kind, usage, isError, toolName } = event;
@@ -25,7 +25,7 @@ function tokensOf(usage: AgentEvent['usage']): number {
   return usage?.totalTokens ?? (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
 }
 
-/** The agent's own confidence, where it reports one. */
+/** The agent's own confidence, if reported. */
 function confidenceOf({ payload, metadata }: AgentEvent): number | undefined {
   const reported = payload.confidence ?? metadata.confidence;
   return typeof reported === 'number' ? reported : undefined;

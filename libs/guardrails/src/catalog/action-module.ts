@@ -9,7 +9,7 @@ export interface ActionRequest {
   readonly timeoutMs?: number;
 }
 
-/** What came of a request; the result of the guarded HTTP client in `@agentlens/egress` has this shape. */
+/** Result of a request. The guarded HTTP client in `@agentlens/egress` returns this shape. */
 export type ActionResponse =
   | {
       readonly kind: 'answered';
@@ -27,7 +27,7 @@ export interface DirectiveOrder {
   readonly reason: string;
 }
 
-/** Sets standing instructions. Idempotent per trigger; throws when it could not be made durable. */
+/** Sets standing directives. Idempotent per trigger; throws if the directive could not be stored. */
 export interface Directives {
   pause(order: DirectiveOrder): Promise<void>;
   overrideModel(order: DirectiveOrder & { readonly model: string }): Promise<void>;
@@ -45,17 +45,19 @@ export interface AlertOrder {
   readonly message: string;
 }
 
-/** `folded`: one of the same kind is still open and stands for this one too. `held_back`: the tenant has too many. */
+/**
+ * `folded`: an alert of the same kind is still open and counts this one. `held_back`: the tenant has too many alerts.
+ */
 export type AlertRaised = 'raised' | 'folded' | 'held_back';
 
-/** Tells people. Idempotent per trigger; throws when it could not be made durable. */
+/** Raises alerts. Idempotent per trigger; throws if the alert could not be stored. */
 export interface Alerts {
   raise(order: AlertOrder): Promise<AlertRaised>;
 }
 
-/** Everything an action may do to the world. */
+/** Side effects available to an action. */
 export interface ActionDependencies {
-  /** The same on every attempt of one delivery: receivers recognise a repetition by it. */
+  /** The same on every attempt of one delivery, so that receivers can deduplicate. */
   readonly deliveryId: string;
   now(): number;
   send(request: ActionRequest): Promise<ActionResponse>;
@@ -68,49 +70,52 @@ export type ActionOutcome =
   | {
       readonly kind: 'retry';
       readonly reason: string;
-      /** The receiver asked for this much patience. */
+      /** Delay that the receiver asked for. */
       readonly afterMs?: number;
       readonly httpStatus?: number;
-      /** True where the destination itself is unwell (no answer, 5xx): counts for its breaker. */
+      /** True if the destination itself is failing (no answer, 5xx): counts towards its breaker. */
       readonly destinationDown: boolean;
     }
   | {
       readonly kind: 'rejected';
       readonly reason: string;
       readonly httpStatus?: number;
-      /** The receiver said that it is gone for good. */
+      /** True if the receiver reported that it is permanently gone. */
       readonly disableDestination?: boolean;
     };
 
 interface ActionBase<C> {
-  /** Name in `actionType`, snake_case; the folder is the same in kebab-case. */
+  /** Name in `actionType`, snake_case; the folder has the same name in kebab-case. */
   readonly type: string;
   readonly title: string;
   readonly description: string;
-  /** Strict: unknown keys are refused. */
+  /** Strict: unknown keys are rejected. */
   readonly config: z.ZodType<C>;
   readonly example: C;
   /**
-   * `control` acts on the agent and is retried within seconds; `notification` tells somebody and follows the schedule
-   * of Standard Webhooks.
+   * `control` acts on the agent and is retried within seconds; `notification` notifies a receiver and follows the retry
+   * schedule of Standard Webhooks.
    */
   readonly urgency: 'control' | 'notification';
   /** Config keys whose text (or, for a map, whose values) is sealed at rest, never returned and never logged. */
   readonly secrets: readonly string[];
-  /** Config keys that hold an address the platform will call; checked against the egress guard when a rule is written. */
+  /** Config keys that hold an address the platform will call. The egress guard checks them when a rule is written. */
   readonly addresses: readonly string[];
 }
 
-/** Carried out after a trigger, at leisure and until it succeeds. */
+/** Executed asynchronously after a trigger and retried until it succeeds. */
 export interface ExecutedAction<C = unknown> extends ActionBase<C> {
   readonly phases: readonly ['stream'];
-  /** False: the action itself does not call its address, so that address holds none of its deliveries up. */
+  /**
+   * False if the action does not call its address itself, so the address's breaker and pace do not delay its
+   * deliveries.
+   */
   readonly callsOut?: boolean;
-  /** Carries the action out once. Throws only where the tools do; the caller turns that into a retry. */
+  /** Executes the action once. Throws only if `tools` throw; the caller turns that into a retry. */
   execute(config: C, trigger: Trigger, tools: ActionDependencies): Promise<ActionOutcome>;
 }
 
-/** What a matched decision rule asks for. `missing`: the call lacks what the action works on. */
+/** Effect that a matched decision rule requests. `missing`: the call lacks what the action works on. */
 export type ActionEffect =
   | { readonly kind: 'block' | 'terminate'; readonly message?: string }
   | { readonly kind: 'ask'; readonly title?: string; readonly expiresInSeconds: number }
@@ -118,14 +123,14 @@ export type ActionEffect =
   | { readonly kind: 'allow' }
   | { readonly kind: 'missing' };
 
-/** Is part of the answer to a call: takes effect at once, by what the agent is told. Holds no secrets. */
+/** Part of the answer to a call, so it takes effect immediately. Holds no secrets. */
 export interface DecisionAction<C = unknown> extends ActionBase<C> {
   readonly phases: readonly ['decision'];
-  /** True: it works on the arguments, and is passed over as `missing` where those are not here whole. */
+  /** True if it works on the arguments. It is skipped as `missing` if they were truncated. */
   readonly changesArguments?: boolean;
-  /** True: a human is asked, and the approval is good for one call. */
+  /** True if a person is asked. An approval is valid for one call. */
   readonly asksPeople?: boolean;
-  /** Pure. `args`: the arguments as rules before this one left them. */
+  /** Pure. `args`: the arguments as left by earlier rules. */
   effect(config: C, args: unknown): ActionEffect;
 }
 

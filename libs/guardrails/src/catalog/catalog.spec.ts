@@ -18,11 +18,11 @@ describe.each([
   ['conditions', CONDITIONS],
   ['actions', ACTIONS],
 ] as const)('the catalog of %s', (kind, catalog) => {
-  it('registers every folder, and only folders', () => {
+  it('registers exactly the folders', () => {
     expect(catalog.types.map(kebab).sort()).toEqual(folders(kind).sort());
   });
 
-  it.each(folders(kind))('%s has its module, a spec and a README', (folder) => {
+  it.each(folders(kind))('%s has a module, a spec and a README', (folder) => {
     for (const file of [`${folder}.ts`, `${folder}.spec.ts`, 'README.md']) {
       expect({ file, there: existsSync(new URL(`../${kind}/${folder}/${file}`, import.meta.url)) }).toEqual({
         file,
@@ -31,7 +31,7 @@ describe.each([
     }
   });
 
-  it.each(catalog.types)('%s has an example that its own schema accepts, and refuses unknown keys', (type) => {
+  it.each(catalog.types)('%s accepts its own example and rejects unknown keys', (type) => {
     const entry = catalog.get(type);
     expect(entry?.config.safeParse(entry.example).success).toBe(true);
     expect(entry?.config.safeParse({ ...(entry.example as object), surprise: 1 }).success).toBe(false);
@@ -39,7 +39,7 @@ describe.each([
 });
 
 describe('conditions about calls', () => {
-  it.each(CONDITIONS.modules)('$type can be asked about a call where it says so, and only there', (module) => {
+  it.each(CONDITIONS.modules)('$type supports calls only if its phases include decision', (module) => {
     const test = callTest(module, module.config.parse(module.example));
     expect(test !== null).toBe(module.phases.includes('decision'));
   });
@@ -50,7 +50,7 @@ describe('describeCatalog', () => {
     expect(JSON.parse(JSON.stringify(describeCatalog()))).toEqual(describeCatalog());
   });
 
-  it('says units, defaults and bounds in the schema', () => {
+  it('includes units, defaults and bounds in the schema', () => {
     const errorRate = describeCatalog().conditions.find(({ type }) => type === 'error_rate_threshold');
     expect(errorRate?.schema.properties).toMatchObject({
       threshold: { unit: '%', default: 30, minimum: 0, maximum: 100 },
@@ -58,7 +58,7 @@ describe('describeCatalog', () => {
     });
   });
 
-  it('names secrets and addresses only among the keys of the config', () => {
+  it('lists only config keys as secrets and addresses', () => {
     for (const action of ACTIONS.modules) {
       const schema = describeCatalog().actions.find(({ type }) => type === action.type)?.schema;
       const keys = Object.keys((schema?.properties ?? {}) as object);
@@ -68,7 +68,7 @@ describe('describeCatalog', () => {
 });
 
 describe('Catalog', () => {
-  it('refuses a type listed twice', () => {
+  it('rejects a duplicate type', () => {
     expect(() => new Catalog([{ type: 'a' }, { type: 'a' }])).toThrow('twice');
   });
 });

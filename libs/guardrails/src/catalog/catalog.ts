@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Modules of one kind by their type. Made once from a list; a type that occurs twice is a programming error. */
+/** Modules of one kind, indexed by type. A duplicate type is a programming error and throws. */
 export class Catalog<M extends { readonly type: string }> {
   readonly #byType: ReadonlyMap<string, M>;
 
@@ -18,7 +18,7 @@ export class Catalog<M extends { readonly type: string }> {
   }
 }
 
-/** JSON Schema (2020-12) of what a client may send: defaults are optional, units are in `unit`. */
+/** JSON Schema (2020-12) of client input: keys with defaults are optional, units are in `unit`. */
 export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
 }

@@ -9,7 +9,7 @@ describe('meets', () => {
     ['lt', true, false, false],
     ['lte', true, true, false],
     ['eq', false, true, false],
-  ])('%s below, at and above the limit', (operator, below, at, above) => {
+  ])('compares with %s below, at and above the limit', (operator, below, at, above) => {
     const threshold = { operator, value: 10 };
     expect([9, 10, 11].map((value) => meets(value, threshold))).toEqual([below, at, above]);
     expect(meets(Number.NaN, threshold)).toBe(false);
@@ -27,13 +27,13 @@ describe('withoutNoise', () => {
 
 describe('meetsWithoutNoise', () => {
   const limits = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, 0.8, 1e-300, -30));
-  /** How far beside the limit: where noise decides, and far off. */
+  /** Relative distances to the limit: within rounding noise, and far away. */
   const offsets = fc.oneof(
     fc.double({ min: -3e-11, max: 3e-11, noNaN: true }),
     fc.double({ min: -2, max: 2, noNaN: true }),
   );
 
-  it('is to meet it with the noise removed', () => {
+  it('equals a comparison with the noise removed', () => {
     fc.assert(
       fc.property(limits, offsets, fc.constantFrom(...OPERATORS), (value, offset, operator) => {
         const measured = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value + value * offset));

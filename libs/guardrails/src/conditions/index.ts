@@ -25,7 +25,7 @@ import { toolTag } from './tool-tag/tool-tag.ts';
 
 const complete = () => CONDITIONS;
 
-/** Every condition a rule can have. A new one is a folder here and a line below. */
+/** Every condition a rule can have. To add one, add a folder and an entry below. */
 export const CONDITIONS: Catalog<ConditionModule> = new Catalog<ConditionModule>([
   errorRateThreshold,
   costLimit,

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import type { DecisionAnswer } from '../decisions/answer.ts';
 import { answerTo } from '../decisions/call.testing.ts';
 
-/** One value in several representations, and what rules about it answer. The SDKs replay the same file. */
+/** One value in several representations, with the answers of rules about it. The SDKs replay the same file. */
 interface NumberCase {
-  /** Exact decimal text; null: none of the representations is a number. */
+  /** Exact decimal text; null if none of the representations is a number. */
   readonly value: string | null;
   readonly as: readonly unknown[];
   readonly rules: readonly { readonly operator: string; readonly value: number; readonly answer: DecisionAnswer }[];
@@ -18,7 +18,7 @@ const cases = JSON.parse(readFileSync(VECTORS, 'utf8')) as readonly NumberCase[]
 
 const CEL: Readonly<Record<string, string>> = { gt: '>', gte: '>=', lt: '<', lte: '<=', eq: '==', neq: '!=' };
 
-/** The arguments of one call in every form in which they may arrive. */
+/** Returns the arguments of one call in every form in which they may arrive. */
 function formsOf(amount: unknown): readonly (readonly [config: object, args: unknown])[] {
   const inner = { path: 'amount' };
   const outer = { path: 'input.amount' };
@@ -38,7 +38,7 @@ function answersOf(amount: unknown, operator: string, value: number): readonly D
 }
 
 describe('a rule about a number', () => {
-  it.each(cases)('answers the same for every representation of $value', ({ as, rules }) => {
+  it.each(cases)('gives the same answer for every representation of $value', ({ as, rules }) => {
     for (const amount of as) {
       for (const { operator, value, answer } of rules) {
         expect([amount, operator, value, new Set(answersOf(amount, operator, value))]).toEqual([
@@ -52,7 +52,7 @@ describe('a rule about a number', () => {
   });
 
   it.each(cases.filter(({ value }) => value !== null))(
-    'answers the same as an expression, for $value',
+    'gives the same answer as an expression for $value',
     ({ as, rules }) => {
       for (const amount of as) {
         for (const { operator, value, answer } of rules) {
@@ -69,7 +69,7 @@ describe('a rule about a number', () => {
     },
   );
 
-  it('answers the same for any number, as number, text, exponent and JSON', () => {
+  it('gives the same answer for any number, as number, text, exponent and JSON', () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true });
     const operators = fc.constantFrom('gt', 'gte', 'lt', 'lte', 'eq', 'neq');
     fc.assert(
@@ -82,7 +82,7 @@ describe('a rule about a number', () => {
     );
   });
 
-  it('sees the digits of a number that is written exactly', () => {
+  it('compares all digits of a number if the arguments are sent as text', () => {
     const writtenArgs = '{"amount":9007199254740993,"note":"9007199254740993"}';
     const config = { path: 'amount', type: 'number', operator: 'gt', value: 9007199254740992 };
     const args = JSON.parse(writtenArgs) as object;

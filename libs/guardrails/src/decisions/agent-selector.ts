@@ -3,12 +3,15 @@ import { foldedName } from '../patterns/names.ts';
 import type { Selects } from './decision-rule.ts';
 import type { AgentFacts, Unavailable } from './facts.ts';
 
-/** True if a rule says which agents it is about by tags, which have to be fetched. */
+/** Returns true if a selector needs the agent's tags, which have to be fetched. */
 export function looksAtAgentTags({ agentTagsAll, agentTagsAny }: Selects): boolean {
   return agentTagsAll !== undefined || agentTagsAny !== undefined;
 }
 
-/** Whether a rule is about this agent. Its slug is its id, registered or not; one that never registered has no tags. */
+/**
+ * Returns whether a selector includes this agent. An agent's slug is its id, registered or not; an unregistered agent
+ * has no tags.
+ */
 export function selectsAgent(
   selects: Selects,
   agentId: string,

@@ -9,22 +9,22 @@ const shuffled = answers.chain((list) =>
 );
 
 describe('the algebra of answers', () => {
-  it('has De Morgan’s laws', () => {
+  it('satisfies De Morgan’s laws', () => {
     fc.assert(fc.property(answers, (list) => not(allOf(list)) === anyOf(list.map(not))));
     fc.assert(fc.property(answers, (list) => not(anyOf(list)) === allOf(list.map(not))));
   });
 
-  it('undoes a double negation', () => {
+  it('cancels a double negation', () => {
     fc.assert(fc.property(answer, (one) => not(not(one)) === one));
   });
 
-  it('does not care about order or grouping', () => {
+  it('is commutative and associative', () => {
     fc.assert(fc.property(shuffled, ([list, other]) => allOf(list) === allOf(other) && anyOf(list) === anyOf(other)));
     fc.assert(fc.property(answers, answers, (a, b) => allOf([allOf(a), allOf(b)]) === allOf([...a, ...b])));
     fc.assert(fc.property(answers, answers, (a, b) => anyOf([anyOf(a), anyOf(b)]) === anyOf([...a, ...b])));
   });
 
-  it('is the algebra of yes and no where everything can be told', () => {
+  it('equals boolean algebra if every answer is known', () => {
     fc.assert(
       fc.property(
         fc.array(fc.boolean()),
@@ -33,14 +33,14 @@ describe('the algebra of answers', () => {
     );
   });
 
-  it('never turns what could not be told into an answer that knowing it could overturn', () => {
-    const told = (one: DecisionAnswer, as: boolean): boolean => (typeof one === 'boolean' ? one : as);
+  it('never returns true or false if an unknown answer could change it', () => {
+    const resolve = (one: DecisionAnswer, as: boolean): boolean => (typeof one === 'boolean' ? one : as);
     fc.assert(
       fc.property(answers, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (list, truths) => {
-        const known = list.map((one, i) => told(one, truths[i] ?? false));
+        const known = list.map((one, i) => resolve(one, truths[i] ?? false));
         for (const combine of [allOf, anyOf]) {
-          const said = combine(list);
-          if (typeof said === 'boolean' && combine(known) !== said) return false;
+          const combined = combine(list);
+          if (typeof combined === 'boolean' && combine(known) !== combined) return false;
         }
         return true;
       }),

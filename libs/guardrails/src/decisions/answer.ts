@@ -1,15 +1,15 @@
 /**
- * What a condition says of a call. `missing`: the call lacks what is looked at; `unavailable`: what had to be fetched
- * could not be. Both are answered by the rule's own settings.
+ * Result of a condition for a call. `missing`: the call lacks the data; `unavailable`: the data could not be fetched.
+ * The rule's own settings decide both cases.
  */
 export type DecisionAnswer = boolean | 'missing' | 'unavailable';
 
-/** One no settles it; else what could not be told makes the whole untold. */
+/** Any `false` makes the result `false`; otherwise any `unavailable`, then any `missing`, becomes the result. */
 export function allOf(answers: readonly DecisionAnswer[]): DecisionAnswer {
   return firstOf(answers, false, true);
 }
 
-/** One yes settles it; else what could not be told makes the whole untold. */
+/** Any `true` makes the result `true`; otherwise any `unavailable`, then any `missing`, becomes the result. */
 export function anyOf(answers: readonly DecisionAnswer[]): DecisionAnswer {
   return firstOf(answers, true, false);
 }

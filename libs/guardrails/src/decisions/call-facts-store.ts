@@ -4,7 +4,7 @@ import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { FactNeeds } from './facts.ts';
 
-/** Reads what rules need to know of a call from the run's history and the agent's windows, and notes the call there. */
+/** Reads the facts that rules need from the run's history and the agent's windows, and records the call there. */
 export class CallFactsStore {
   readonly #calls: CallHistory;
   readonly #windows: WindowStore;
@@ -14,7 +14,7 @@ export class CallFactsStore {
     this.#windows = windows;
   }
 
-  /** The other calls of the run. A call that is asked about is entered, one that has ended is completed. */
+  /** Returns the other calls of the run. Enters the call if it is about to begin, completes it if it has ended. */
   async history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
     const run = runOf(request);
     const { phase, tool } = request;
@@ -33,7 +33,7 @@ export class CallFactsStore {
     });
   }
 
-  /** The series that are needed, as they stood before this call, which is added to them. */
+  /** Returns the needed series as they stood before this call, and adds the call to them. */
   async totals(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<readonly Totals[]> {
     const { tenantId, agentId, receivedAt } = request;
     if (needs.increments.length === 0)
@@ -41,14 +41,17 @@ export class CallFactsStore {
     return (await this.#windows.advance(advanceOf(request, needs, identity, false))).before;
   }
 
-  /** The call goes ahead, with `modifiedArgs` where it was given others, or its result is taken. */
+  /**
+   * Records that the call proceeds (with `modifiedArgs`, if rules changed its arguments) or that its result was
+   * accepted.
+   */
   async allowed(
     request: DecisionRequest,
     needs: FactNeeds,
     identity: CallIdentity,
     modifiedArgs?: unknown,
   ): Promise<void> {
-    // With other arguments nothing that comes later names this question again.
+    // After a change of arguments, no later request uses this question's name.
     const own = modifiedArgs === undefined ? [] : [identity.once ?? identity.decisionId];
     const answered = this.#forget(request, needs, identity, [
       ...own,
@@ -59,7 +62,7 @@ export class CallFactsStore {
     await answered;
   }
 
-  /** The call does not happen, so it does not count. A result that is refused was a call all the same. */
+  /** Records that the call was rejected, so it does not count. A call whose result was rejected still counts. */
   async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
     const undone =
       needs.undo.length === 0 ? undefined : this.#windows.advance(advanceOf(request, needs, identity, true));
@@ -70,7 +73,10 @@ export class CallFactsStore {
     await this.#forget(request, needs, identity, names);
   }
 
-  /** The key under which a call is that has now ended: without call ids, the oldest equal one that had not. */
+  /**
+   * Returns the key under which the ended call was entered. Without call ids, this is the oldest equal call that has
+   * not ended.
+   */
   async #begun(request: DecisionRequest, { callKey, argsHash }: CallIdentity): Promise<string> {
     if (request.callId !== undefined) return callKey;
     const past = await this.#calls.read(runOf(request));
@@ -78,7 +84,7 @@ export class CallFactsStore {
     return past.find((call) => call.status !== 'completed' && same(call))?.callKey ?? callKey;
   }
 
-  /** What is asked under these names from now on is counted anew. */
+  /** Later requests under these names are counted again. */
   async #forget(
     { tenantId, agentId, runId, phase }: DecisionRequest,
     { series }: FactNeeds,
@@ -95,7 +101,7 @@ function runOf({ tenantId, runId }: DecisionRequest): CalledRun {
   return { tenantId, runId };
 }
 
-/** Under a message id of the question's own, so that a retry is answered as the first time and counts once. */
+/** Uses a message id derived from the question, so that a retry gets the same answer and is counted once. */
 function advanceOf(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity, undo: boolean) {
   const { tenantId, agentId, runId, receivedAt } = request;
   const question = identity.once ?? identity.decisionId;

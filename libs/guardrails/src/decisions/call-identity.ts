@@ -1,14 +1,14 @@
 import { canonicalJson, contentHash, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
 
-/** What is needed to recognise a call, and a question about it that comes again. */
+/** Identifies a call, and retries of a question about it. */
 export interface CallIdentity {
   readonly decisionId: string;
   readonly argsHash: string;
-  /** After a call. */
+  /** Present after a call. */
   readonly resultHash?: string;
-  /** Names the call in its run's history. */
+  /** Key of the call in its run's history. */
   readonly callKey: string;
-  /** Names the question: the same on every retry. Absent where the client gives nothing to know it by. */
+  /** Name of the question, the same on every retry. Absent if the client sends nothing to derive it from. */
   readonly once?: string;
 }
 
@@ -25,8 +25,7 @@ export function identityOf(request: DecisionRequest, decisionId: string): CallId
 }
 
 /**
- * The names of what was or will be asked about the same call in its other phase, with the arguments it was asked about
- * or with those it was given instead.
+ * Names of the questions about the same call in its other phase, with its original arguments or with the modified ones.
  */
 export function otherQuestions(request: DecisionRequest, identity: CallIdentity, modifiedArgs?: unknown): string[] {
   const other = request.phase === 'tool.before' ? 'tool.after' : 'tool.before';
@@ -36,8 +35,8 @@ export function otherQuestions(request: DecisionRequest, identity: CallIdentity,
 }
 
 /**
- * A call is its id and what it is: frameworks use one id for many calls, one after another and side by side. Where there
- * is no id, a request that is sent again is the same call.
+ * Derives the key from the call id, tool and arguments, because frameworks reuse one id for several calls, even
+ * concurrent ones. Without a call id, a request with the same request id is the same call.
  */
 function callKeyOf({ callId, requestId, tool }: DecisionRequest, argsHash: string): string | undefined {
   const given = callId === undefined ? requestId : `call ${callId}`;

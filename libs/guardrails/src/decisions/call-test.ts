@@ -5,13 +5,13 @@ import { RunningTotals } from '../windows/series-totals.ts';
 import type { CallFacts } from './facts.ts';
 import { numberTest } from './number-test.ts';
 
-/** A condition with its config, ready to be asked about calls; null: it cannot be. */
+/** Prepares a condition with its config for calls. Returns null if the condition does not support calls. */
 export function callTest(condition: ConditionModule, config: unknown): CallTest | null {
   if (condition.cadence === 'call') return wary(condition.ready(config));
   return condition.cadence === 'event' ? gate(condition, config) : null;
 }
 
-/** The test, which does not take what was left out of a call for what is not there. */
+/** Wraps a test so that it does not mistake truncated data for absent data. */
 function wary(test: CallTest): CallTest {
   const { reads, certain } = test;
   if (certain === 'always' || !(reads.includes('args') || reads.includes('result'))) return test;
@@ -32,7 +32,7 @@ function isUnread({ unread }: DecisionRequest, reads: readonly CallPart[]): bool
   );
 }
 
-/** A condition on events asked about a call: its series as they stand, held against its threshold. */
+/** Evaluates an event condition for a call: compares its series as they stand with its threshold. */
 function gate(condition: EventCondition<unknown>, config: unknown): CallTest | null {
   if (!condition.phases.includes('decision')) return null;
   const threshold = condition.threshold(config);

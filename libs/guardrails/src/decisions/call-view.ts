@@ -4,7 +4,7 @@ import { seriesKey } from '../windows/span.ts';
 import { NO_TOTALS, withValue } from '../windows/totals.ts';
 import type { CallFacts, DecisionFacts } from './facts.ts';
 
-/** What was fetched, as conditions see it. */
+/** Presents the fetched facts to conditions. */
 export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: number): CallFacts {
   const { needs, history, totals, argsHash, resultHash } = facts;
   const places = new Map(needs.series.map((series, at) => [seriesKey(series), at]));

@@ -30,7 +30,7 @@ export function aRequest(fields: Partial<DecisionRequest> = {}): DecisionRequest
   };
 }
 
-/** A rule about calls, ready to be asked; throws where it cannot be. */
+/** An activated rule about calls. Throws if it cannot be activated. */
 export function aDecisionRule(fields: Partial<GuardrailRule> = {}): DecisionRule {
   const rule = activate(
     aRule({
@@ -58,7 +58,7 @@ export function someFacts(fields: Partial<DecisionFacts> = {}): DecisionFacts {
   return { needs: NOTHING, argsHash: 'h', history: [], totals: [], ...fields };
 }
 
-/** What a condition says of a request; throws where its config is refused. */
+/** Evaluates a condition for a request. Throws if the config is invalid. */
 export function answerTo(
   type: string,
   config: object,
@@ -68,7 +68,7 @@ export function answerTo(
   const asked = aRequest(request);
   const module = CONDITIONS.get(type);
   const test = module && callTest(module, module.config.parse(config));
-  if (!test) throw new Error(`${type} cannot be asked about calls`);
+  if (!test) throw new Error(`${type} does not support calls`);
   const rule = { needs: (of: DecisionRequest) => test.needs?.(of) ?? {}, selects: {} } as DecisionRule;
   const needs = factsNeeded([rule], asked);
   return test.matches(callView(asked, someFacts({ needs, ...facts }), Date.parse(asked.receivedAt)));

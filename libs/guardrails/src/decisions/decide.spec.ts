@@ -47,7 +47,7 @@ const rulesInTwoOrders = fc
 
 describe('severity', () => {
   const effects = fc.array(fc.constantFrom<DecisionEffect>(...DECISION_EFFECTS));
-  it('is combined in any order and grouping', () => {
+  it('can be combined in any order and grouping', () => {
     fc.assert(fc.property(effects, effects, (a, b) => mostSevere([...a, ...b]) === mostSevere([...b, ...a])));
     fc.assert(
       fc.property(effects, effects, (a, b) => mostSevere([mostSevere(a), mostSevere(b)]) === mostSevere([...a, ...b])),
@@ -56,7 +56,7 @@ describe('severity', () => {
 });
 
 describe('decide', () => {
-  it('says the same whatever order the rules come in', () => {
+  it('gives the same ruling for any order of rules', () => {
     fc.assert(
       fc.property(rulesInTwoOrders, fc.boolean(), ([rules, other], away) => {
         const facts = away ? { history: 'unavailable' as const } : {};
@@ -65,7 +65,7 @@ describe('decide', () => {
     );
   });
 
-  it('never says less than the most severe enforced finding, and reports every rule', () => {
+  it('returns the most severe enforced effect and reports every rule', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 8 }), (rules) => {
         const ruling = ask(rules);
@@ -78,7 +78,7 @@ describe('decide', () => {
     );
   });
 
-  it('allows where no rule matches', () => {
+  it('allows if no rule matches', () => {
     expect(ask([rulesDo('block', DOES_NOT)])).toMatchObject({
       effect: 'allow',
       message: 'Allowed',
@@ -87,14 +87,14 @@ describe('decide', () => {
     });
   });
 
-  it('takes the most severe, then the most important, then the first id', () => {
+  it('prefers the most severe effect, then the highest priority, then the lowest id', () => {
     const [a, b] = [rulesDo('block', { priority: 1, id: 'b' }), rulesDo('block', { priority: 1, id: 'a' })];
     const mild = rulesDo('ask', { priority: 99 });
     expect(ask([a, mild, b]).finalRule?.id).toBe('a');
     expect(ask([a, b, rulesDo('terminate', { priority: -9 })]).effect).toBe('terminate');
   });
 
-  it('names the rule to the agent, never its limit', () => {
+  it("gives the agent the rule's name but never its limit", () => {
     const rule = rulesDo('block', {
       name: 'Small sums only',
       conditionType: 'tool_argument',
@@ -105,11 +105,11 @@ describe('decide', () => {
     expect(JSON.stringify([ruling.message, ruling.findings, ruling.bypasses])).not.toContain('12345');
   });
 
-  it('tells the agent what the rule says, where it says something', () => {
+  it("gives the agent the rule's own message if there is one", () => {
     expect(ask([rulesDo('block', { actionConfig: { message: 'Ask Ada' } })]).message).toBe('Ask Ada');
   });
 
-  it('records what a rule in shadow would have said, and does nothing of it', () => {
+  it('records the effect of a shadow rule without applying it', () => {
     const ruling = ask([rulesDo('block', { mode: 'shadow' }), rulesDo('modify', { dryRun: true })], { args: {} });
     expect(ruling).toMatchObject({ effect: 'allow', wouldBe: 'block' });
     expect(ruling.findings).toContainEqual(
@@ -122,16 +122,19 @@ describe('decide', () => {
     ['missing', LACKS, 'onMissing', {}],
     ['unavailable', NEEDS, 'onUnavailable', { history: 'unavailable' as const }],
     ['deadline', NEEDS, 'onUnavailable', { history: 'deadline' as const }],
-  ] as const)('does what the rule says where something is %s, and tells', (why, condition, setting, facts) => {
-    for (const did of ['allow', 'block'] as const) {
-      const rule = rulesDo('terminate', { ...condition, [setting]: did });
-      const ruling = ask([rule], {}, facts);
-      expect(ruling.effect).toBe(did);
-      expect(ruling.bypasses).toEqual([{ ruleId: rule.id, why, did }]);
-    }
-  });
+  ] as const)(
+    "applies the rule's setting and records a bypass if something is %s",
+    (why, condition, setting, facts) => {
+      for (const did of ['allow', 'block'] as const) {
+        const rule = rulesDo('terminate', { ...condition, [setting]: did });
+        const ruling = ask([rule], {}, facts);
+        expect(ruling.effect).toBe(did);
+        expect(ruling.bypasses).toEqual([{ ruleId: rule.id, why, did }]);
+      }
+    },
+  );
 
-  it('stops only the rule that fails', () => {
+  it('isolates a rule that throws', () => {
     const failing = rulesDo('block', {
       conditionType: 'expression',
       conditionConfig: { expression: 'args.a + 5 > 9' },
@@ -142,7 +145,7 @@ describe('decide', () => {
     expect(ruling.findings).toHaveLength(2);
   });
 
-  it('asks in the words of the rule, until an approval of exactly this call stands', () => {
+  it("asks with the rule's title until exactly this call is approved", () => {
     const rule = rulesDo('ask', { name: 'Payments', version: 4 });
     expect(ask([rule])).toMatchObject({
       effect: 'ask',
@@ -153,7 +156,7 @@ describe('decide', () => {
     expect(ask([rule, rulesDo('block')], {}, { approved: new Set([rule.id]) }).effect).toBe('block');
   });
 
-  it('changes arguments in turn, the most important rule last, and keeps the changes of a call that waits', () => {
+  it('changes arguments in order of priority, highest last, and keeps the changes while a call waits for approval', () => {
     const first = rulesDo('modify', { priority: 1, actionConfig: { set: { a: 1 }, remove: ['c'] } });
     const second = rulesDo('modify', { priority: 9, actionConfig: { set: { a: 2, b: 2 } } });
     const request = { args: { c: 3, d: 4 } };
@@ -163,7 +166,7 @@ describe('decide', () => {
     expect(ask([second], { args: { a: 2, b: 2 } })).toMatchObject({ effect: 'allow', findings: [{ violated: false }] });
   });
 
-  it('leaves out rules about other agents, and knows when it cannot tell', () => {
+  it('skips rules for other agents and is unavailable if tags cannot be fetched', () => {
     const rule = rulesDo('block', { selector: { agentSlugsAny: ['support-*'], agentTagsAny: ['Prod'] } });
     const about = (agent: AgentFacts | 'unavailable', agentId = 'support-bot') => ask([rule], { agentId }, { agent });
     expect(about({ tags: ['prod'] }).effect).toBe('block');
@@ -175,8 +178,8 @@ describe('decide', () => {
   });
 });
 
-describe('a rule about agents by their slugs', () => {
-  it('is about an agent that never registered: its slug is its id', () => {
+describe('a rule that selects agents by slug', () => {
+  it('applies to an unregistered agent, whose slug is its id', () => {
     const rule = rulesDo('block', { selector: { agentSlugsAny: ['support-*'] } });
     expect(ask([rule], { agentId: 'support-bot' }).effect).toBe('block');
     expect(ask([rule], { agentId: 'sales-bot' }).findings).toEqual([]);
@@ -187,7 +190,7 @@ describe('the name of a tool', () => {
   const called = (rule: Partial<GuardrailRule>, name: string) =>
     decide([aDecisionRule(rule)], aRequest({ tool: { name, tags: [] } }), someFacts(), Date.parse(NOW));
 
-  it.each(['pay ', 'pay\u200b', 'P\u2060AY', '\uff50ay'])('is told by what is seen of it: %j', (name) => {
+  it.each(['pay ', 'pay\u200b', 'P\u2060AY', '\uff50ay'])('is compared by its visible form: %j', (name) => {
     const book = DecisionBook.EMPTY.withTenant('acme', [aDecisionRule({ selector: { tools: ['pay'] } })]);
     expect(book.matching(aRequest({ tool: { name, tags: [] } }))).toHaveLength(1);
     for (const operator of ['eq', 'glob']) {
@@ -203,7 +206,7 @@ describe('the name of a tool', () => {
     ).toMatchObject({ effect: 'block' });
   });
 
-  it('matches no allow rule where it mixes scripts', () => {
+  it('matches no allow rule if it mixes scripts', () => {
     const rule = { conditionType: 'tool_name', conditionConfig: { value: 'p*' }, actionType: 'allow' };
     expect(called(rule, 'pay').findings).toMatchObject([{ matched: true }]);
     expect(called(rule, 'p\u0430y').findings).toMatchObject([{ matched: false }]);

@@ -8,10 +8,10 @@ import {
 import { callView } from './call-view.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import type { DecisionFacts } from './facts.ts';
-import { asked, findingOf, type Saying, saying, withMeasurement } from './rule-saying.ts';
+import { conditionAnswer, findingOf, type RuleVerdict, verdictOf, withMeasurement } from './rule-verdict.ts';
 import { callAllowance, type StepAllowance } from './step-meter.ts';
 
-/** The most severe of some effects; of none, `allow`. */
+/** Returns the most severe effect, or `allow` if there are none. */
 export function mostSevere(effects: readonly DecisionEffect[]): DecisionEffect {
   return effects.reduce<DecisionEffect>(
     (worst, effect) => (severityOf(effect) > severityOf(worst) ? effect : worst),
@@ -23,7 +23,7 @@ function severityOf(effect: DecisionEffect): number {
   return DECISION_EFFECTS.indexOf(effect);
 }
 
-/** A question a human has to answer before the call may go on. */
+/** A question that a person must answer before the call may proceed. */
 export interface Ask {
   readonly ruleId: string;
   readonly ruleVersion: number;
@@ -31,30 +31,30 @@ export interface Ask {
   readonly expiresInSeconds: number;
 }
 
-/** What the rules say of a call. */
+/** Result of evaluating the rules for a call. */
 export interface Ruling {
-  /** The most severe of what enforcing rules ask for. */
+  /** The most severe effect of the enforced rules. */
   readonly effect: DecisionEffect;
-  /** The same with rules in shadow mode counted as if they were enforced. */
+  /** The same, counting shadow rules as enforced. */
   readonly wouldBe: DecisionEffect;
-  /** The enforcing rule that settled it; absent where the effect is `allow`. */
+  /** The enforced rule that decided; absent if the effect is `allow`. */
   readonly finalRule?: DecisionRule;
-  /** For the agent; names the rule, never its limit. */
+  /** Message for the agent. Names the rule, never its limit. */
   readonly message: string;
-  /** Every rule that was asked, most important first. */
+  /** Every evaluated rule, highest priority first. */
   readonly findings: readonly RuleFinding[];
   readonly bypasses: readonly RuleBypass[];
-  /** With effect `ask`. */
+  /** Present if the effect is `ask`. */
   readonly ask?: Ask;
-  /** With effects `modify` and `ask`, where rules change the arguments: those to use instead. */
+  /** Arguments to use instead. Present if the effect is `modify` or `ask` and rules change the arguments. */
   readonly modifiedArgs?: unknown;
 }
 
 /**
- * What `rules` say of a request. The same for the same input, in whatever order the rules come. Never throws: a rule
- * that does, or costs more steps than there are, is passed or enforced as its `onUnavailable` says, and stops no other.
+ * Evaluates `rules` for a request. Deterministic, regardless of the order of rules. Never throws: a rule that throws,
+ * or exceeds the step allowance, is decided by its `onUnavailable` setting and does not affect other rules.
  *
- * @param allowance what the rules of this call may spend together, beyond what is free for each
+ * @param allowance steps that the rules of this call share, beyond what is free for each
  */
 export function decide(
   rules: readonly DecisionRule[],
@@ -63,25 +63,25 @@ export function decide(
   nowMs: number,
   allowance: StepAllowance = callAllowance(),
 ): Ruling {
-  const { sayings, args } = said(rules, request, facts, nowMs, allowance);
-  const enforced = sayings.filter(({ rule }) => rule.mode === 'enforce');
+  const { verdicts, args } = evaluateRules(rules, request, facts, nowMs, allowance);
+  const enforced = verdicts.filter(({ rule }) => rule.mode === 'enforce');
   const effect = mostSevere(enforced.map((one) => one.effect.kind));
   const final = effect === 'allow' ? undefined : enforced.find((one) => one.effect.kind === effect);
   const ask = askOf(final);
   return {
     effect,
-    wouldBe: mostSevere(sayings.map((one) => one.effect.kind)),
+    wouldBe: mostSevere(verdicts.map((one) => one.effect.kind)),
     ...(final === undefined ? {} : { finalRule: final.rule }),
     message: messageOf(final),
-    findings: sayings.map(findingOf),
-    bypasses: sayings.flatMap(({ bypass }) => bypass ?? []),
+    findings: verdicts.map(findingOf),
+    bypasses: verdicts.flatMap(({ bypass }) => bypass ?? []),
     ...(ask === undefined ? {} : { ask }),
     ...(args !== request.args && (effect === 'modify' || effect === 'ask') ? { modifiedArgs: args } : {}),
   };
 }
 
-/** What each rule says, most important first, and the arguments as enforcing rules leave them. */
-function said(
+/** Evaluates each rule, highest priority first, and applies the changes of enforced rules to the arguments. */
+function evaluateRules(
   rules: readonly DecisionRule[],
   request: DecisionRequest,
   facts: DecisionFacts,
@@ -89,24 +89,24 @@ function said(
   allowance: StepAllowance,
 ) {
   const view = callView(request, facts, nowMs);
-  // The most important rule is asked first: it must not find the allowance spent.
+  // Evaluate the most important rule first, so that it never finds the allowance spent.
   const answers = [...rules]
     .sort(byPriority)
-    .map((rule) => ({ rule, answer: asked(rule, view, facts, allowance) }))
+    .map((rule) => ({ rule, answer: conditionAnswer(rule, view, facts, allowance) }))
     .reverse();
-  const sayings: Saying[] = [];
+  const verdicts: RuleVerdict[] = [];
   let args = request.args;
-  // The most important rule changes arguments last, so that nobody undoes what it did.
+  // Apply the most important rule's changes last, so that no other rule overwrites them.
   for (const { rule, answer } of answers) {
     if (answer === null) continue;
-    const one = withMeasurement(saying(rule, answer, args, facts, request), view);
+    const one = withMeasurement(verdictOf(rule, answer, args, facts, request), view);
     if (one.effect.kind === 'modify' && rule.mode === 'enforce') args = one.effect.args;
-    sayings.push(one);
+    verdicts.push(one);
   }
-  return { sayings: sayings.reverse(), args };
+  return { verdicts: verdicts.reverse(), args };
 }
 
-function askOf(final: Saying | undefined): Ask | undefined {
+function askOf(final: RuleVerdict | undefined): Ask | undefined {
   if (final?.effect.kind !== 'ask') return undefined;
   const { rule, effect } = final;
   return {
@@ -117,16 +117,16 @@ function askOf(final: Saying | undefined): Ask | undefined {
   };
 }
 
-const TOLD: Readonly<Record<Exclude<DecisionEffect, 'allow'>, string>> = {
+const DEFAULT_MESSAGES: Readonly<Record<Exclude<DecisionEffect, 'allow'>, string>> = {
   modify: 'Arguments changed by rule',
   ask: 'A human has to approve this call, by rule',
   block: 'Blocked by rule',
   terminate: 'The run is ended by rule',
 };
 
-function messageOf(final: Saying | undefined): string {
+function messageOf(final: RuleVerdict | undefined): string {
   if (final === undefined || final.effect.kind === 'allow') return 'Allowed';
   const { effect, rule } = final;
   const own = effect.kind === 'block' || effect.kind === 'terminate' ? effect.message : undefined;
-  return own ?? `${TOLD[effect.kind]} "${rule.name}"`;
+  return own ?? `${DEFAULT_MESSAGES[effect.kind]} "${rule.name}"`;
 }

@@ -40,7 +40,7 @@ const question = fc.record({
   ),
 });
 
-/** What a selector means, read from the rule as it was written. */
+/** Reference implementation of a selector, evaluated on the rule as written. */
 function selects({ selector: s = {} }: Partial<GuardrailRule>, { phase, tool }: ReturnType<typeof aRequest>): boolean {
   const tags = (tool?.tags ?? []).map((tag) => tag.toLowerCase());
   const has = (tag: string) => tags.includes(tag.toLowerCase());
@@ -53,7 +53,7 @@ function selects({ selector: s = {} }: Partial<GuardrailRule>, { phase, tool }: 
 }
 
 describe('DecisionBook', () => {
-  it('finds what a linear scan finds, most important first', () => {
+  it('finds what a linear scan finds, highest priority first', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 40 }), fc.array(question), (rules, questions) => {
         const byTenant = Map.groupBy(rules, ({ rule }) => rule.tenantId);
@@ -78,7 +78,7 @@ describe('DecisionBook', () => {
     );
   });
 
-  it('does not look at rules that cannot match, however many there are', () => {
+  it('does not inspect rules that cannot match, regardless of their number', () => {
     const looked: string[] = [];
     const watched = (rule: DecisionRule): DecisionRule => ({
       ...rule,
@@ -97,7 +97,7 @@ describe('DecisionBook', () => {
     expect(looked).toEqual([mine.id]);
   });
 
-  it('replaces one tenant and leaves the book it came from as it was', () => {
+  it('replaces one tenant without changing the original book', () => {
     const [one, two] = [aDecisionRule({ tenantId: 't1' }), aDecisionRule({ tenantId: 't2' })];
     const before = DecisionBook.EMPTY.withTenant('t1', [one]).withTenant('t2', [two]);
     const after = before.withTenant('t1', []);
@@ -106,7 +106,7 @@ describe('DecisionBook', () => {
     expect(after.matching(aRequest({ tenantId: 't2' }))).toEqual([two]);
   });
 
-  it('names the rules of an agent that count calls, whichever tools they are about', () => {
+  it("returns an agent's counting rules regardless of their tools", () => {
     const counts = { conditionType: 'repeated_call', conditionConfig: {}, selector: { tools: ['x'] } };
     const [mine, all] = [aDecisionRule({ ...counts, agentId: 'agent-1' }), aDecisionRule(counts)];
     const book = DecisionBook.EMPTY.withTenant('acme', [
@@ -119,7 +119,7 @@ describe('DecisionBook', () => {
     expect(book.matching(aRequest()).map(({ conditionType }) => conditionType)).toEqual(['tool_name']);
   });
 
-  it('takes toolNames for the tools where the selector names none', () => {
+  it('uses toolNames if the selector names no tools', () => {
     const book = DecisionBook.EMPTY.withTenant('acme', [aDecisionRule({ toolNames: ['Deploy'] })]);
     expect(book.matching(aRequest())).toEqual([]);
     expect(book.matching(aRequest({ tool: { name: 'deploy', tags: [] } }))).toHaveLength(1);

@@ -4,7 +4,7 @@ import type { ActiveRule } from '../rules/active-rule.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import { type FoldedTool, ToolIndex } from './tool-index.ts';
 
-/** What the book goes by; a `DecisionRequest` has it all. */
+/** Lookup key; a `DecisionRequest` contains all of it. */
 type RuleQuestion = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
 
 interface PhaseRules {
@@ -14,7 +14,7 @@ interface PhaseRules {
 
 interface TenantRules {
   readonly byPhase: ReadonlyMap<DecisionPhase, PhaseRules>;
-  /** Rules whose conditions count calls, whichever calls they are asked about; by agent, and of every agent. */
+  /** Rules whose conditions count calls, regardless of the calls they apply to. By agent; undefined is every agent. */
   readonly counting: ReadonlyMap<string | undefined, readonly DecisionRule[]>;
   readonly asksPeople: boolean;
   readonly count: number;
@@ -23,8 +23,8 @@ interface TenantRules {
 const NONE: readonly DecisionRule[] = [];
 
 /**
- * The decision rules of all tenants, indexed by tenant, phase, agent and tool: finding the rules of a call costs the
- * same however many rules cannot match. Immutable; one tenant is replaced at a time.
+ * Decision rules of all tenants, indexed by tenant, phase, agent and tool, so that the cost of finding the rules for a
+ * call does not depend on rules that cannot match. Immutable; one tenant is replaced at a time.
  */
 export class DecisionBook {
   static readonly EMPTY = new DecisionBook(new Map());
@@ -34,7 +34,7 @@ export class DecisionBook {
     this.#tenants = tenants;
   }
 
-  /** This book with exactly the decision rules among `rules` as those of the tenant. */
+  /** Returns a book in which the decision rules among `rules` replace those of the tenant. */
   withTenant(tenantId: string, rules: readonly ActiveRule[]): DecisionBook {
     return this.withTenants(new Map([[tenantId, rules]]));
   }
@@ -49,7 +49,10 @@ export class DecisionBook {
     return new DecisionBook(tenants);
   }
 
-  /** The rules to ask about a call, most important first. Selectors on slugs and tags of agents are left to `decide`. */
+  /**
+   * Returns the rules to evaluate for a call, highest priority first. `decide` applies selectors on agent slugs and
+   * tags.
+   */
   matching({ tenantId, agentId, phase, tool }: RuleQuestion): readonly DecisionRule[] {
     const rules = this.#tenants.get(tenantId)?.byPhase.get(phase);
     if (rules === undefined) return NONE;
@@ -58,18 +61,18 @@ export class DecisionBook {
     return [...own, ...rules.everyAgent.selecting(folded)].sort(byPriority);
   }
 
-  /** The rules of an agent that count calls, to be given to `factsNeeded` with every question of that agent. */
+  /** Returns the rules of an agent that count calls. Pass them to `factsNeeded` with every request of that agent. */
   counting({ tenantId, agentId }: Pick<RuleQuestion, 'tenantId' | 'agentId'>): readonly DecisionRule[] {
     const counting = this.#tenants.get(tenantId)?.counting;
     return [...(counting?.get(agentId) ?? NONE), ...(counting?.get(undefined) ?? NONE)];
   }
 
-  /** True if calls of the tenant may need an approval. */
+  /** Returns true if calls of the tenant may need an approval. */
   asksPeople(tenantId: string): boolean {
     return this.#tenants.get(tenantId)?.asksPeople ?? false;
   }
 
-  /** How many rules the book holds. */
+  /** Number of rules in the book. */
   get size(): number {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.count, 0);
   }

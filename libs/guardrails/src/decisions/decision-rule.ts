@@ -5,10 +5,10 @@ import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
 
-/** A selector with its names folded. */
+/** A selector with case-folded names. */
 export type Selects = Omit<RuleSelector, 'phases'>;
 
-/** A rule that is asked about calls, made ready: condition and action found, configs parsed, patterns compiled. */
+/** A rule about calls, prepared for evaluation: condition and action resolved, configs parsed, patterns compiled. */
 export interface DecisionRule extends RuleIdentity {
   readonly cadence: 'call';
   readonly mode: 'enforce' | 'shadow';
@@ -16,24 +16,24 @@ export interface DecisionRule extends RuleIdentity {
   readonly onUnavailable: GuardrailRule['onUnavailable'];
   readonly phases: readonly DecisionPhase[];
   readonly selects: Selects;
-  /** True if its condition looks at other calls, which then have to be counted whichever tool they call. */
+  /** True if its condition reads other calls, which then have to be counted regardless of their tool. */
   readonly counts: boolean;
-  /** What of a call its condition looks at. */
+  /** Parts of a call that its condition reads. */
   readonly reads: readonly CallPart[];
   /** True if its action works on the arguments. */
   readonly changesArguments: boolean;
-  /** True if its action asks a human. */
+  /** True if its action asks a person. */
   readonly asksPeople: boolean;
   /** Series that events feed for this rule. */
   readonly feeds: readonly EventFeed[];
   needs(request: DecisionRequest): ConditionNeeds;
   answer(facts: CallFacts): DecisionAnswer;
-  /** What was measured, where `answer` was yes; null: no number. */
+  /** The measured value after `answer` returned true; null if the match does not come from a number. */
   measured(facts: CallFacts): CallMeasurement | null;
   effect(args: unknown): ActionEffect;
 }
 
-/** Most important first; equal priorities by id, so that every order of rules gives the same answer. */
+/** Orders by priority, highest first, then by id, so that the order of rules does not affect the answer. */
 export function byPriority(a: RuleIdentity, b: RuleIdentity): number {
   return b.priority - a.priority || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }

@@ -9,7 +9,7 @@ import { isStateless } from './stateless.ts';
 const counted = { tools: ['search'], max: 5, per: 'agent', windowMinutes: 10 };
 
 describe('factsNeeded', () => {
-  it('is nothing where the call itself says everything', () => {
+  it('needs nothing if the call itself holds all data', () => {
     expect(factsNeeded([aDecisionRule()], aRequest())).toEqual({
       history: false,
       agent: false,
@@ -19,14 +19,14 @@ describe('factsNeeded', () => {
     });
   });
 
-  it('asks for a series once, and counts a call once, however many rules read it', () => {
+  it('requests a series once and counts a call once, regardless of how many rules read it', () => {
     const rules = [1, 2].map(() => aDecisionRule({ conditionType: 'max_calls', conditionConfig: counted }));
     const needs = factsNeeded(rules, aRequest());
     expect(needs.series).toHaveLength(1);
     expect(needs.increments).toEqual([{ series: 0, event: 0, atMs: Date.parse(NOW), value: 1 }]);
   });
 
-  it('counts calls that no counting rule is asked about', () => {
+  it('counts calls that no counting rule applies to', () => {
     const rule = aDecisionRule({
       conditionType: 'max_calls',
       conditionConfig: counted,
@@ -36,13 +36,13 @@ describe('factsNeeded', () => {
     expect(factsNeeded([rule], aRequest(), [rule]).increments).toHaveLength(1);
   });
 
-  it('asks who the agent is only where a rule goes by it', () => {
+  it('fetches the agent only if a rule selects by its tags', () => {
     expect(factsNeeded([aDecisionRule({ selector: { agentTagsAny: ['prod'] } })], aRequest()).agent).toBe(true);
   });
 });
 
 describe('isStateless', () => {
-  it('holds for rules that look at the call alone', () => {
+  it('is true for rules that read only the call', () => {
     expect(isStateless(aDecisionRule())).toBe(true);
     expect(isStateless(aDecisionRule({ conditionType: 'repeated_call', conditionConfig: {} }))).toBe(false);
     expect(isStateless(aDecisionRule({ conditionType: 'cost_limit', conditionConfig: {} }))).toBe(false);
@@ -52,7 +52,7 @@ describe('isStateless', () => {
   });
 });
 
-describe('conditions on events at decision time', () => {
+describe('event conditions at decision time', () => {
   const gate = aDecisionRule({
     conditionType: 'error_rate_threshold',
     conditionConfig: { threshold: 30, windowMinutes: 5, minEvents: 1 },
@@ -72,7 +72,7 @@ describe('conditions on events at decision time', () => {
     expect(rate(10, 3).message).toBe('Blocked by rule "Deploy only while healthy"');
   });
 
-  it('are missing where there is nothing to measure yet', () => {
+  it('are missing if there is nothing to measure yet', () => {
     expect(rate(0, 0).bypasses).toEqual([{ ruleId: gate.id, why: 'missing', did: 'allow' }]);
   });
 
@@ -81,7 +81,7 @@ describe('conditions on events at decision time', () => {
     expect(decide([gate], request, facts, Date.parse(NOW)).bypasses).toMatchObject([{ why: 'unavailable' }]);
   });
 
-  it('are fed by the events they are about', () => {
+  it('are fed by the events they measure', () => {
     expect(gate.feeds[0]?.series(anEvent())).toEqual(factsNeeded([gate], request).series);
   });
 });

@@ -6,9 +6,9 @@ import type { DecisionRule } from './decision-rule.ts';
 import type { Addition, FactNeeds } from './facts.ts';
 
 /**
- * What has to be fetched to decide about a request.
- * @param rules what `DecisionBook.matching` found for it
- * @param counting what `DecisionBook.counting` found for its agent: they count this call, whether or not they are asked
+ * Returns the facts to fetch before a request can be decided.
+ * @param rules result of `DecisionBook.matching` for the request
+ * @param counting result of `DecisionBook.counting` for its agent; these rules count the call even if they do not apply
  */
 export function factsNeeded(
   rules: readonly DecisionRule[],
@@ -42,7 +42,7 @@ export function factsNeeded(
   };
 }
 
-/** Several rules may read one series; a call adds to it once. */
+/** Deduplicates additions: several rules may read one series, but a call adds to it once. */
 function additionsOf(additions: readonly Addition[]): Addition[] {
   return [...new Map(additions.map((addition) => [seriesKey(addition.series), addition])).values()];
 }

@@ -14,11 +14,11 @@ function ruling(rule: Partial<GuardrailRule>, request: Partial<DecisionRequest>)
   return decide([aDecisionRule(rule)], aRequest(request), someFacts(), Date.parse(NOW));
 }
 
-describe('what is not looked through', () => {
+describe('content that is not searched', () => {
   it.each<[string, Partial<GuardrailRule>, unknown]>([
-    ['a text behind 10,000 others', text, [...Array.from({ length: 10_000 }, () => 'x'), 'rm -rf']],
-    ['a card in a text that is too long', card, { q: `${' '.repeat(LONGEST_TEXT)}${CARD}` }],
-  ])('is missing, not absent: %s', (_, rule, args) => {
+    ['a string after 10,000 others', text, [...Array.from({ length: 10_000 }, () => 'x'), 'rm -rf']],
+    ['a card number in a string that is too long', card, { q: `${' '.repeat(LONGEST_TEXT)}${CARD}` }],
+  ])('is missing rather than absent: %s', (_, rule, args) => {
     expect(ruling({ ...rule, onMissing: 'block' }, { args })).toMatchObject({
       effect: 'block',
       bypasses: [{ why: 'missing', did: 'block' }],
@@ -27,29 +27,32 @@ describe('what is not looked through', () => {
 
   it.each<[string, Partial<GuardrailRule>, unknown]>([
     ['behind 100,000 numbers', text, [...Array.from({ length: 100_000 }, (__, n) => n), 'rm -rf']],
-    ['behind a list of 200,000', text, { list: Array.from({ length: 200_000 }, () => 0), q: 'rm -rf' }],
-    ['in the last place of the longest text', card, { q: `${' '.repeat(LONGEST_TEXT - CARD.length)}${CARD}` }],
-  ])('is looked through to the end: %s', (_, rule, args) => {
+    ['after a list of 200,000 items', text, { list: Array.from({ length: 200_000 }, () => 0), q: 'rm -rf' }],
+    ['at the very end of the longest string', card, { q: `${' '.repeat(LONGEST_TEXT - CARD.length)}${CARD}` }],
+  ])('is searched to the end: %s', (_, rule, args) => {
     expect(ruling(rule, { args })).toMatchObject({ effect: 'block', bypasses: [] });
   });
 });
 
-describe('arguments that are here in part', () => {
+describe('truncated arguments', () => {
   const part = { args: { q: 'fine' }, unread: { args: left } };
 
   it.each<[string, Partial<GuardrailRule>]>([
     ['texts', text],
     ['detectors', card],
     ['a path', { conditionType: 'tool_argument', conditionConfig: { path: 'other', value: 'x' } }],
-    ['a path that is there', { conditionType: 'tool_argument', conditionConfig: { path: 'a', operator: 'exists' } }],
-    ['one that is not', { conditionType: 'tool_argument', conditionConfig: { path: 'a', operator: 'notExists' } }],
+    ['a path that exists', { conditionType: 'tool_argument', conditionConfig: { path: 'a', operator: 'exists' } }],
+    [
+      'a path that does not exist',
+      { conditionType: 'tool_argument', conditionConfig: { path: 'a', operator: 'notExists' } },
+    ],
     ['an expression', { conditionType: 'expression', conditionConfig: { expression: 'args.q == "bad"' } }],
     ['has()', { conditionType: 'expression', conditionConfig: { expression: 'has(args.other)' } }],
     [
       'not',
       { conditionType: 'not', conditionConfig: { condition: { type: 'tool_argument', config: text.conditionConfig } } },
     ],
-  ])('are missing to %s', (_, rule) => {
+  ])('are missing for %s', (_, rule) => {
     for (const onMissing of ['allow', 'block'] as const) {
       expect(ruling({ ...rule, onMissing }, part)).toMatchObject({
         effect: onMissing,
@@ -61,19 +64,19 @@ describe('arguments that are here in part', () => {
   it.each<[string, Partial<GuardrailRule>]>([
     ['texts', text],
     ['a path', { conditionType: 'tool_argument', conditionConfig: { path: 'q', operator: 'startsWith', value: 'rm' } }],
-    ['a path that is there', { conditionType: 'tool_argument', conditionConfig: { path: 'q', operator: 'exists' } }],
-  ])('are judged by what is here all the same, by %s', (_, rule) => {
+    ['a path that exists', { conditionType: 'tool_argument', conditionConfig: { path: 'q', operator: 'exists' } }],
+  ])('match in the part that was sent, for %s', (_, rule) => {
     expect(ruling(rule, { ...part, args: { q: 'rm -rf /' } })).toMatchObject({ effect: 'block', bypasses: [] });
   });
 
-  it('are not to be changed: nobody sends back half of them', () => {
+  it('are never modified, because the rest would be lost', () => {
     for (const actionConfig of [{ set: { dryRun: true } }, { redact: ['email'] }, { remove: ['q'] }]) {
       const rule = { actionType: 'modify_arguments', actionConfig, onMissing: 'block' } as const;
       expect(ruling(rule, part)).toMatchObject({ effect: 'block', bypasses: [{ why: 'missing' }] });
     }
   });
 
-  it('are whole to a rule that looks at the result, and the other way round', () => {
+  it('do not affect rules about the result, and vice versa', () => {
     const ofResult = { ...card, conditionConfig: { ...card.conditionConfig, in: 'result' } };
     expect(ruling(ofResult, { ...part, result: 'fine', phase: 'tool.after' }).bypasses).toEqual([]);
     const request = { args: {}, result: 'fine', unread: { result: left }, phase: 'tool.after' } as const;
@@ -116,7 +119,7 @@ const { condition } = fc.letrec<{ condition: Nested }>((tie) => ({
   ),
 }));
 
-/** A value with some of it left out, as a gateway leaves out what it cannot hand over. */
+/** Drops parts of a value at random, as a gateway drops what it cannot forward. */
 function partOf(value: unknown, leavesOut: () => boolean): unknown {
   if (leavesOut()) return null;
   if (Array.isArray(value)) {
@@ -129,7 +132,7 @@ function partOf(value: unknown, leavesOut: () => boolean): unknown {
 }
 
 describe('hiding', () => {
-  it('never helps: of a part nothing is said that is not true of the whole, or it is told that it was not', () => {
+  it('never helps: a ruling on a part equals the ruling on the whole or is recorded as a bypass', () => {
     fc.assert(
       fc.property(
         condition,

@@ -6,7 +6,7 @@ import { decide } from './decide.ts';
 import type { DecisionFacts } from './facts.ts';
 import { factsNeeded } from './facts-needed.ts';
 
-/** What the finding says that was measured, beside whether the rule matched. */
+/** Returns the measurement of the finding, and whether the rule matched. */
 function finding(
   conditionType: string,
   conditionConfig: object,
@@ -30,7 +30,7 @@ const calls = (n: number) => ({ history: Array.from({ length: n }, (_, i) => aPa
 const totals = (sum: number) => ({ totals: [{ ...NO_TOTALS, count: 1, sum }] });
 const after = (duration_ms: number) => ({ phase: 'tool.after' as const, metrics: { duration_ms } });
 
-describe('what a rule that matched measured', () => {
+describe('the measurement of a matching rule', () => {
   it.each([
     ['max_calls', { tools: ['sea*'], max: 3 }, {}, calls(4), { value: 4, limit: 3 }],
     ['max_calls', { tools: ['sea*'], max: 3, per: 'agent', windowMinutes: 5 }, {}, totals(7), { value: 7, limit: 3 }],
@@ -51,15 +51,15 @@ describe('what a rule that matched measured', () => {
       {},
       { value: 0.9, limit: 0.8 },
     ],
-  ])('is told beside its limit: %s', (type, config, request, facts, told) => {
-    expect(finding(type, config, request, facts)).toEqual({ matched: true, ...told });
+  ])('is reported with its limit: %s', (type, config, request, facts, expected) => {
+    expect(finding(type, config, request, facts)).toEqual({ matched: true, ...expected });
   });
 
   it.each([
     ['a rule that did not match', 'max_calls', { tools: ['sea*'], max: 3 }, {}, calls(1), false],
     ['a name', 'tool_name', { value: '*' }, {}, {}, true],
     [
-      'a tag, which may hold anything',
+      'a tag, which may be confidential',
       'signal',
       { key: 'age', operator: 'gt', value: 9 },
       { tags: { age: '12' } },
@@ -75,18 +75,18 @@ describe('what a rule that matched measured', () => {
       true,
     ],
     [
-      'a rule that fires because something did not hold',
+      'a rule that matches because a condition did not',
       'not',
       { condition: { type: 'max_calls', config: { tools: ['sea*'], max: 3 } } },
       {},
       calls(1),
       true,
     ],
-  ])('is not told of %s', (_, type, config, request, facts, matched) => {
+  ])('is not reported for %s', (_, type, config, request, facts, matched) => {
     expect(finding(type, config, request, facts)).toEqual({ matched });
   });
 
-  it('is that of the nested condition that held', () => {
+  it('comes from the nested condition that matched', () => {
     const many = { type: 'max_calls', config: { tools: ['sea*'], max: 3 } };
     const loop = { type: 'repeated_call', config: { times: 2 } };
     const named = { type: 'tool_name', config: { value: '*' } };

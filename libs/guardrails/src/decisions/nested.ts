@@ -7,10 +7,10 @@ import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
 import type { CallFacts } from './facts.ts';
 
-/** The catalog, by the time it is complete: conditions that hold conditions are themselves in it. */
+/** The catalog, resolved lazily because conditions that nest others are themselves in it. */
 export type CatalogSoFar = () => Catalog<ConditionModule>;
 
-/** A condition inside another: `{ type, config }`, checked like a rule's own. */
+/** A nested condition, `{ type, config }`, validated like a rule's own. */
 export function nestedCondition(catalog: CatalogSoFar) {
   return z
     .strictObject({
@@ -37,7 +37,7 @@ export function nestedCondition(catalog: CatalogSoFar) {
 }
 export type Nested = z.infer<ReturnType<typeof nestedCondition>>;
 
-/** The tests of nested conditions, combined by `combine`; together they need what each of them needs. */
+/** Combines the tests of nested conditions with `combine`. Needs the facts of all of them. */
 export function combined(
   catalog: CatalogSoFar,
   nested: readonly Nested[],
@@ -62,7 +62,7 @@ export function combined(
   };
 }
 
-/** Of the first that holds and measures something: what did not hold explains nothing. */
+/** Returns the measurement of the first nested condition that matched and measures something. */
 function firstMeasured(tests: readonly CallTest[], facts: CallFacts): CallMeasurement | null {
   for (const test of tests) {
     const measured = test.measured !== undefined && test.matches(facts) === true ? test.measured(facts) : null;

@@ -4,9 +4,9 @@ import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts } from './facts.ts';
 
 /**
- * A test of one number, which is told beside its limit where the test says yes.
+ * Test of one number that reports the number and its limit on a match.
  *
- * @param measure the number, or what the condition says where there is none
+ * @param measure returns the number, or the condition's answer if there is none
  */
 export function numberTest(
   measure: (facts: CallFacts) => number | DecisionAnswer,

@@ -5,17 +5,17 @@ import type { Selects } from './decision-rule.ts';
 
 const BEFORE_TOOLS: readonly DecisionPhase[] = ['tool.before'];
 
-/** The phases a condition can be asked in; those that event series gate, in every one. */
+/** Returns the phases a condition supports. Event conditions support every phase. */
 export function askableIn(condition: ConditionModule): readonly DecisionPhase[] {
   return condition.cadence === 'call' ? condition.askedIn : ['tool.before', 'tool.after', 'llm.before'];
 }
 
-/** When a rule is asked: as it says, or in the first phase its condition is made for. */
+/** Returns the phases of a rule: those of its selector, or the first phase its condition supports. */
 export function phasesOf({ selector }: Pick<GuardrailRule, 'selector'>, condition: ConditionModule) {
   return selector?.phases ?? (condition.cadence === 'call' ? condition.askedIn.slice(0, 1) : BEFORE_TOOLS);
 }
 
-/** What a rule selects, folded. `toolNames` is the older name of `selector.tools`. */
+/** Returns the selector of a rule, case-folded. `toolNames` is the older name of `selector.tools`. */
 export function selectsOf({ selector, toolNames }: Pick<GuardrailRule, 'selector' | 'toolNames'>): Selects {
   const { phases: _, ...selects } = selector ?? {};
   const tools = selects.tools ?? (toolNames?.length ? toolNames : undefined);

@@ -1,26 +1,27 @@
 /**
- * Work that conditions do on a call is counted in steps of about 50 ns, worst case: an element compared, an instruction
- * of a pattern tried on a character. A rule that costs more is `unavailable`, so that no call keeps others waiting.
+ * Budget of steps for a call. Conditions count their work in steps of at most about 50 ns: comparing an element, or
+ * trying one pattern instruction on a character. A rule that exceeds its budget is `unavailable`, so that no call
+ * delays others.
  */
 export interface StepAllowance {
-  /** Takes steps for the call; false: there are not so many left. */
+  /** Takes steps for the call. Returns false if not enough are left. */
   take(steps: number): boolean;
 }
 
-/** What each rule may cost whoever else asks: about a millisecond. Nearly all rules on nearly all calls stay below. */
+/** Steps that each rule may always use: about a millisecond. Nearly all rules stay below on nearly all calls. */
 export const FREE_STEPS = 20_000;
-/** Most that one rule may cost on one call. */
+/** Maximum for one rule on one call. */
 export const RULE_STEPS = 2_000_000;
-/** Most that all rules of a call may cost together, beyond what is free. */
+/** Maximum for all rules of a call together, beyond the free steps. */
 export const CALL_STEPS = 4_000_000;
 
-/** Thrown by `spend`: the rule costs more than it may. Made once, since a walk may meet it at every element. */
+/** Thrown by `spend` if a rule exceeds its budget. A single instance, because an iteration may throw it per element. */
 export class StepsSpent extends Error {
   override readonly name = 'StepsSpent';
 }
 const SPENT = new StepsSpent('the rule costs more steps on this call than it may');
 
-/** Of a process that decides its own calls only. */
+/** Allowance for a process that decides only its own calls. */
 export function callAllowance(steps = CALL_STEPS): StepAllowance {
   let left = steps;
   return {
@@ -32,11 +33,11 @@ export function callAllowance(steps = CALL_STEPS): StepAllowance {
   };
 }
 
-/** Conditions are asked one after the other and never wait, so the rule being asked is the only one. */
+/** Rules are evaluated synchronously one after another, so there is one current rule. */
 let current: StepAllowance | undefined;
 let used = 0;
 
-/** Asks one rule; what it spends is held against `allowance`. @throws StepsSpent */
+/** Evaluates one rule and charges its steps to `allowance`. @throws StepsSpent */
 export function metered<T>(allowance: StepAllowance, ask: () => T): T {
   current = allowance;
   used = 0;
@@ -47,7 +48,7 @@ export function metered<T>(allowance: StepAllowance, ask: () => T): T {
   }
 }
 
-/** Called before the work is done. Without a rule being asked, as where a rule is saved, nothing is counted. @throws StepsSpent */
+/** Call before doing the work. Counts nothing outside of `metered`, such as when a rule is saved. @throws StepsSpent */
 export function spend(steps: number): void {
   if (current === undefined) return;
   const before = Math.max(used, FREE_STEPS);

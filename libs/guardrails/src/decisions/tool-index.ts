@@ -1,21 +1,22 @@
 import { globMatchesFolded } from '../patterns/glob.ts';
 
-/** The call as the index sees it: names and tags folded. */
+/** Tool of a call, with case-folded name and tags. */
 export interface FoldedTool {
   readonly name?: string;
   readonly tags: readonly string[];
 }
 
 interface Selecting {
-  /** Folded; absent: any tool, and calls of none. */
+  /** Case-folded. If absent, the rule selects any tool and calls without a tool. */
   readonly tools?: readonly string[];
   readonly toolTagsAll?: readonly string[];
   readonly toolTagsAny?: readonly string[];
 }
 
 /**
- * Finds the rules that select a tool. Each rule stands under the rarest thing it asks for: names, what a glob begins or
- * ends with, or a tag. Globs that begin and end with `*` (and have no tags) are all tried: give such rules a tag instead.
+ * Finds the rules that select a tool. Each rule is indexed by its most selective criterion: a name, the prefix or
+ * suffix of a glob, or a tag. Globs that begin and end with `*` (and have no tags) are all tried; give such rules a tag
+ * instead.
  */
 export class ToolIndex<R extends { readonly selects: Selecting }> {
   readonly #everything: R[] = [];
@@ -33,7 +34,7 @@ export class ToolIndex<R extends { readonly selects: Selecting }> {
     this.#suffixLengths = lengthsOf(this.#bySuffix);
   }
 
-  /** Each selecting rule once, in no order. */
+  /** Returns each selecting rule once, in no particular order. */
   selecting(tool: FoldedTool): R[] {
     const candidates = [...this.#everything];
     if (tool.name !== undefined) this.#named(tool.name, candidates);
@@ -73,7 +74,7 @@ function lengthsOf(map: ReadonlyMap<string, unknown>): number[] {
   return [...new Set([...map.keys()].map(({ length }) => length))];
 }
 
-/** What the index answers, said plainly. */
+/** Reference predicate for the index: returns true if the selector includes the tool. */
 export function selectsTool({ tools, toolTagsAll, toolTagsAny }: Selecting, { name, tags }: FoldedTool): boolean {
   if (tools !== undefined && (name === undefined || !tools.some((glob) => globMatchesFolded(glob, name)))) return false;
   if (toolTagsAll?.every((tag) => tags.includes(tag)) === false) return false;

@@ -33,13 +33,13 @@ describe('detect', () => {
     expect(found(name, text)).toEqual(expected);
   });
 
-  it('takes a private key whole, also one that was cut off', () => {
+  it('finds a whole private key, including a truncated one', () => {
     const key = '-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----';
     expect(found('private_key', `a ${key} b`)).toEqual([key]);
     expect(found('private_key', 'a -----BEGIN PRIVATE KEY-----\nMIIE')).toEqual(['-----BEGIN PRIVATE KEY-----\nMIIE']);
   });
 
-  it('points at what it found, in order and apart', () => {
+  it('returns positions in order and without overlap', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', '1', '4', '@', '.', ':', ' ', '+', '-', 'e', '/', '\u{1f600}'),
     });
@@ -57,7 +57,7 @@ describe('detect', () => {
 });
 
 describe('luhn', () => {
-  it('notices every single wrong digit', () => {
+  it('detects every single wrong digit', () => {
     fc.assert(
       fc.property(fc.nat(15), fc.integer({ min: 1, max: 9 }), (place, change) => {
         const digits = Array.from('4111111111111111');
@@ -69,12 +69,12 @@ describe('luhn', () => {
 });
 
 describe('redact', () => {
-  it('leaves nothing behind and everything else as it was', () => {
+  it('removes every match and keeps the rest', () => {
     expect(redact(['email', 'credit_card'], 'a x@y.example b 4111111111111111 c')).toBe('a [email] b [credit_card] c');
     expect(redact(['email'], 'nothing here')).toBe('nothing here');
   });
 
-  it('does not pass on half of a text for the whole', () => {
+  it('rejects a text that is too long to be searched whole', () => {
     expect(() => redact(['email'], 'a'.repeat(LONGEST_TEXT + 1))).toThrow('too long');
   });
 });

@@ -1,7 +1,7 @@
 import { spend } from '../decisions/step-meter.ts';
 import { JWT, PRIVATE_KEY, SECRET_KEY } from './secrets.ts';
 
-/** A piece of text that looks like something sensitive: `[from, to)` in UTF-16 units. */
+/** A piece of text that a detector recognized: `[from, to)` in UTF-16 units. */
 export interface Found {
   readonly from: number;
   readonly to: number;
@@ -11,17 +11,17 @@ export interface Found {
 interface Detector {
   readonly title: string;
   readonly pattern: RegExp;
-  /** Judges what the pattern found. */
+  /** Validates a match of the pattern. */
   readonly holds?: (text: string) => boolean;
-  /** No letter or digit may touch it. */
+  /** True if no letter or digit may be adjacent. */
   readonly apart?: boolean;
-  /** Is written in groups, so that what stands before or after it may look like one more of them. */
+  /** True if it is written in groups, so that adjacent text may look like another group. */
   readonly grouped?: boolean;
 }
 
 /**
- * Patterns of our own, so the fast engine may run them: every repetition is bounded or begins only where nothing like it
- * stands before, so that time is linear in the text. Patterns of users never come here; see `patterns/pattern.ts`.
+ * Built-in patterns, safe for the native engine: every repetition is bounded, or starts only where no similar text
+ * precedes it, so matching is linear in the text. Patterns of users use `patterns/pattern.ts` instead.
  */
 const DETECTOR_LIST = {
   email: {
@@ -68,19 +68,19 @@ const DETECTOR_LIST = {
 } as const satisfies Record<string, Detector>;
 
 export type DetectorName = keyof typeof DETECTOR_LIST;
-/** What can be looked for in the arguments of calls, by the names rules use. */
+/** The detectors, by the names used in rules. */
 const DETECTORS: Readonly<Record<DetectorName, Detector>> = DETECTOR_LIST;
 export const DETECTOR_NAMES = Object.keys(DETECTORS) as [DetectorName, ...DetectorName[]];
 
-/** Longest text looked through: of a longer one only so much, UTF-16 units. The gateway lets no longer one pass. */
+/** Longest text that is searched, in UTF-16 units; the rest is ignored. The gateway truncates longer texts. */
 export const LONGEST_TEXT = 250_000;
 
-/** What looking costs a rule: of reading, and of judging what a pattern found, whole or with groups taken off. */
+/** Characters read per step, and steps per candidate: for ordinary detectors, and for those that strip groups. */
 const CHARACTERS_A_STEP = 2;
 const CANDIDATE_STEPS = 20;
 const GROUPED_STEPS = 200;
 
-/** Everything in `text` that a detector recognises, in order. Linear in the text. */
+/** Returns all matches of a detector in `text`, in order. Linear in the text. */
 export function detect(name: DetectorName, text: string): Found[] {
   const detector = DETECTORS[name];
   const { pattern } = detector;
@@ -100,7 +100,7 @@ export function detect(name: DetectorName, text: string): Found[] {
   return found;
 }
 
-/** The part of a match that really is the thing; null: none is. Groups are taken off its end until it is. */
+/** Returns the valid part of a match, stripping groups from its end if necessary, or null if there is none. */
 function accepted({ holds = () => true, apart, grouped }: Detector, text: string, from: number, to: number) {
   if (to === from || (apart && from > 0 && isWordAt(text, from - 1))) return null;
   for (let end = to; end > from; end = lastGap(text, from, end)) {
@@ -111,7 +111,7 @@ function accepted({ holds = () => true, apart, grouped }: Detector, text: string
   return null;
 }
 
-/** Where to go on after a match that was none: the thing may begin at its next group. */
+/** Returns where to continue after an invalid match: a valid one may begin at the next group. */
 function resume({ grouped }: Detector, text: string, from: number, to: number): number {
   for (let at = from + 1; grouped && at < to; at++) if (isGap(text[at])) return at;
   return Math.max(to, from + 1);
@@ -131,8 +131,8 @@ function isWordAt(text: string, at: number): boolean {
 }
 
 /**
- * `text` with everything the detectors recognise replaced by the detector's name in brackets.
- * @throws where the text is too long to be looked through whole
+ * Replaces every match of the detectors in `text` with the detector's name in brackets.
+ * @throws if the text is too long to be searched whole
  */
 export function redact(names: readonly DetectorName[], text: string): string {
   if (text.length > LONGEST_TEXT) throw new Error('a text is too long to be redacted as a whole');
@@ -155,7 +155,7 @@ function between(value: number, least: number, most: number): boolean {
   return value >= least && value <= most;
 }
 
-/** ISO/IEC 7812: the check digit of card numbers. */
+/** Check digit of card numbers, ISO/IEC 7812. */
 export function luhn(digits: string): boolean {
   if (!between(digits.length, 12, 19) || /^0+$/.test(digits)) return false;
   let sum = 0;
@@ -170,7 +170,10 @@ const DIGIT_ZERO = 48;
 const DIGIT_NINE = 57;
 const LETTER_A = 65;
 
-/** ISO 13616: the country's letters and check digits last, letters as numbers, the whole leaves 1 divided by 97. */
+/**
+ * Check digits of an IBAN, ISO 13616: with the first four characters moved to the end and letters as numbers, the
+ * remainder of a division by 97 is 1.
+ */
 function iban(text: string): boolean {
   if (!between(text.length, 15, 34)) return false;
   let rest = 0;

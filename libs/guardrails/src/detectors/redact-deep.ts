@@ -6,12 +6,12 @@ const SENSITIVE: readonly DetectorName[] = [
   ...(['private_key', 'jwt', 'secret_key'] as const),
   ...(['email', 'iban', 'credit_card', 'uk_nino', 'ip_address', 'phone'] as const),
 ];
-/** Deeper than this nothing is looked at: a hostile value must not exhaust the stack. */
-const MOST_LEVELS = 64;
+/** Maximum nesting, so that a hostile value cannot exhaust the stack. */
+const MAX_LEVELS = 64;
 
 /**
- * A copy of a JSON value in which nothing sensitive is left that the detectors know, nor anything that is called a
- * secret: in texts, numbers and names of members. What cannot be looked through whole is left out. Linear in the value.
+ * Copies a JSON value without anything the detectors recognize (in strings, numbers and keys) and without values under
+ * secret names. What is too long or too deep to be searched is left out. Linear in the value.
  */
 export function redactDeep(value: unknown): unknown {
   return clean(value, 0);
@@ -25,7 +25,7 @@ function clean(value: unknown, level: number): unknown {
     return cleaned === text ? value : cleaned;
   }
   if (typeof value !== 'object' || value === null) return value;
-  if (level >= MOST_LEVELS) return '[too deep]';
+  if (level >= MAX_LEVELS) return '[too deep]';
   if (Array.isArray(value)) return value.map((item) => clean(item, level + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [

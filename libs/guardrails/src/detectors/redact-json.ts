@@ -2,13 +2,13 @@ import { redactDeep } from './redact-deep.ts';
 
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^-?\d[\d.eE+-]*$/;
-/** Characters that mean nothing to anybody (Unicode's private use area). */
+/** Start of Unicode's private use area, whose characters have no meaning. */
 const FIRST_MARK = 0xe000;
 
 /**
- * JSON text, redacted like `redactDeep` does it, with every number in the digits it was written in: a number beyond
- * double precision is not rounded.
- * @throws SyntaxError where the text is no JSON
+ * Redacts JSON text like `redactDeep`, but keeps every number as written, so numbers beyond double precision are not
+ * rounded.
+ * @throws SyntaxError if the text is not JSON
  */
 export function redactJson(text: string): string {
   const mark = unusedCharacter(JSON.stringify(JSON.parse(text)));

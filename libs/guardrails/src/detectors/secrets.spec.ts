@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { redact } from './detectors.ts';
 import { redactDeep } from './redact-deep.ts';
 
-/** Put together here, so that no scanner takes this file for a leak. */
+/** Assembled at run time, so that secret scanners do not report this file. */
 const KEYS = [
   `agk_live_${'a1'.repeat(4)}_${'b'.repeat(49)}`,
   `als_${'0f'.repeat(32)}`,
@@ -14,18 +14,18 @@ const KEYS = [
 ];
 
 describe('a secret', () => {
-  it.each(KEYS)('is found by rules and hidden from people: %s', (key) => {
+  it.each(KEYS)('is detected and redacted: %s', (key) => {
     expect(redact(['secret_key'], `use ${key}, thanks`)).toBe('use [secret_key], thanks');
     expect(redactDeep({ note: [key] })).toEqual({ note: ['[secret_key]'] });
   });
 
-  it('inside of JSON ends with the text it stands in', () => {
+  it('inside JSON ends with its string', () => {
     const line = JSON.stringify({ key: '-----BEGIN PRIVATE KEY-----\nMIIE', name: 'b' });
     expect(JSON.parse(redact(['private_key'], line))).toEqual({ key: '[private_key]', name: 'b' });
   });
 
   it.each(['sk-', 'eyJa', 'eyJaaaaa.', 'SG.aaaaaaaaaaaaaaaaa', 'agk_', '-----BEGIN PRIVATE KEY-----', 'whsec_-'])(
-    'is looked for in linear time among %p',
+    'is searched in linear time among %p',
     (piece) => {
       const text = piece.repeat(Math.floor(250_000 / piece.length));
       const names = ['private_key', 'jwt', 'secret_key'] as const;

@@ -3,7 +3,7 @@ import type { CooldownClaim } from '../ports/cooldown-store.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The cooldown a trigger has to have to stand; null: its rule has none. */
+/** Returns the cooldown claim that a trigger depends on, or null if its rule has no cooldown. */
 export function claimOf(trigger: Trigger): CooldownClaim | null {
   const { id: triggerId, tenantId, agentId, ruleId, dryRun, cooldownMinutes, triggeredAt } = trigger;
   if (cooldownMinutes === 0) return null;

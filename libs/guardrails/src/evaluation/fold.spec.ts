@@ -42,7 +42,7 @@ function evaluate(book: RuleBook, store: RecountingStore, batch: EventBatch): Fo
   return plans(book, batch).map((plan) => fold(plan, store.advance(plan.request)));
 }
 
-/** Everything up to publishing. */
+/** Runs the whole evaluation except publishing. */
 function triggersOf(book: RuleBook, store: RecountingStore, batch: EventBatch): NaiveTrigger[] {
   return evaluate(book, store, batch)
     .flatMap(({ candidates }) => candidates)
@@ -131,7 +131,7 @@ const freshEvent: fc.Arbitrary<AgentEvent> = fc
     }),
   );
 
-/** A retried event is the same event: its content follows from its id. */
+/** A retried event is identical to the first one: its content is derived from its id. */
 const retriedEvent: fc.Arbitrary<AgentEvent> = fc.integer({ min: 1, max: 12 }).map((n) =>
   anEvent({
     id: `retry-${n}`,
@@ -165,7 +165,7 @@ function batchesOf(history: readonly { tenantId: string; waitMs: number; events:
 }
 
 describe('evaluation of batches', () => {
-  it('is exactly what evaluating every event on its own by recount gives', () => {
+  it('equals recounting and evaluating every event on its own', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 8 }), anyHistory, (rules, history) => {
         const [book, store, naive] = [bookOf(...rules), new RecountingStore(), new NaiveEvaluator()];
@@ -177,7 +177,7 @@ describe('evaluation of batches', () => {
     );
   });
 
-  it('gives the same triggers when batches are delivered again', () => {
+  it('gives the same triggers when batches are redelivered', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 6 }), anyHistory, (rules, history) => {
         const batches = batchesOf(history);
@@ -197,7 +197,7 @@ describe('evaluation of batches', () => {
 });
 
 describe('fold', () => {
-  it('makes one trigger of a hundred matching events', () => {
+  it('creates one trigger for a hundred matching events', () => {
     const batch = aBatch({ events: Array.from({ length: 100 }, () => error()) });
     const [folding] = evaluate(bookOf(aRule()), new RecountingStore(), batch);
     expect(folding?.candidates).toHaveLength(1);
@@ -210,13 +210,13 @@ describe('fold', () => {
     expect(folding?.stops).toEqual({ cooling: 99 });
   });
 
-  it('makes a trigger of every matching event where there is no cooldown', () => {
+  it('creates a trigger for every matching event without a cooldown', () => {
     const batch = aBatch({ events: [error(), error(), error()] });
     const [folding] = evaluate(bookOf(aRule({ cooldownMinutes: 0 })), new RecountingStore(), batch);
     expect(folding?.candidates.map(({ trigger }) => trigger.eventId)).toEqual(batch.events.map(({ id }) => id));
   });
 
-  it('names why it stopped', () => {
+  it('reports why evaluation stopped', () => {
     const store = new RecountingStore();
     const rules = [
       aRule({ conditionConfig: { threshold: 60 } }),
@@ -239,7 +239,7 @@ describe('fold', () => {
     ]);
   });
 
-  it('keeps tenants apart whose agents have the same name', () => {
+  it('isolates tenants whose agents have the same name', () => {
     const store = new RecountingStore();
     const book = bookOf(aRule({ tenantId: 't1' }), aRule({ tenantId: 't2', conditionConfig: { minEvents: 2 } }));
     evaluate(book, store, aBatch({ tenantId: 't1', events: Array.from({ length: 9 }, () => error()) }));
@@ -247,7 +247,7 @@ describe('fold', () => {
     expect(folding?.stops).toEqual({ no_data: 1 });
   });
 
-  it('lets the trigger of this very batch through when the cooldown is already its own', () => {
+  it('keeps the trigger of a redelivered batch that already holds its cooldown', () => {
     const batch = aBatch({ events: [anEvent({ occurredAt: at(-1) }), error()] });
     const [plan] = plans(bookOf(aRule()), batch);
     if (plan === undefined) throw new Error('expected a plan');
@@ -256,12 +256,12 @@ describe('fold', () => {
     expect(
       fold(plan, { ...fresh, cooling: [{ triggerId: id, atMs: plan.request.nowMs }] }).candidates[0]?.trigger.id,
     ).toBe(id);
-    expect(
-      fold(plan, { ...fresh, cooling: [{ triggerId: 'somebody-else', atMs: plan.request.nowMs }] }).candidates,
-    ).toEqual([]);
+    expect(fold(plan, { ...fresh, cooling: [{ triggerId: 'another', atMs: plan.request.nowMs }] }).candidates).toEqual(
+      [],
+    );
   });
 
-  it('stops only the rule that throws', () => {
+  it('isolates a rule that throws', () => {
     const throwing = {
       ...activeOf(aRule({ id: 'broken' })),
       measure: () => {
@@ -275,7 +275,7 @@ describe('fold', () => {
     expect(folding?.stops).toEqual({ degraded: 2, cooling: 1 });
   });
 
-  it('reads the newest value of every rule', () => {
+  it('returns the newest value of every rule', () => {
     const batch = aBatch({ events: [anEvent(), error()] });
     const [folding] = evaluate(bookOf(aRule({ conditionConfig: { threshold: 100 } })), new RecountingStore(), batch);
     expect(folding?.readings.map(({ value }) => value)).toEqual([50]);
@@ -289,14 +289,14 @@ function activeOf(rule: GuardrailRule): ActiveRule {
 }
 
 describe('planAgent', () => {
-  it('plans nothing where no rule listens', () => {
+  it('plans nothing if no rule listens', () => {
     const toolRule = aRule({ conditionType: 'custom_metric', conditionConfig: { metricName: 'tool_call_count' } });
     expect(plans(bookOf(toolRule), aBatch())).toEqual([]);
     expect(plans(bookOf(aRule({ agentId: 'other' })), aBatch())).toEqual([]);
     expect(plans(RuleBook.EMPTY, aBatch())).toEqual([]);
   });
 
-  it('lets an event add to what it says something to, whatever was read on the one before', () => {
+  it('adds an event to its own series, regardless of the previous event', () => {
     const costs = aRule({ conditionType: 'cost_limit', conditionConfig: { scope: 'session' } });
     const depth = aRule({ conditionType: 'custom_metric', conditionConfig: { metricKeyPath: 'depth' } });
     const usage = { costUsd: 1 };
@@ -322,7 +322,7 @@ describe('planAgent', () => {
     ]);
   });
 
-  it('measures a rule alike whatever other rules there are', () => {
+  it('measures a rule independently of other rules', () => {
     const store = new RecountingStore();
     const count = aRule({ conditionType: 'custom_metric', conditionConfig: { metricName: 'error_count', value: 99 } });
     evaluate(bookOf(count), store, aBatch({ events: [error(), error(), error()] }));
@@ -330,18 +330,18 @@ describe('planAgent', () => {
     expect(folding?.candidates).toEqual([]);
   });
 
-  it('does not count an event twice that a batch holds twice', () => {
+  it('counts an event once if a batch contains it twice', () => {
     const twice = error({ retryable: true });
     const [plan] = plans(bookOf(aRule()), aBatch({ events: [twice, twice] }));
     expect(plan?.request.retryable).toHaveLength(1);
   });
 
-  it('puts an event of a fast clock at the arrival of its batch', () => {
+  it('moves an event from a fast clock to the arrival of its batch', () => {
     const [plan] = plans(bookOf(aRule()), aBatch({ receivedAt: at(0), events: [anEvent({ occurredAt: at(60_000) })] }));
     expect(plan?.request.increments[0]?.atMs).toBe(NOON);
   });
 
-  it('recognises a retried event of a fast clock by the time that is equal on every retry', () => {
+  it('recognizes a retried event from a fast clock by its reported time', () => {
     const event = anEvent({ retryable: true, occurredAt: at(60_000) });
     const seenAt = [0, 30_000].map((offsetMs) => {
       const [plan] = plans(bookOf(aRule()), aBatch({ receivedAt: at(offsetMs), events: [event] }));
@@ -350,7 +350,7 @@ describe('planAgent', () => {
     expect(seenAt).toEqual([NOON + 60_000, NOON + 60_000]);
   });
 
-  it('asks for no cooldown where a rule has none', () => {
+  it('requests no cooldown for a rule without one', () => {
     const [plan] = plans(bookOf(aRule({ cooldownMinutes: 0 })), aBatch());
     expect(plan?.request.cooldowns).toEqual([]);
   });

@@ -10,56 +10,55 @@ import { makeTrigger } from './make-trigger.ts';
 import type { DegradedRule, EvaluationPlan } from './plan.ts';
 import type { StopCounts, StopReason } from './stop-reason.ts';
 
-/** A trigger that stands if the cooldown can be claimed for it. */
+/** A trigger that becomes final if its cooldown can be claimed. */
 export interface RuleCandidate {
   readonly rule: EventRule;
   readonly trigger: Trigger;
 }
 
-/** The newest value a rule was measured with; null: not enough data. */
+/** The newest value measured for a rule; null if there is not enough data. */
 export interface Reading {
   readonly rule: EventRule;
   readonly value: number | null;
 }
 
 export interface Folding {
-  /** In the order of the events that caused them; per rule at most one, unless it has no cooldown. */
+  /** In the order of the events that caused them. At most one per rule, unless it has no cooldown. */
   readonly candidates: readonly RuleCandidate[];
   readonly readings: readonly Reading[];
   readonly degraded: readonly DegradedRule[];
   readonly stops: StopCounts;
-  /** Values of events that came too late for the window they belong to: they are in no total. */
+  /** Number of values that arrived too late for their window and are in no total. */
   readonly late: number;
 }
 
 /**
- * Evaluates a planned batch one event at a time over the totals from before it: each event first adds what it
- * brings, then its rules are measured. Gives what evaluating every event on its own would give, and always the same for
- * the same plan and answer.
+ * Evaluates a planned batch event by event, starting from the totals before it: each event is added to its series, then
+ * its rules are measured. Equals evaluating every event on its own, and is deterministic for the same plan and answer.
  */
 export function fold(plan: EvaluationPlan, answer: AdvanceAnswer): Folding {
   return new AgentFold(plan, answer).run();
 }
 
-/** A rule in the course of a batch. */
+/** State of a rule during a batch. */
 interface RuleProgress {
   readonly rule: EventRule;
-  /** The trigger that holds its cooldown. */
+  /** The trigger that holds the rule's cooldown. */
   readonly holder: CooldownHolder | null;
-  /** The batch arrived while that trigger was cooling down. */
+  /** True if that trigger was cooling down when the batch arrived. */
   readonly held: boolean;
-  /** Has a candidate in this batch: cooling for the rest of it, whether or not the claim succeeds. */
+  /** True if the rule has a candidate in this batch: it cools down for the rest, whether or not the claim succeeds. */
   taken: boolean;
-  /** Why it is evaluated no more. */
+  /** Why the rule is no longer evaluated. */
   degraded: string | null;
-  /** The newest value, noise included; undefined: not measured yet. */
+  /** The newest value, including noise; undefined before the first measurement. */
   value: number | null | undefined;
 }
 
-/** A measurement with what it is made on. */
+/** A measurement and its totals. */
 interface Lane {
   readonly progress: RuleProgress;
-  /** Grow with every event. Null: such events do not concern the rule. */
+  /** Grow with every event. Null if such events do not concern the rule. */
   readonly totals: readonly RunningTotals[] | null;
 }
 
@@ -68,11 +67,11 @@ class AgentFold {
   readonly #totals: readonly RunningTotals[];
   readonly #duplicates: ReadonlySet<number>;
   readonly #progress = new Map<EventRule, RuleProgress>();
-  /** By the place of their measurements. */
+  /** Indexed by the place of their measurement. */
   readonly #lanes: readonly Lane[];
   readonly #candidates: RuleCandidate[] = [];
   readonly #stops: StopCounts = {};
-  /** Up to here increments have been added. */
+  /** Number of increments added so far. */
   #added = 0;
   #late = 0;
 
@@ -130,7 +129,7 @@ class AgentFold {
     return progress;
   }
 
-  /** Adds the increments of the event at `index`, or passes over them. */
+  /** Adds the increments of the event at `index`, or skips them for a duplicate. */
   #add(index: number, duplicate: boolean): void {
     const { nowMs, series, increments } = this.#plan.request;
     for (let next = increments[this.#added]; next?.event === index; next = increments[this.#added]) {
@@ -142,14 +141,14 @@ class AgentFold {
     }
   }
 
-  /** Null: a candidate was made. */
+  /** Returns null if a candidate was created. */
   #evaluate(event: AgentEvent, { progress, totals }: Lane): StopReason | null {
     const { rule, holder, held } = progress;
     const { agentId, nowMs } = this.#plan.request;
     if (progress.degraded !== null) return 'degraded';
     if (totals === null) return 'not_concerned';
     if (progress.taken) return 'cooling';
-    // A holder made at this very instant may be this batch's own: it was evaluated before and its answer forgotten.
+    // A holder created at this instant may belong to this batch: it was evaluated before, and its answer was lost.
     if (held && holder?.atMs !== nowMs) return 'cooling';
     try {
       const measured = rule.measure(totals);
@@ -172,7 +171,7 @@ class AgentFold {
   }
 }
 
-/** Who holds the cooldowns of a plan, by rule; most batches find none held. */
+/** Returns the holders of a plan's cooldowns by rule. Most batches find none. */
 function holdersOf({ request }: EvaluationPlan, { cooling: held }: AdvanceAnswer): ReadonlyMap<string, CooldownHolder> {
   const holders = new Map<string, CooldownHolder>();
   held.forEach((holder, at) => {

@@ -4,22 +4,24 @@ import type { EventRule } from '../rules/active-rule.ts';
 import type { Feeder } from '../rules/rule-book.ts';
 import type { Reader, SeriesTable } from './series-table.ts';
 
-/** One rule to be measured on events, and the series of the request it reads. Null: such events do not concern it. */
+/**
+ * One rule to measure on events, and the series of the request it reads. Null if such events do not concern the rule.
+ */
 export interface Measurement {
-  /** Place in the plan's list of measurements. */
+  /** Index in the plan's list of measurements. */
   readonly place: number;
   readonly rule: EventRule;
   readonly series: readonly number[] | null;
 }
 
-/** What is read on an event; the same object for every event on which the same is read. */
+/** What an event reads; shared by all events that read the same. */
 interface KindReading {
   readonly measurements: readonly Measurement[];
-  /** Distinct series that somebody reads, so that the event adds to them. */
+  /** Distinct series that are read, to which the event adds. */
   readonly series: readonly number[];
 }
 
-/** The distinct measurements of a plan, and the rules that could not say what they read. */
+/** The distinct measurements of a plan, and the rules whose `series` threw. */
 export class Measurements {
   readonly list: Measurement[] = [];
   readonly degraded = new Map<EventRule, string>();
@@ -38,13 +40,16 @@ export class Measurements {
 const NOTHING: readonly Series[] = [];
 const NO_SERIES: readonly number[] = [];
 
-/** Reads the events of one kind: by the same rules and feeders, which as a rule read the same series on each. */
+/**
+ * Reads the events of one kind. All of them have the same rules and feeders, which usually read the same series on
+ * each.
+ */
 export class KindReader {
   readonly #table: SeriesTable;
   readonly #measurements: Measurements;
   readonly #rules: readonly (Reader & { readonly rule: EventRule })[];
   readonly #feeders: readonly (Reader & Feeder)[];
-  /** What each of them reads on the event in hand. */
+  /** The series that each rule and feeder reads on the current event. */
   readonly #found: (readonly number[] | null)[];
   #last: { readonly found: readonly (readonly number[] | null)[]; readonly reading: KindReading } | undefined;
 
@@ -56,7 +61,7 @@ export class KindReader {
     this.#found = Array.from({ length: rules.length + feeders.length }, () => null);
   }
 
-  /** Nobody listens to this kind. */
+  /** True if no rule listens to this kind. */
   get idle(): boolean {
     return this.#found.length === 0;
   }
@@ -91,7 +96,10 @@ export class KindReader {
     }
   }
 
-  /** The series a decision rule wants fed. One that cannot say feeds nothing: its decisions lack data, and say so. */
+  /**
+   * Returns the series to feed for a decision rule. A feeder that throws feeds nothing: its decisions lack data and
+   * report it.
+   */
   #fedBy(reader: Reader & Feeder, event: AgentEvent): readonly number[] | null {
     try {
       const series = reader.feed.series(event);

@@ -2,7 +2,7 @@ import { type AgentEvent, derivedId, type Trigger } from '@agentlens/contracts';
 import { COMPARISONS } from '../catalog/threshold.ts';
 import type { MeasuredRule } from '../rules/active-rule.ts';
 
-/** Names a trigger by what caused it, so that every evaluation of the same cause makes the same trigger. */
+/** Derives the id from the cause, so that every evaluation of the same cause creates the same trigger. */
 function triggerId(rule: MeasuredRule, agentId: string, atMs: number, cause: string): string {
   return derivedId(atMs, rule.id, rule.version, agentId, cause);
 }
@@ -11,7 +11,7 @@ interface Cause {
   readonly agentId: string;
   readonly atMs: number;
   readonly value: number;
-  /** Absent where a tick caused it. */
+  /** Absent if a tick caused it. */
   readonly event?: AgentEvent;
 }
 

@@ -1,7 +1,7 @@
 import { type AgentEvent, derivedId, type EventBatch, type GuardrailRule } from '@agentlens/contracts';
 import { binOf, quantileOf } from '../windows/sketch.ts';
 
-/** A trigger, by what it says. */
+/** A trigger, reduced to what the specs compare. */
 export interface NaiveTrigger {
   readonly id: string;
   readonly ruleId: string;
@@ -16,7 +16,7 @@ interface Counted {
 }
 
 /**
- * Guardrails as one would explain them: for every event look at every rule, and recount everything. Written apart from
+ * Reference implementation of guardrails: for every event, check every rule and recount everything. Shares no code with
  * the series, plans and catalogs it is compared with.
  */
 export class NaiveEvaluator {
@@ -49,7 +49,7 @@ export class NaiveEvaluator {
   }
 }
 
-/** The value if the rule fires on `event`, else null. */
+/** Returns the measured value if the rule fires on `event`, else null. */
 function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEvent, nowMs: number): number | null {
   const config = rule.conditionConfig as Record<string, number | string>;
   const tidy = (value: number) => Number(value.toPrecision(12));
@@ -92,7 +92,7 @@ function errorRate(config: Record<string, number | string>, inWindow: readonly C
   return percent(failed, calls.length - failedOf(calls) + failed);
 }
 
-/** NaN, which meets no comparison, where there is no reading to speak of. */
+/** Returns NaN, which meets no comparison, if there are no readings. */
 function aggregated(aggregate: string, counted: readonly Counted[], read: (one: Counted) => unknown): number {
   const known = counted.filter((one) => typeof read(one) === 'number');
   const readings = known.map((one) => Number(read(one)));
@@ -107,7 +107,7 @@ function aggregated(aggregate: string, counted: readonly Counted[], read: (one: 
     const newest = Math.max(...known.map(({ atMs }) => atMs));
     return Math.max(...known.filter(({ atMs }) => atMs === newest).map((one) => Number(read(one))));
   }
-  // Each reading stands for its bin, as a sketch of it alone says.
+  // Rounds each reading to its bin, as the sketch does.
   const binned = readings
     .map((reading) => quantileOf([{ bin: binOf(reading), count: 1 }], 1) ?? Number.NaN)
     .sort((x, y) => x - y);

@@ -2,7 +2,7 @@ import type { EventBatch } from '@agentlens/contracts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type EvaluationPlan, type Indexed, planAgent } from './plan.ts';
 
-/** The plans of the agents in a batch that any rule listens to. */
+/** Plans a batch per agent, for the agents that any rule listens to. */
 export function planBatch(book: RuleBook, batch: EventBatch): EvaluationPlan[] {
   const byAgent = new Map<string, Indexed[]>();
   batch.events.forEach((event, index) => {

@@ -18,9 +18,9 @@ export interface DegradedRule {
   readonly reason: string;
 }
 
-/** What one agent's part of a batch needs from the window store, and what to do with the answer. */
+/** What one agent's part of a batch needs from the window store, and how to evaluate the answer. */
 export interface EvaluationPlan {
-  /** Its increments stand in the order of the events. */
+  /** Its increments are in the order of the events. */
   readonly request: AdvanceRequest;
   readonly events: readonly PlannedEvent[];
   /** The distinct measurements of all events. */
@@ -32,8 +32,8 @@ export interface EvaluationPlan {
 export type Indexed = readonly [index: number, event: AgentEvent];
 
 /**
- * Plans the evaluation of one agent's events of a batch; null where no rule listens to any of them. An event has its
- * place at `min(occurredAt, receivedAt)`: a clock ahead of ours must not put events into the future.
+ * Plans the evaluation of one agent's events of a batch, or returns null if no rule listens to any of them. An event
+ * counts at `min(occurredAt, receivedAt)`, because a fast clock must not move events into the future.
  */
 export function planAgent(
   book: RuleBook,
@@ -54,12 +54,12 @@ class AgentPlanner {
   readonly #table = new SeriesTable();
   readonly #measurements = new Measurements();
   readonly #readers = new Map<EventKind, KindReader>();
-  /** The rules of each kind: as a rule the same list for every kind. */
+  /** The rules of each kind; usually one list for all kinds. */
   readonly #rules = new Set<readonly EventRule[]>();
   readonly #events: PlannedEvent[] = [];
   readonly #increments: Increment[] = [];
   readonly #retryable = new Map<string, AdvanceRequest['retryable'][number]>();
-  /** Events of one request often share their time. */
+  /** Cache of the last parsed time, because events of one request often share theirs. */
   #lastTime = { text: '', ms: 0 };
 
   constructor(book: RuleBook, batch: EventBatch, agentId: string) {
@@ -73,7 +73,7 @@ class AgentPlanner {
     const reader = this.#readers.get(event.kind) ?? this.#readerOf(event.kind);
     if (reader.idle || (event.retryable && this.#retryable.has(event.id))) return;
     const occurredMs = this.#timeOf(event);
-    // Not its place: an event from a fast clock has to be recognised whenever it arrives again.
+    // The reported time rather than the capped one, so that an event from a fast clock is recognized on every delivery.
     if (event.retryable) this.#retryable.set(event.id, { event: index, id: event.id, atMs: occurredMs });
     const { measurements, series } = reader.read(event);
     this.#events.push({ event, index, measurements });
@@ -121,7 +121,7 @@ class AgentPlanner {
 
 type Cooldowns = AdvanceRequest['cooldowns'];
 
-/** A book hands out the same list of rules again and again. */
+/** Cached, because a book returns the same list of rules repeatedly. */
 const cooldownsOfList = oncePer((rules: readonly EventRule[]) => cooldownsOfRules(rules));
 
 function cooldownsOf(lists: ReadonlySet<readonly EventRule[]>): Cooldowns {

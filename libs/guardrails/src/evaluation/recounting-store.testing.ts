@@ -9,7 +9,7 @@ interface Added {
   readonly value: number;
 }
 
-/** The slowest possible window store: keeps everything and counts it again. For specs of evaluation only. */
+/** Window store that keeps every value and recounts. For specs of the evaluation only. */
 export class RecountingStore {
   readonly #added: Added[] = [];
   readonly #seen = new Set<string>();

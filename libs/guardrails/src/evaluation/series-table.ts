@@ -4,23 +4,26 @@ import { sameSeries, seriesKey } from '../windows/span.ts';
 
 type Quantity = ReturnType<typeof quantityReader>;
 
-/** Somebody who reads series, and what it read last. */
+/** A reader of series, with its previous result. */
 export interface Reader {
   series: readonly Series[];
   indexes: readonly number[];
 }
 
-/** So many series are told apart faster by comparing them than by making their names. */
+/** Up to this number of series, comparing them is faster than building their keys. */
 const FEW = 16;
 
-/** The distinct series of a plan, in the order they were first needed, with what events add to each. */
+/** The distinct series of a plan, in order of first use, with the quantity that events add to each. */
 export class SeriesTable {
   readonly list: Series[] = [];
   readonly quantities: Quantity[] = [];
-  /** Made when there are more than can be looked through as fast. */
+  /** Created once there are more than `FEW` series. */
   #indexes: Map<string, number> | undefined;
 
-  /** Most readers read the same series on every event: names are made only where they differ from the last time. */
+  /**
+   * Returns the indexes of a reader's series. Looks them up only if they differ from the reader's previous ones,
+   * because most readers read the same series on every event.
+   */
   indexesOf(reader: Reader, series: readonly Series[]): readonly number[] {
     if (reader.series === series) return reader.indexes;
     if (!sameList(reader.series, series)) reader.indexes = series.map((one) => this.#indexOf(one));

@@ -1,19 +1,19 @@
-/** Why the evaluation of one rule on one event went no further. */
+/** Why the evaluation of a rule on an event stopped. */
 export type StopReason =
-  /** The agent's earlier trigger of this rule is still cooling down. */
+  /** An earlier trigger of this rule and agent is still cooling down. */
   | 'cooling'
-  /** Another trigger took the cooldown in the meantime. */
+  /** Another trigger claimed the cooldown in the meantime. */
   | 'claim_refused'
-  /** The value is not as the threshold wants it: too low, or too high for a rule on low values. */
+  /** The value does not meet the rule's threshold. */
   | 'threshold_not_met'
-  /** Too little in the window to measure. */
+  /** The window holds too little data to measure. */
   | 'no_data'
-  /** The event says nothing to this condition. */
+  /** The event is irrelevant to the condition. */
   | 'not_concerned'
   /** The event was counted in an earlier batch. */
   | 'duplicate_event'
-  /** The rule failed on an earlier event of this batch. */
+  /** The rule threw on an earlier event of this batch. */
   | 'degraded';
 
-/** How often each reason stopped an evaluation. */
+/** Number of evaluations stopped, by reason. */
 export type StopCounts = Partial<Record<StopReason, number>>;

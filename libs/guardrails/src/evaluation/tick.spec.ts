@@ -12,7 +12,7 @@ function healthRule(): TickRule {
 const AT = Date.parse('2026-03-01T12:00:07.000Z');
 
 describe('tick', () => {
-  it('fires below the least score, dated at the minute', () => {
+  it('fires below the minimum score, dated at the minute', () => {
     expect(tick(healthRule(), 'a', 49.9, AT)).toMatchObject({
       value: 49.9,
       trigger: { triggeredAt: '2026-03-01T12:00:00.000Z', conditionValue: 49.9, agentId: 'a' },
@@ -27,7 +27,7 @@ describe('tick', () => {
     expect(tick(healthRule(), 'a', null, AT)).toEqual({ value: null, trigger: null });
   });
 
-  it('makes the same trigger on every replica within the minute, another in the next', () => {
+  it('creates the same trigger on every replica within a minute and another in the next', () => {
     const rule = healthRule();
     const ids = [AT, AT + 40_000, AT + 60_000].map((at) => tick(rule, 'a', 1, at).trigger?.id);
     expect(ids[0]).toBe(ids[1]);

@@ -5,14 +5,14 @@ import { makeTrigger } from './make-trigger.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The minute a tick stands for: every replica that ticks within it makes the same triggers. */
+/** Rounds down to the minute, so that every replica that ticks within it creates the same triggers. */
 export function minuteOf(nowMs: number): number {
   return Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
 }
 
 interface TickReading {
   readonly value: number | null;
-  /** Stands if the cooldown can be claimed for it. */
+  /** Becomes final if its cooldown can be claimed. */
   readonly trigger: Trigger | null;
 }
 

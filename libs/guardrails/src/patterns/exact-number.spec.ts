@@ -35,9 +35,9 @@ describe('exactNumber', () => {
     [5],
     {},
     Number.NaN,
-  ])('does not read %p', (value) => expect(exactNumber(value)).toBeUndefined());
+  ])('rejects %p', (value) => expect(exactNumber(value)).toBeUndefined());
 
-  it('compares numbers as their values do', () => {
+  it('orders numbers by value', () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(
       fc.property(finite, finite, (a, b) =>
@@ -46,7 +46,7 @@ describe('exactNumber', () => {
     );
   });
 
-  it('compares big integers as their values do', () => {
+  it('orders big integers by value', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.bigInt(), (a, b) => {
         const expected = Number(a > b) - Number(a < b);

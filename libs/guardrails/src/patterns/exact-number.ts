@@ -1,8 +1,10 @@
-/** The longest text that is read as a number. */
+/** Maximum length of a text that is read as a number. */
 const MAX_CHARS = 400;
 const PLAIN = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,5}))?\s*$/;
 
-/** A decimal number without loss: `digits * 10^exponent`; digits have no zero at either end and are empty for zero. */
+/**
+ * A lossless decimal number, `digits * 10^exponent`. `digits` has no leading or trailing zero and is empty for zero.
+ */
 export interface ExactNumber {
   readonly isNegative: boolean;
   readonly digits: string;
@@ -10,8 +12,8 @@ export interface ExactNumber {
 }
 
 /**
- * A finite number, a big integer, or plain numeric text such as "5000", "5e3" and " 12.50 ", exactly; undefined: the value
- * is none of them. A number counts as the shortest text that reads as it, so 0.1 is one tenth.
+ * Reads a finite number, a bigint, or plain numeric text such as "5000", "5e3" and " 12.50 " without loss. Returns
+ * undefined for anything else. A number is read from its shortest text, so 0.1 is one tenth.
  */
 export function exactNumber(value: unknown): ExactNumber | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? fromText(String(value)) : undefined;
@@ -29,7 +31,7 @@ function fromText(text: string): ExactNumber | undefined {
   return { isNegative: sign === '-', digits, exponent };
 }
 
-/** Below, at or above zero as `a` is less than, equal to or greater than `b`. */
+/** Returns a negative number, zero or a positive number if `a` is less than, equal to or greater than `b`. */
 export function compareExactly(a: ExactNumber, b: ExactNumber): number {
   const [signOfA, signOfB] = [signOf(a), signOf(b)];
   if (signOfA !== signOfB) return signOfA - signOfB;

@@ -1,11 +1,11 @@
 import { foldedName } from './names.ts';
 
-/** True if `text` is matched whole, in any case, by a glob whose only special character is `*`. Linear in both. */
+/** Returns true if a glob matches all of `text`, ignoring case. `*` is the only special character. Linear in both. */
 export function globMatches(glob: string, text: string): boolean {
   return globMatchesFolded(foldedName(glob), foldedName(text));
 }
 
-/** The same for texts that are folded already. */
+/** Like `globMatches`, for case-folded arguments. */
 export function globMatchesFolded(glob: string, text: string): boolean {
   const star = glob.indexOf('*');
   if (star < 0) return glob === text;

@@ -1,19 +1,19 @@
 import { type DecisionRequest, hasAtMostUnits } from '@agentlens/contracts';
 import { spend } from '../decisions/step-meter.ts';
 
-/** Text with more keys, values and lists than this is not read as JSON. */
+/** Text with more keys, values and lists than this is not parsed as JSON. */
 const MAX_UNITS = 50_000;
 const CHARACTERS_A_STEP = 8;
 const LOSES_DIGITS = /[\d.]{16}|\d[eE]/;
-/** A text, or a number outside of texts. */
+/** A string, or a number outside of strings. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 type Arguments = Pick<DecisionRequest, 'args' | 'writtenArgs'>;
-/** Conditions of many rules ask about one request. */
+/** Cache, because the conditions of many rules read one request. */
 const readBefore = new WeakMap<object, unknown>();
 
 /**
- * The arguments of a call as rules see them: JSON text is what it stands for, and a number that would lose digits is its
+ * Returns the arguments of a call as rules see them: JSON text is parsed, and a number that would lose digits becomes
  * text.
  */
 export function readArguments(request: Arguments): unknown {
@@ -25,7 +25,7 @@ export function readArguments(request: Arguments): unknown {
   return read;
 }
 
-/** What JSON text of a list or an object stands for; everything else as it is. */
+/** Parses JSON text of a list or an object; returns anything else unchanged. */
 export function unpacked(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   spend(value.length / CHARACTERS_A_STEP);

@@ -16,16 +16,16 @@ describe('a name as rules compare it', () => {
     ['p\u115fay\u3164'],
     ['pa\u{e0061}y'],
     ['pay\u0000\n'],
-  ])('is the same for %j', (name) => {
+  ])('is pay for %j', (name) => {
     expect(foldedName(name)).toBe('pay');
   });
 
-  it('is one for both ways to write an accent, and for any space', () => {
+  it('is the same for composed and decomposed accents and for any space', () => {
     expect(foldedName('cafe\u0301')).toBe(foldedName('caf\u00e9'));
     expect(foldedName('send\u2003 mail')).toBe('send mail');
   });
 
-  it('is another where a letter only looks the same', () => {
+  it('differs for letters that only look the same', () => {
     expect(foldedName('p\u0430y')).not.toBe('pay');
   });
 });

@@ -2,18 +2,18 @@ const PLAIN = /^[\x21-\x7e]*$/;
 /** Joiners, fillers, direction marks, variation selectors, control characters. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
-/** A name as a reader sees it: one form of each character (NFKC), nothing invisible, no space around it. */
+/** Returns a name as a reader sees it: NFKC-normalized, without invisible characters, trimmed. */
 export function visibleName(name: string): string {
   if (PLAIN.test(name)) return name;
   return name.normalize('NFKC').replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** A name as rules compare it. What only looks like another letter is another letter. */
+/** Returns a name as rules compare it: visible form in lower case. Look-alike letters remain different. */
 export function foldedName(name: string): string {
   return visibleName(name).toLowerCase();
 }
 
-/** Scripts with letters that look like those of another one of them. */
+/** Scripts with look-alike letters. */
 const ALIKE = [
   /\p{Script=Latin}/u,
   /\p{Script=Cyrillic}/u,
@@ -24,13 +24,13 @@ const ALIKE = [
   /\p{Script=Lisu}/u,
 ];
 const LETTER = /\p{L}/u;
-/** Of no script, or Chinese, Japanese and Korean, which are written together with Latin letters. */
+/** Letters without a script, and Chinese, Japanese and Korean, which are commonly mixed with Latin. */
 const ANYWHERE =
   /[\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Hangul}]/u;
 
 /**
- * True for a name that has letters of two scripts which are not written together, as where one stands in for another
- * that looks the same (Unicode Technical Standard 39, "highly restrictive").
+ * Returns true if a name mixes scripts that are not commonly written together, as in a spoofed name (Unicode Technical
+ * Standard 39, "highly restrictive").
  */
 export function mixesScripts(name: string): boolean {
   if (PLAIN.test(name)) return false;

@@ -9,12 +9,12 @@ describe('compilePattern', () => {
     expect(compilePattern('(?i)DROP\\s+TABLE').found('drop  table users')).toBe(true);
   });
 
-  it.each(['(a+)+$', '(a|a)*b', '(x+x+)+y', '(.*)*='])('answers %s on a text made to hurt', (source) => {
+  it.each(['(a+)+$', '(a|a)*b', '(x+x+)+y', '(.*)*='])('matches %s against a pathological text', (source) => {
     expect(compilePattern(source).found(`${'a'.repeat(50_000)}!`)).toBe(false);
   });
 
   it.each(['(', 'a{2,1}', '(?=a)b', '(a)\\1', '(?<!a)b', 'a{1000}{1000}', `${'a'.repeat(257)}`])(
-    'refuses %s',
+    'rejects %s',
     (source) => {
       expect(patternProblem(source)).toContain('is not a regular expression in RE2 syntax');
     },
@@ -22,7 +22,7 @@ describe('compilePattern', () => {
 });
 
 describe('patterns of users', () => {
-  it('never reach the backtracking engine: no source here makes a RegExp from a text', () => {
+  it('never reach the backtracking engine: no source file creates a RegExp from text', () => {
     const root = new URL('..', import.meta.url);
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
       (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),

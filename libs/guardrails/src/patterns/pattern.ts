@@ -1,18 +1,18 @@
 import { RE2JS } from 're2js';
 import { spend } from '../decisions/step-meter.ts';
 
-/** Longest pattern a rule may hold, in characters. */
+/** Maximum pattern length in characters. */
 const MAX_PATTERN = 256;
-/** Largest compiled program: counted repetitions multiply, and a scan costs its size times the length of the text. */
+/** Maximum size of the compiled program: counted repetitions multiply, and a scan costs size times text length. */
 const MAX_PROGRAM = 2_000;
 
-/** A regular expression in RE2 syntax, matched in time linear in the text, whatever the pattern. */
+/** A regular expression in RE2 syntax, matched in linear time. */
 export interface Pattern {
-  /** True if any part of `text` matches. @throws StepsSpent if a rule asks and may not spend that much */
+  /** Returns true if any part of `text` matches. @throws StepsSpent if the rule exceeds its step budget */
   found(text: string): boolean;
 }
 
-/** @throws with the reason where it is not RE2 syntax (look-around and back references are not), or is too large */
+/** @throws if the pattern is too large or not RE2 syntax (no look-around, no back references); the message says why */
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`);
   const compiled = RE2JS.compile(source);
@@ -20,14 +20,14 @@ export function compilePattern(source: string): Pattern {
   if (size > MAX_PROGRAM) throw new Error('repeats too much, use smaller counts');
   return {
     found(text) {
-      // Each instruction may be tried on each character.
+      // In the worst case each instruction is tried on each character.
       spend(size * text.length);
       return compiled.matcher(text).find();
     },
   };
 }
 
-/** Why a text is no pattern; null: it is one. */
+/** Returns why a pattern is invalid, or null if it is valid. */
 export function patternProblem(source: string): string | null {
   try {
     compilePattern(source);

@@ -10,7 +10,7 @@ export const toolChoiceFields = {
   toolTagsAny: names.optional().meta({ title: 'With any of these tags' }),
 };
 
-/** Some tools: by glob, by tag, or both. What is absent restricts nothing. */
+/** Selects tools by glob, by tag, or both. Absent fields do not restrict. */
 export const ToolChoice = z
   .strictObject(toolChoiceFields)
   .refine((choice) => Object.values(choice).some((list) => list !== undefined), {
@@ -27,7 +27,7 @@ export function foldedChoice({ tools, toolTagsAll, toolTagsAny }: ToolChoice): T
   return { tools: folded(tools), toolTagsAll: folded(toolTagsAll), toolTagsAny: folded(toolTagsAny) };
 }
 
-/** True if a choice (folded) is of this tool. */
+/** Returns true if a case-folded choice includes the tool. */
 export function chooses(choice: ToolChoice, { toolName, toolTags }: Called): boolean {
   return selectsTool(choice, { name: foldedName(toolName), tags: toolTags.map(foldedName) });
 }

@@ -130,12 +130,12 @@ const sensitiveData = z
     }),
   }));
 
-/** Without what is undefined, as JSON would have it. */
+/** Removes undefined values, as JSON does. */
 function compact(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }
 
-/** The kinds of condition that hold no other. */
+/** Kinds of condition that nest no others. */
 export const FLAT_KINDS = {
   toolName,
   toolTag,

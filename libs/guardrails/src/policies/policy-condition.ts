@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { problemsOf } from '../rules/config-problems.ts';
 import { FLAT_KINDS } from './flat-kinds.ts';
 
-/** A condition in our own words. */
+/** A condition in AgentLens's vocabulary. */
 export interface Translated {
   readonly type: string;
   readonly config: JsonObject;
 }
 
-/** A condition of the SDK in the field, told apart by `kind`, in our own words. */
+/** Parses a condition of the imported policy format, discriminated by `kind`, and translates it. */
 export const PolicyCondition: z.ZodType<Translated> = z.unknown().transform((value, context) => {
   const refuse = (path: PropertyKey[], message: string) => {
     context.issues.push({ code: 'custom', path, message, input: value });

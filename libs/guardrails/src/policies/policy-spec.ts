@@ -48,7 +48,7 @@ const RuleSpec = z.strictObject({
 });
 export type RuleSpec = z.infer<typeof RuleSpec>;
 
-/** Body of a policy import: the governance rules of the agent SDK in the field, schema 0.3.0. */
+/** Body of a policy import: governance rules in the Handlebar SDK's format, schema 0.3.0. */
 export const PolicyImport = z.strictObject({
   policy: PolicySpec,
   rules: z.array(RuleSpec).min(1).max(100),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 export const names = z.array(z.string().min(1).max(256)).min(1, 'must not be empty').max(100);
 export const COMPARISONS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'] as const;
 
-/** Tools by name or by tag. */
+/** Selects tools by name or by tag. */
 export const toolSelector = z.discriminatedUnion(
   'by',
   [
@@ -13,25 +13,25 @@ export const toolSelector = z.discriminatedUnion(
   { error: 'must be { "by": "toolName", "patterns": [] } or { "by": "toolTag", "tags": [] }' },
 );
 
-/** The same, or a glob alone. */
+/** A tool selector or a single glob. */
 export const toolEntry = z.union([z.string().min(1).max(256), toolSelector], {
   error: 'must be a glob, { "by": "toolName", "patterns": [] } or { "by": "toolTag", "tags": [] }',
 });
 
-/** A choice of tools in our own words. */
+/** Translates a tool entry into a tool choice. */
 export function chosen(entry: z.infer<typeof toolEntry>): Record<string, string[]> {
   if (typeof entry === 'string') return { tools: [entry] };
   if (entry.by === 'toolName') return { tools: entry.patterns };
   return entry.op === 'allOf' ? { toolTagsAll: entry.tags } : { toolTagsAny: entry.tags };
 }
 
-/** A condition with an operator; ours know no `neq`, which is what `not` is for. */
+/** Translates a condition with an operator. AgentLens has no `neq` here, so it becomes `not` with `eq`. */
 export function compared(type: string, op: (typeof COMPARISONS)[number], config: Record<string, unknown>) {
   if (op !== 'neq') return { type, config: { ...config, operator: op } };
   return { type: 'not', config: { condition: { type, config: { ...config, operator: 'eq' } } } };
 }
 
-/** Windows in seconds, as whole minutes: a longer window is the stricter one. */
+/** Windows in seconds. They are rounded up to whole minutes, because a longer window is stricter. */
 export const windowSeconds = z.number().min(1).max(86_400, 'must be at most 86400: windows reach back one day');
 
 export function minutesOf(seconds: number | undefined): number | undefined {

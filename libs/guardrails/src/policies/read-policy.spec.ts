@@ -24,7 +24,7 @@ const detailsOf = (rule: object = {}, policy: object = {}) => {
 };
 
 describe('readPolicy', () => {
-  it('makes drafts of our own', () => {
+  it('translates rules into drafts', () => {
     expect(draftOf()).toMatchObject({
       name: 'No deploys',
       enabled: true,
@@ -40,7 +40,7 @@ describe('readPolicy', () => {
     });
   });
 
-  it('passes on what a policy says for all of its rules', () => {
+  it("applies the policy's settings to all of its rules", () => {
     expect(draftOf({}, { mode: 'shadow', enabled: false, onMissingDefault: 'block' })).toMatchObject({
       mode: 'shadow',
       enabled: false,
@@ -53,7 +53,7 @@ describe('readPolicy', () => {
   it.each([
     ['hitl', 'require_approval', { title: 'Not by agents' }],
     ['allow', 'allow', {}],
-  ])('turns effect %s into %s', (type, actionType, actionConfig) => {
+  ])('translates effect %s into %s', (type, actionType, actionConfig) => {
     expect(draftOf({ effect: { type, reason: 'Not by agents' } })).toMatchObject({ actionType, actionConfig });
   });
 
@@ -126,13 +126,13 @@ describe('readPolicy', () => {
       { conditions: [{ type: 'tool_tag' }, { type: 'not', config: { condition: { type: 'subject' } } }] },
     ],
     [{ kind: 'or', any: [{ kind: 'requireSubject', subjectType: 's' }] }, 'any', { conditions: [{ type: 'subject' }] }],
-  ])('translates %j, and it can be asked', (condition, conditionType, conditionConfig) => {
+  ])('translates %j into a rule that can be activated', (condition, conditionType, conditionConfig) => {
     const draft = draftOf({ condition });
     expect(draft).toMatchObject({ conditionType, conditionConfig });
     expect(activate(aRule({ ...draft }))).toMatchObject({ ok: true, value: { cadence: 'call' } });
   });
 
-  it('asks about execution times after the call', () => {
+  it('evaluates execution times after the call', () => {
     const condition = { kind: 'executionTime', scope: 'total', op: 'neq', ms: 5 };
     const selector = { phase: 'tool.after', tool: {} };
     expect(draftOf({ condition, selector })).toMatchObject({
@@ -146,7 +146,7 @@ describe('readPolicy', () => {
     ]);
   });
 
-  it('says what is wrong with the examples of the field that fail their own schema', () => {
+  it('explains published examples that fail their own schema', () => {
     const leaf = { kind: 'toolTag', op: 'has', tag: 'a' };
     expect(detailsOf({ condition: { type: 'and', all: [leaf] } })).toEqual([
       { path: 'rules.0.condition.kind', message: 'is required: write "kind": "and" in place of "type"' },
@@ -194,18 +194,18 @@ describe('readPolicy', () => {
       'rules.0.condition.windowSeconds',
       'one day',
     ],
-  ])('refuses %j at %s', (rule, path, message) => {
+  ])('rejects %j at %s', (rule, path, message) => {
     expect(detailsOf(rule)).toContainEqual({ path, message: expect.stringContaining(message) });
   });
 
   it.each([null, [], 'x', {}, { policy: POLICY }, { policy: POLICY, rules: [] }, { rules: [RULE] }])(
-    'refuses %j',
+    'rejects %j',
     (body) => {
       expect(readPolicy(body, 'p')).toMatchObject({ ok: false, problem: { status: 400 } });
     },
   );
 
-  it('imports all of a policy or nothing', () => {
+  it('imports a policy completely or not at all', () => {
     const read = readPolicy({ policy: POLICY, rules: [RULE, { ...RULE, name: '' }] }, 'p');
     expect(read).toMatchObject({ ok: false, problem: { details: [{ path: 'rules.1.name' }] } });
   });

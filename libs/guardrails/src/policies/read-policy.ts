@@ -4,7 +4,7 @@ import { unstorableText } from '../rules/plain-text.ts';
 import { type ValidatedRule, type ValidDraft, validateDraft } from '../rules/validate-rule.ts';
 import { PolicyImport, type RuleSpec } from './policy-spec.ts';
 
-/** Body of `POST /v1/rules`: a policy and its rules in the vocabulary of the SDK in the field, as drafts of our own. */
+/** Translates the body of `POST /v1/rules`, a policy and its rules in the imported format, into rule drafts. */
 export function readPolicy(body: unknown, policyId: string): ValidatedRule<readonly ValidDraft[]> {
   const unstorable = unstorableText(body);
   if (unstorable.length > 0) return refused(unstorable);
@@ -50,18 +50,18 @@ function draftOf({ policy }: PolicyImport, rule: RuleSpec, policyId: string): Js
 const ACTION_OF = { allow: 'allow', hitl: 'require_approval', block: 'block' } as const;
 
 function actionOf({ effect: { type, reason } }: RuleSpec): JsonObject {
-  const said = reason?.trim();
-  const config = !said
+  const text = reason?.trim();
+  const config = !text
     ? {}
     : type === 'block'
-      ? { message: said }
+      ? { message: text }
       : type === 'hitl'
-        ? { title: said.slice(0, 200) }
+        ? { title: text.slice(0, 200) }
         : {};
   return { actionType: ACTION_OF[type], actionConfig: config };
 }
 
-/** Where the author has to look: paths of our own words mean nothing to them. */
+/** Maps a path in the draft back to the author's format. */
 function inTheirWords({ path, message }: ProblemDetail, place: number): ProblemDetail {
   const [field = '', ...rest] = path.split('.');
   const at = { conditionType: 'condition', conditionConfig: 'condition', selector: 'selector.phase' }[field] ?? field;

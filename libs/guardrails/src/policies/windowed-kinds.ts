@@ -3,7 +3,7 @@ import { COMPARISONS, chosen, compared, minutesOf, toolSelector, windowSeconds }
 
 const SCOPES = ['agent', 'agent_user'] as const;
 
-/** Without a window, the calls of the run are counted, whatever `per` says. */
+/** Without a window, the calls of the run are counted, regardless of `per`. */
 export const callCount = z
   .strictObject({
     kind: z.literal('maxCalls'),
@@ -45,7 +45,7 @@ export const metricOverWindow = z
 
 const Clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time like "09:30"');
 
-/** The organisation's zone, which the field's `fallback` means, is UTC here. */
+/** `fallback` means the organization's time zone, which is UTC here. */
 export const timeGate = z
   .strictObject({
     kind: z.literal('timeGate'),

@@ -1,13 +1,13 @@
 import type { Breaker } from '../breaker/index.ts';
 
-/** Which breaker of an agent: the agent's own, or that of one of its runs. */
+/** Reference to the breaker of an agent or of one of its runs. */
 export interface BreakerRef {
   readonly scope: 'run' | 'agent';
   /** Run id or agent id. */
   readonly scopeId: string;
 }
 
-/** What an agent says it has used when it asks; counts only until its events report as much. */
+/** Usage that the agent reports with its requests; counts only until its events report as much. */
 export interface AskedUsage {
   readonly tokens: number;
   readonly costUsd: number;
@@ -16,17 +16,20 @@ export interface AskedUsage {
 
 export interface StoredBreaker {
   readonly breaker: Breaker;
-  /** Summed up since the breaker last closed. */
+  /** Sum since the breaker last closed. */
   readonly asked: AskedUsage;
-  /** Rises with every write; 0: nothing is stored. */
+  /** Incremented by every write; 0 if nothing is stored. */
   readonly revision: number;
-  /** Of the last change of state; rises with each, also over a loss of the store. 0: it never changed. */
+  /**
+   * Version of the state. Incremented by every change of state and not reset if the store is lost. 0 if it never
+   * changed.
+   */
   readonly version: number;
-  /** The newest change of state that is in the record and was announced. */
+  /** Version of the newest change of state that was recorded and announced. */
   readonly recordedVersion: number;
 }
 
-/** An event to be counted once, whatever message it comes in. */
+/** An event to be counted once, regardless of the message that delivers it. */
 export interface EventMark {
   readonly id: string;
   readonly atMs: number;
@@ -36,9 +39,9 @@ export interface BreakerQuestion {
   readonly tenantId: string;
   readonly agentId: string;
   readonly refs: readonly BreakerRef[];
-  /** Adds to what the breaker at this index of `refs` holds as asked, once per `once`; always where that is absent. */
+  /** Adds usage to the breaker at this index of `refs`, once per `once`, or every time if `once` is absent. */
   readonly adding?: { readonly at: number; readonly usage: AskedUsage; readonly once?: string };
-  /** Which of these were counted before. */
+  /** Events to check for having been counted before. */
   readonly events?: readonly EventMark[];
 }
 
@@ -51,32 +54,32 @@ export interface BreakerAnswers {
 
 export interface BreakerChange {
   readonly ref: BreakerRef;
-  /** As it was read: the write is refused where somebody else has written since. */
+  /** Revision as read. The write is rejected if another writer came first. */
   readonly revision: number;
   readonly breaker: Breaker;
-  /** Of its state; the same as read where the state did not change. */
+  /** Version of the new state; unchanged if the state did not change. */
   readonly version: number;
-  /** True where the count begins again, so that what was said when asking is forgotten too. */
+  /** True if the count starts over, which also discards reported usage. */
   readonly forgetAsked: boolean;
 }
 
 /**
- * The breakers of each agent and its runs. Whoever changes one reads it, works the change out with the pure code, and
- * writes it if nobody else was quicker: so every decision about a breaker is one that some order of callers gives, and
- * only one caller becomes the probe.
+ * Breakers of each agent and its runs, with optimistic concurrency: read, compute the change with the pure functions,
+ * write unless the revision has changed. Every decision is therefore serializable, and only one caller becomes the
+ * probe.
  */
 export interface BreakerStore {
   read(question: BreakerQuestion): Promise<BreakerAnswers>;
-  /** All of the changes and the marks of the events they count, or, where any was overtaken, nothing and false. */
+  /** Writes all changes and event marks atomically. Returns false, writing nothing, if any revision is outdated. */
   write(
     tenantId: string,
     agentId: string,
     changes: readonly BreakerChange[],
     events?: readonly EventMark[],
   ): Promise<boolean>;
-  /** Says that this change of state is in the record. */
+  /** Marks a change of state as recorded. */
   recorded(tenantId: string, agentId: string, ref: BreakerRef, version: number): Promise<void>;
-  /** Remembers for a week that a tenant's agents ask for decisions, so that their events are counted. */
+  /** Remembers for a week that a tenant's agents request decisions, so that their events are counted. */
   watch(tenantId: string): Promise<void>;
   watched(tenantId: string): Promise<boolean>;
 }

@@ -1,50 +1,50 @@
-/** One pot of money: a budget, for one run, session, agent, end user or tenant, in one period. */
+/** Account of a budget: for one run, session, agent, end user or tenant, in one period. */
 export interface BudgetAccount {
   readonly budgetId: string;
-  /** Whose pot it is. */
+  /** Id of the run, session, agent, end user or tenant. */
   readonly scopeId: string;
-  /** First day of the period, `YYYY-MM-DD`; `1970-01-01` where it never starts again. */
+  /** First day of the period, `YYYY-MM-DD`; `1970-01-01` if the period never restarts. */
   readonly periodStart: string;
-  /** How long the pot is kept after it was last touched. */
+  /** How long the account is kept after its last use. */
   readonly keptMs: number;
 }
 
 export interface ReserveRequest {
   readonly tenantId: string;
-  /** Names the calls that go by one id; their ends are told under it. */
+  /** Groups calls under one id; their settlements refer to it. */
   readonly reservationId: string;
   /**
-   * Tells calls of one id apart, together with the estimate. The same again, while it is open, answers the same
-   * reservation and takes nothing twice; another one, or one after the end, is held beside.
+   * Distinguishes calls with the same reservation id, together with the estimate. Repeating an open one returns the
+   * same reservation and holds nothing twice. A different one, or one after settlement, is held separately.
    */
   readonly question: string;
   readonly estimateUsd: number;
   readonly accounts: readonly (BudgetAccount & { readonly limitUsd: number })[];
   readonly nowMs: number;
-  /** An orphan gives its money back by then. */
+  /** An orphaned reservation is released by then. */
   readonly expiresAtMs: number;
 }
 
 export type ReserveAnswer =
   | { readonly kind: 'reserved'; readonly expiresAtMs: number }
-  /** This budget is spent, or the estimate does not fit into what it has left; nothing was taken from any. */
+  /** The budget is exhausted, or the estimate exceeds what is left. Nothing was held in any account. */
   | { readonly kind: 'refused'; readonly budgetId: string }
-  /** The store does not hold this tenant's money (it is new, or lost what it had): `seed` it. */
+  /** The store has no data for this tenant (it is new, or lost its data): call `seed`. */
   | { readonly kind: 'unseeded' };
 
-/** Money that was really spent. */
+/** An actual cost. */
 export interface Spending {
-  /** Ends the oldest open call of this reservation, in the accounts it was made in. */
+  /** Settles the oldest open call of this reservation, in the accounts it was held in. */
   readonly reservationId?: string;
-  /** What makes two of them the same: an event's id. Absent: ends the reservation by command. */
+  /** Id of the event, for deduplication. Absent if a command settles the reservation. */
   readonly eventId?: string;
-  /** Null: not known, the estimate stands. Without a reservation that is nothing. */
+  /** Null if unknown: the estimate is charged, or nothing without a reservation. */
   readonly costUsd: number | null;
-  /** Charged where there is no such reservation to end. */
+  /** Accounts to charge if there is no such reservation. */
   readonly accounts: readonly BudgetAccount[];
 }
 
-/** `repeated`: it was counted before. `unknown`: a command for a reservation that is not there. */
+/** `repeated`: it was counted before. `unknown`: a command refers to a reservation that does not exist. */
 export type SpendAnswer = 'settled' | 'charged' | 'repeated' | 'unknown';
 
 export interface AccountBalance {
@@ -53,9 +53,9 @@ export interface AccountBalance {
   readonly heldUsd: number;
 }
 
-/** What was spent from one account, on its way to the ledger. */
+/** A cost charged to one account, not yet in the ledger. */
 export interface LedgerEntry {
-  /** Of the entry itself, for `recorded`. */
+  /** Id of the entry, for `recorded`. */
   readonly id: string;
   readonly budgetId: string;
   readonly scopeId: string;
@@ -71,31 +71,34 @@ export interface SeededAccount extends BudgetAccount {
 }
 
 /**
- * Money that was spent and money set aside, counted in millionths of a dollar, rounded up. Every method is one atomic
- * step over all accounts it names: a reservation is made in all of them or in none.
+ * Spent and reserved money, in millionths of a dollar, rounded up. Every method is atomic across all accounts it names:
+ * a reservation is made in all of them or in none.
  */
 export interface BudgetStore {
   reserve(request: ReserveRequest): Promise<ReserveAnswer>;
-  /** Null: unseeded. */
+  /** Returns null if the tenant is unseeded. */
   balances(
     tenantId: string,
     accounts: readonly BudgetAccount[],
     nowMs: number,
   ): Promise<readonly AccountBalance[] | null>;
-  /** Null: unseeded, nothing was counted. Each is counted once, in whatever call it comes. */
+  /**
+   * Returns null, counting nothing, if the tenant is unseeded. Each spending is counted once, however often it is
+   * submitted.
+   */
   spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null>;
-  /** Gives accounts that the store does not hold what the ledger says was spent from them. */
+  /** Initializes accounts that the store does not have with the amounts from the ledger. */
   seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void>;
-  /** Declares the tenant's money complete; accounts that are not there from now on are new. */
+  /** Declares the tenant's data complete; accounts that do not exist from now on are new. */
   seeded(tenantId: string): Promise<void>;
-  /** Remembers for a week which session runs belong to: their events say so, questions about them often do not. */
+  /** Remembers for a week which session runs belong to. Events name the session; decision requests often do not. */
   noteSessions(
     tenantId: string,
     runs: readonly { readonly runId: string; readonly sessionId: string }[],
   ): Promise<void>;
-  /** Null: nothing is known. */
+  /** Returns null if the session is unknown. */
   sessionOf(tenantId: string, runId: string): Promise<string | null>;
-  /** What is not yet in the ledger, oldest first. */
+  /** Returns entries that are not yet in the ledger, oldest first. */
   unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]>;
   recorded(tenantId: string, ids: readonly string[]): Promise<void>;
 }

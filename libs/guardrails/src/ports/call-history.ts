@@ -1,4 +1,4 @@
-/** Whose calls: histories are kept per run, whichever agent a question names. */
+/** Key of a history: one per run, regardless of the agent that a request names. */
 export interface CalledRun {
   readonly tenantId: string;
   readonly runId: string;
@@ -6,9 +6,9 @@ export interface CalledRun {
 
 /** A tool call about to be made. */
 export interface EnteredCall {
-  /** The same for a repeated question about the same call, and for no other call that is open at the time. */
+  /** The same for every retry about this call, and different from any other open call. */
   readonly callKey: string;
-  /** The client's own id; several calls may go by one. */
+  /** The client's own id; several calls may share one. */
   readonly callId?: string;
   readonly toolName: string;
   readonly toolTags: readonly string[];
@@ -24,8 +24,8 @@ export interface CompletedCall extends EnteredCall {
 }
 
 /**
- * A call as the history holds it. `asked`: put down, not answered yet; `allowed`: it may have happened; `completed`:
- * its result was reported. Refused calls are not in it.
+ * A call in the history. `asked`: entered, not decided yet; `allowed`: it may have happened; `completed`: its result
+ * was reported. Rejected calls are removed.
  */
 export interface PastCall extends EnteredCall {
   readonly status: 'asked' | 'allowed' | 'completed';
@@ -34,21 +34,20 @@ export interface PastCall extends EnteredCall {
 }
 
 /**
- * The tool calls of each run, oldest first, at most the newest 1,000, kept for 7 days after the last. Every method is
- * one atomic step and idempotent per call key, so that calls asked about at once see one another and a retried question
- * is counted once.
+ * The tool calls of each run, oldest first: at most the newest 1,000, kept for 7 days after the last. Every method is
+ * atomic and idempotent per call key, so that concurrent calls see each other and a retry is counted once.
  */
 export interface CallHistory {
   /**
-   * Puts the call down as asked, unless it is there and has not ended: the same key after the end is another call.
-   * Answers the other calls of the run that came before it.
+   * Enters the call as asked, unless an open call has this key; the same key after completion is another call. Returns
+   * the calls of the run that came before it.
    */
   enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]>;
-  /** Says what became of an entered call: it went ahead, or it is taken out again. */
+  /** Records that an entered call was allowed, or removes it. */
   settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void>;
   /**
-   * Notes the result of a call: the one of this key, else the oldest open one of this call id (its arguments may have
-   * been changed), else one that was never asked about, which is entered. Answers the other calls of the run.
+   * Records the result of a call: the open one with this key, else the oldest open one with this call id (its arguments
+   * may have changed), else a new entry. Returns the other calls of the run.
    */
   complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]>;
   read(run: CalledRun): Promise<readonly PastCall[]>;

@@ -1,15 +1,15 @@
 import type { Bins } from '../windows/sketch.ts';
 import type { CooldownHolder } from './cooldown-store.ts';
 
-/** What a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
+/** Span that a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
 export type WindowSpan =
   | { readonly kind: 'sliding'; readonly minutes: number }
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'day'; readonly day: string };
 
 /**
- * `sum` keeps count and sum; `spread` also least, greatest and newest value; `quantiles` also a sketch with 1 %
- * relative error. A store may keep more than asked, never less.
+ * Aggregates that a series keeps. `sum`: count and sum; `spread`: also minimum, maximum and newest value; `quantiles`:
+ * also a sketch with 1 % relative error. A store may keep more, never less.
  */
 export type SeriesShape = 'sum' | 'spread' | 'quantiles';
 
@@ -20,14 +20,14 @@ export interface Series {
   readonly shape: SeriesShape;
 }
 
-/** What a series held. `min`, `max` and `last` are null where the shape does not keep them or nothing was seen. */
+/** State of a series. `min`, `max` and `last` are null if the shape does not keep them or the series is empty. */
 export interface Totals {
   readonly count: number;
   readonly sum: number;
   readonly min: number | null;
   readonly max: number | null;
   readonly last: { readonly atMs: number; readonly value: number } | null;
-  /** The `greatestBins` of its sketch, with all values of the request to come; empty where the shape keeps none. */
+  /** The `greatestBins` of its sketch, sized for the request's own values; empty if the shape keeps no sketch. */
   readonly bins: Bins;
 }
 
@@ -35,7 +35,7 @@ export interface Totals {
 export interface Increment {
   /** Index into `series`. */
   readonly series: number;
-  /** Index of the event in its batch; increments of an event found to be a duplicate are not applied. */
+  /** Index of the event in its batch. Increments of a duplicate event are not applied. */
   readonly event: number;
   readonly atMs: number;
   readonly value: number;
@@ -44,13 +44,13 @@ export interface Increment {
 export interface AdvanceRequest {
   readonly tenantId: string;
   readonly agentId: string;
-  /** Of the message that carries the batch: the inbox remembers the answer under it. */
+  /** Id of the message that carries the batch; the inbox stores the answer under it. */
   readonly messageId: string;
-  /** The batch's arrival time: "now" for every window. */
+  /** Arrival time of the batch: "now" for every window. */
   readonly nowMs: number;
   readonly series: readonly Series[];
   readonly increments: readonly Increment[];
-  /** Events that may arrive again in another batch, by client-made id. */
+  /** Events that may be redelivered in another batch, by client-generated id. */
   readonly retryable: readonly { readonly event: number; readonly id: string; readonly atMs: number }[];
   readonly cooldowns: readonly { readonly ruleId: string; readonly dryRun: boolean }[];
 }
@@ -58,50 +58,50 @@ export interface AdvanceRequest {
 export interface AdvanceAnswer {
   /** Totals of each series *before* this batch, inside its window at `nowMs`. */
   readonly before: readonly Totals[];
-  /** Indices of events that were counted before, in an earlier batch. */
+  /** Indices of events that were counted in an earlier batch. */
   readonly duplicates: readonly number[];
-  /** Per asked cooldown, who holds it (perhaps no longer at `nowMs`), or null. */
+  /** Holder of each requested cooldown (possibly expired at `nowMs`), or null. */
   readonly cooling: readonly (CooldownHolder | null)[];
 }
 
 /**
- * Counters of one agent. `advance` is one atomic step: the same message id always gets the same answer and is counted
- * once, however often and wherever it is delivered.
+ * Counters of one agent. `advance` is atomic: the same message id always gets the same answer and is counted once,
+ * regardless of how often and where it is delivered.
  */
 export interface WindowStore {
   readonly marker: WindowMarker;
   advance(request: AdvanceRequest): Promise<AdvanceAnswer>;
   /**
-   * The same for several messages of agents of one tenant, as if they were advanced in this order with nothing in
-   * between. Answers one per request. One step, and others wait for it: no more than a few dozen.
+   * Advances several messages of agents of one tenant in this order, with nothing in between. Returns one answer per
+   * request. Atomic and blocks others, so pass at most a few dozen.
    */
   advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]>;
-  /** What comes under one of these message ids from now on is another message; what was counted stays counted. */
+  /** Forgets message ids: a later message with one of them is counted again. Counters do not change. */
   forget(tenantId: string, agentId: string, messageIds: readonly string[]): Promise<void>;
-  /** Totals at `nowMs` without adding anything; for decisions and screens. */
+  /** Returns totals at `nowMs` without adding anything, for decisions and screens. */
   read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]>;
 }
 
-/** Notices that a store has lost its counters. */
+/** Detects that a store has lost its counters. */
 export interface WindowMarker {
-  /** Before the first look, while nothing is counted: what is there already is whole. */
+  /** Call before the first look, while nothing is counted: declares the existing counters complete. */
   adopt(): Promise<void>;
-  /** Who is told `lost` counts again and says so within `leaseMs`; after that it is somebody else's turn. */
+  /** The caller that gets `lost` recounts and confirms within `leaseMs`; afterwards another caller gets the lease. */
   look(leaseMs: number): Promise<Completeness>;
-  /** Whether a turn still stands. It ends with its lease, and where the store has forgotten everything once more. */
+  /** Returns whether a lease is still valid. It ends after its duration, or if the store loses its data again. */
   holds(turn: string): Promise<boolean>;
   /**
-   * Counting again is over: everything since then is counted; 0: everything. False: the turn no longer stood, so what was
-   * counted in it may be lost as well, and nothing was said.
+   * Confirms a finished recount: everything since then is counted (0: everything). Returns false, changing nothing, if
+   * the lease was lost, because the recounted data may be lost as well.
    */
   recounted(turn: string, sinceMs: number): Promise<boolean>;
 }
 
-/** How far back the counters of all agents reach. */
+/** How far back the counters of all agents are complete. */
 export type Completeness =
-  /** Everything since then is counted; 0: everything. */
+  /** Complete since then; 0 if complete from the beginning. */
   | { readonly kind: 'since'; readonly atMs: number }
-  /** The store has forgotten everything, and it is the caller's turn to count again what the stream still holds. */
+  /** The store lost its data, and the caller holds the lease to recount what the stream still contains. */
   | { readonly kind: 'lost'; readonly turn: string }
-  /** Somebody else is counting again. */
+  /** Another caller is recounting. */
   | { readonly kind: 'recounting' };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { mapActionSecrets, maskSecret } from './action-secrets.ts';
 
 describe('mapActionSecrets', () => {
-  it('changes the secrets of the type, in maps value by value, and nothing else', () => {
+  it('changes only the secrets of the type, including each value of a map', () => {
     const config = { url: 'https://a.b', secret: 's', headers: { one: '1', two: '2' } };
     expect(mapActionSecrets('notify_webhook', config, (text, path) => `${path}=${text}`)).toEqual({
       url: 'https://a.b',
@@ -11,7 +11,7 @@ describe('mapActionSecrets', () => {
     });
   });
 
-  it('takes every text of an unknown type for a secret', () => {
+  it('treats every text of an unknown type as a secret', () => {
     expect(mapActionSecrets('gone', { a: 'b', n: 1 }, () => '!')).toEqual({ a: '!', n: 1 });
   });
 });

@@ -5,8 +5,8 @@ import { ACTIONS } from '../actions/index.ts';
 type Change = (text: string, path: string) => string;
 
 /**
- * The config of an action with each of its secrets passed through `change` (to seal, open or mask it); everything else
- * as it is. Of an unknown type every text is a secret.
+ * Applies `change` (seal, open or mask) to each secret in the config of an action. For an unknown type, every text is
+ * treated as a secret.
  */
 export function mapActionSecrets(actionType: string, config: JsonObject, change: Change): JsonObject {
   const action = ACTIONS.get(actionType);
@@ -26,13 +26,13 @@ function changed(value: unknown, path: string, change: Change): unknown {
 
 const MASK = '***';
 
-/** How a secret is shown: its last four characters, where that still leaves most of it unsaid. */
+/** Masks a secret, showing its last four characters if most of it stays hidden. */
 export function maskSecret(plain: string): string {
   if (plain.startsWith(MASK)) return plain;
   return plain.length >= 12 ? `${MASK}${plain.slice(-4)}` : MASK;
 }
 
-/** True for text that can only have come from `maskSecret`. */
+/** Returns true for text produced by `maskSecret`. */
 export function isMasked(text: string): boolean {
   return text.startsWith(MASK);
 }

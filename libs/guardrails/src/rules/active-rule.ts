@@ -27,21 +27,21 @@ export interface TickRule extends Compiled {
   measure(score: number | null): number | null;
 }
 
-/** A rule that triggers when what it measures meets its threshold. */
+/** A rule that triggers when its measured value meets its threshold. */
 export type MeasuredRule = EventRule | TickRule;
 
 export type ActiveRule = MeasuredRule | DecisionRule;
 
 type Activated = { readonly ok: true; readonly value: ActiveRule } | { readonly ok: false; readonly reason: string };
 
-/** True for a rule that is evaluated at all. */
+/** Returns true if a rule is evaluated at all. */
 export function isInForce({ enabled, mode }: Pick<GuardrailRule, 'enabled' | 'mode'>): boolean {
   return enabled && mode !== 'off';
 }
 
 /**
- * A stored rule made ready: its condition found and its config parsed once. Not ok where the rule was stored by a
- * version that knew other conditions; such a rule is shown as degraded and stops only itself.
+ * Prepares a stored rule: resolves its condition and parses its config once. Fails if the rule was stored by a version
+ * with other conditions; such a rule is shown as degraded and does not affect others.
  */
 export function activate(rule: GuardrailRule): Activated {
   const condition = CONDITIONS.get(rule.conditionType);
@@ -56,8 +56,8 @@ export function activate(rule: GuardrailRule): Activated {
 }
 
 /**
- * True for a rule in force that lets a call pass if the call lacks what the rule looks at, or has it in a form that cannot
- * be read.
+ * Returns true for an active rule that lets a call pass if the call lacks the data the rule reads, or the data is
+ * unreadable.
  */
 export function passesUnread(rule: GuardrailRule): boolean {
   if (!isInForce(rule) || rule.onMissing === 'block') return false;

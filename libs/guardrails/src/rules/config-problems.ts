@@ -2,7 +2,9 @@ import { type ProblemDetail, unknownName } from '@agentlens/contracts';
 import type { z } from 'zod';
 import { jsonSchemaOf } from '../catalog/catalog.ts';
 
-/** What a schema finds wrong, with paths below `prefix` and, for an unknown key, the nearest known one. */
+/**
+ * Converts schema errors into problem details with paths below `prefix`. Suggests the nearest key for an unknown one.
+ */
 export function problemsOf(
   schema: z.ZodType,
   error: z.core.$ZodError,
@@ -10,7 +12,7 @@ export function problemsOf(
 ): ProblemDetail[] {
   return error.issues.slice(0, 20).flatMap((issue) => {
     const path = [...prefix, ...issue.path].map(String);
-    if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: said(issue.message) }];
+    if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: plainMessage(issue.message) }];
     const known = knownKeys(jsonSchemaOf(schema), issue.path);
     return issue.keys
       .slice(0, 20)
@@ -18,7 +20,7 @@ export function problemsOf(
   });
 }
 
-/** What zod calls things, in the words of somebody who writes JSON. */
+/** Zod's type names, in the terms of JSON. */
 const WORDS: Readonly<Record<string, string>> = {
   record: 'a JSON object',
   object: 'a JSON object',
@@ -29,7 +31,7 @@ const WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-function said(message: string): string {
+function plainMessage(message: string): string {
   const [, expected, received] = /^Invalid input: expected (\w+), received (.+)$/.exec(message) ?? [];
   if (expected === undefined) return message;
   const wanted = WORDS[expected] ?? expected;
@@ -37,7 +39,7 @@ function said(message: string): string {
   return expected === 'int' && received === 'number' ? `must be ${wanted}` : `must be ${wanted}, not ${received}`;
 }
 
-/** The keys that are known at a path, by the schema: through objects, lists and alternatives. */
+/** Returns the keys that the schema allows at a path, through objects, lists and alternatives. */
 function knownKeys(schema: Record<string, unknown>, path: readonly PropertyKey[]): string[] {
   let here = alternatives(schema);
   for (const key of path) {

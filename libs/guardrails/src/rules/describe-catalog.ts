@@ -2,7 +2,7 @@ import { ACTIONS } from '../actions/index.ts';
 import { jsonSchemaOf } from '../catalog/catalog.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 
-/** Body of `GET /api/guardrails/catalog`: all that a form for rules needs to know. */
+/** Body of `GET /api/guardrails/catalog`: everything a rule editor needs. */
 export function describeCatalog() {
   return {
     conditions: CONDITIONS.modules.map((condition) => ({

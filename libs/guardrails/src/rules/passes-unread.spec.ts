@@ -12,9 +12,9 @@ const money = {
 
 describe('passesUnread', () => {
   it.each([
-    ['a rule in force about an argument', {}, true],
+    ['an active rule about an argument', {}, true],
     [
-      'one inside all',
+      'one nested in all',
       {
         conditionType: 'all',
         conditionConfig: { conditions: [{ type: 'tool_argument', config: money.conditionConfig }] },

@@ -1,9 +1,9 @@
 import type { ProblemDetail } from '@agentlens/contracts';
 
-/** Deeper than any rule has to be; bounds the walk. */
+/** Maximum nesting of a request body. */
 const MAX_DEPTH = 16;
 
-/** Text that Postgres cannot keep (NUL, lone surrogates), anywhere in a request body, and bodies without a bottom. */
+/** Reports text that Postgres cannot store (NUL, lone surrogates) anywhere in a request body, and excessive nesting. */
 export function unstorableText(body: unknown): ProblemDetail[] {
   const details: ProblemDetail[] = [];
   walk(body, [], details);

@@ -66,7 +66,7 @@ describe('RuleBook', () => {
     );
   });
 
-  it('replaces one tenant and leaves the book it came from as it was', () => {
+  it('replaces one tenant without changing the original book', () => {
     const [one, two] = [active(aRule({ tenantId: 't1' })), active(aRule({ tenantId: 't2' }))];
     const before = shelved([one, two]);
     const after = before.withTenant('t1', []);
@@ -76,7 +76,7 @@ describe('RuleBook', () => {
     expect(after.matching('t2', 'a', 'llm.called')).toEqual([two]);
   });
 
-  it('keeps rules that tick apart', () => {
+  it('keeps tick rules separate', () => {
     const rule = active(aRule({ tenantId: 't1', conditionType: 'health_score_threshold', conditionConfig: {} }));
     const book = RuleBook.EMPTY.withTenant('t1', [rule]);
     expect(book.ticking('t1')).toEqual([rule]);
@@ -88,7 +88,7 @@ describe('series that decisions read', () => {
   const gate = (fields: Partial<GuardrailRule> = {}) =>
     active(aRule({ tenantId: 't1', actionType: 'block', actionConfig: {}, ...fields }));
 
-  it('are fed by the agent’s events, without the rule being measured on them', () => {
+  it('are fed by the agent’s events without measuring the rule on them', () => {
     const rules = [gate(), gate({ agentId: 'a1' }), gate({ agentId: 'a2' })];
     const book = RuleBook.EMPTY.withTenant('t1', rules);
     expect(book.matching('t1', 'a1', 'llm.called')).toEqual([]);
@@ -96,7 +96,7 @@ describe('series that decisions read', () => {
     expect(book.feeding('t2', 'a1', 'llm.called')).toEqual([]);
   });
 
-  it('get what an event adds once, with rules that are measured on the same series', () => {
+  it('receive an event once even if measured rules read the same series', () => {
     const book = RuleBook.EMPTY.withTenant('t1', [gate(), gate({ id: 'other' }), active(aRule({ tenantId: 't1' }))]);
     const event = anEvent({ isError: true });
     const batch = aBatch({ tenantId: 't1', events: [event] });
@@ -109,19 +109,19 @@ describe('series that decisions read', () => {
 });
 
 describe('activate', () => {
-  it('turns down what this version does not know', () => {
+  it('rejects what this version does not know', () => {
     expect(activate(aRule({ conditionType: 'from_the_future' }))).toMatchObject({ ok: false });
     expect(activate(aRule({ conditionConfig: { threshold: 'high' } }))).toMatchObject({ ok: false });
   });
 
-  it('takes shadow for a dry run, and off for not enabled', () => {
+  it('treats shadow as a dry run and off as disabled', () => {
     expect(active(aRule({ mode: 'shadow' })).dryRun).toBe(true);
     expect(isInForce(aRule({ mode: 'off' }))).toBe(false);
     expect(isInForce(aRule({ enabled: false }))).toBe(false);
     expect(isInForce(aRule({ mode: 'shadow' }))).toBe(true);
   });
 
-  it('turns down a condition that the action cannot go with', () => {
+  it('rejects a condition that does not fit the action', () => {
     expect(
       activate(aRule({ conditionType: 'health_score_threshold', conditionConfig: {}, actionType: 'block' })).ok,
     ).toBe(false);
@@ -129,7 +129,7 @@ describe('activate', () => {
     expect(activate(aRule({ actionType: 'block', actionConfig: { surprise: 1 } })).ok).toBe(false);
   });
 
-  it('holds no action config', () => {
+  it('does not keep the action config', () => {
     expect(JSON.stringify(active(aRule({ actionConfig: { secret: 'sealed' } })))).not.toContain('sealed');
   });
 });

@@ -3,19 +3,19 @@ import type { EventFeed } from '../catalog/condition-module.ts';
 import { byPriority, type DecisionRule } from '../decisions/decision-rule.ts';
 import type { ActiveRule, EventRule, TickRule } from './active-rule.ts';
 
-/** What stands under one kind of event of one tenant; rules most important first. */
+/** Entries for one event kind of one tenant; rules by priority, highest first. */
 interface AgentLists<T> {
   readonly everyAgent: T[];
   readonly byAgent: Map<string, T[]>;
 }
 
-/** Of one tenant: what listens to every kind is one entry instead of fourteen and takes little room. */
+/** Entries of one tenant. A rule that listens to every kind is one entry rather than fourteen, to save memory. */
 interface TenantLists<T> {
   readonly everyKind: AgentLists<T>;
   readonly byKind: Map<EventKind, AgentLists<T>>;
 }
 
-/** Series that events feed for a rule that reads them when a call asks. */
+/** Series that events feed for a rule that reads them when a call is decided. */
 export interface Feeder {
   readonly rule: DecisionRule;
   readonly feed: EventFeed;
@@ -31,8 +31,8 @@ interface TenantRules {
 const NONE: readonly never[] = [];
 
 /**
- * The active rules of all tenants, indexed by tenant, event kind and agent: finding the rules of an event costs the
- * same however many rules cannot match. Immutable; one tenant is replaced at a time.
+ * Active rules of all tenants, indexed by tenant, event kind and agent, so that the cost of finding the rules for an
+ * event does not depend on rules that cannot match. Immutable; one tenant is replaced at a time.
  */
 export class RuleBook {
   static readonly EMPTY = new RuleBook(new Map());
@@ -42,7 +42,7 @@ export class RuleBook {
     this.#tenants = tenants;
   }
 
-  /** This book with exactly `rules` as the rules of the tenant. */
+  /** Returns a book in which `rules` replace those of the tenant. */
   withTenant(tenantId: string, rules: readonly ActiveRule[]): RuleBook {
     return this.withTenants(new Map([[tenantId, rules]]));
   }
@@ -56,20 +56,20 @@ export class RuleBook {
     return new RuleBook(tenants);
   }
 
-  /** The rules to measure on an event of this kind of this agent, most important first. */
+  /** Returns the rules to measure on such an event, highest priority first. */
   matching(tenantId: string, agentId: string, kind: EventKind): readonly EventRule[] {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) return NONE;
     return merged(listsOf(tenant.measured, agentId, kind));
   }
 
-  /** Who else reads series that an event of this kind of this agent adds to. */
+  /** Returns the decision rules whose series such an event adds to. */
   feeding(tenantId: string, agentId: string, kind: EventKind): readonly Feeder[] {
     const tenant = this.#tenants.get(tenantId);
     return tenant === undefined ? NONE : listsOf(tenant.fed, agentId, kind).flat();
   }
 
-  /** The rules of a tenant that are looked at each minute. */
+  /** Returns the rules of a tenant that are measured each minute. */
   ticking(tenantId: string): readonly TickRule[] {
     return this.#tenants.get(tenantId)?.ticking ?? [];
   }
@@ -78,7 +78,7 @@ export class RuleBook {
     return this.#tenants.keys();
   }
 
-  /** How many rules the book holds. */
+  /** Number of rules in the book. */
   get size(): number {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.count, 0);
   }
@@ -94,7 +94,7 @@ function index(rules: readonly ActiveRule[]): TenantRules {
   return { measured, fed, ticking: rules.filter((rule) => rule.cadence === 'tick'), count: rules.length };
 }
 
-/** The lists that concern an agent and a kind of event, and hold anything. */
+/** Returns the non-empty lists for an agent and an event kind. */
 function listsOf<T>({ everyKind, byKind }: TenantLists<T>, agentId: string, kind: EventKind): (readonly T[])[] {
   return [...listsIn(everyKind, agentId), ...listsIn(byKind.get(kind), agentId)];
 }

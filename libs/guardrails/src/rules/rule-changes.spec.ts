@@ -16,7 +16,7 @@ const someRule = fc
   .map((fields) => aRule(fields));
 
 describe('ruleChanges', () => {
-  it('goes into configs and the selector, and compares lists as a whole', () => {
+  it('compares configs and the selector by member and lists as a whole', () => {
     const before = aRule({ name: 'A', conditionConfig: { threshold: 1, tools: ['a'] }, selector: { tools: ['x'] } });
     const after = aRule({ name: 'B', conditionConfig: { threshold: 1, tools: ['a', 'b'], windowMinutes: 5 } });
     expect(ruleChanges(before, after)).toEqual([
@@ -27,7 +27,7 @@ describe('ruleChanges', () => {
     ]);
   });
 
-  it('says of a secret only that it changed, whichever of the two rules has it', () => {
+  it('reports only that a secret changed, in either rule', () => {
     const webhook = (secret: string) =>
       aRule({
         actionType: 'notify_webhook',
@@ -43,13 +43,13 @@ describe('ruleChanges', () => {
     expect(JSON.stringify(other)).not.toContain('first');
   });
 
-  it('leaves out what says the same, and what is not the rule itself', () => {
+  it('ignores equal values and read-only fields', () => {
     const rule = aRule({ conditionConfig: { b: 1, a: { d: 1, c: 2 } } });
     const same = { ...rule, version: 7, updatedAt: '2026-04-01T00:00:00.000Z', description: undefined };
     expect(ruleChanges(rule, { ...same, conditionConfig: { a: { c: 2, d: 1 }, b: 1 } })).toEqual([]);
   });
 
-  it('finds nothing between a rule and itself, and the same both ways between two', () => {
+  it('is empty for equal rules and symmetric for different ones', () => {
     fc.assert(
       fc.property(someRule, someRule, (one, other) => {
         expect(ruleChanges(one, one)).toEqual([]);

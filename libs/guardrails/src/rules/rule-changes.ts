@@ -2,10 +2,10 @@ import { canonicalJson, type FieldChange } from '@agentlens/contracts';
 import { mapActionSecrets } from './action-secrets.ts';
 import { draftOf, type ValidDraft } from './validate-rule.ts';
 
-/** Fields that are compared member by member. */
+/** Fields that are compared by member. */
 const NESTED = ['conditionConfig', 'actionConfig', 'selector'];
 
-/** Which fields of a rule differ, in the order of their paths. Both rules have their secrets open. */
+/** Returns the fields that differ between two rules, sorted by path. The secrets of both must be unsealed. */
 export function ruleChanges(before: ValidDraft, after: ValidDraft): FieldChange[] {
   const secrets = new Set([...secretPaths(before), ...secretPaths(after)]);
   const [from, to] = [fieldsOf(before), fieldsOf(after)];
@@ -22,7 +22,7 @@ export function ruleChanges(before: ValidDraft, after: ValidDraft): FieldChange[
     });
 }
 
-/** The values of a rule by path, down to what is no object. */
+/** Returns the values of a rule by path, flattening nested objects. */
 function fieldsOf(rule: ValidDraft): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const [key, value] of Object.entries(draftOf(rule))) {

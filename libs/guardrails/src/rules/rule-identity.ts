@@ -1,6 +1,6 @@
 import type { GuardrailRule } from '@agentlens/contracts';
 
-/** What evaluation needs of a rule; no action config, so that no secret lies about in memory. */
+/** Fields of a rule that evaluation needs. Excludes the action config, so that no secret stays in memory. */
 export type RuleIdentity = Pick<
   GuardrailRule,
   | 'id'

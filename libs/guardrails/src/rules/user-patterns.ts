@@ -1,7 +1,10 @@
 import type { GuardrailRule, JsonObject, ProblemDetail } from '@agentlens/contracts';
 import { hiddenWalk } from '../conditions/expression/compile-expression.ts';
 
-/** `x.matches(…)` and `matches(…)`; the word in a text of the expression counts too, which errs on the safe side. */
+/**
+ * `x.matches(…)` and `matches(…)`. Also matches the word inside a string of the expression, which errs on the safe
+ * side.
+ */
 const MATCHES = /\bmatches\s*\(/;
 
 type Conditioned = Pick<GuardrailRule, 'conditionType' | 'conditionConfig'>;
@@ -9,11 +12,11 @@ type Conditioned = Pick<GuardrailRule, 'conditionType' | 'conditionConfig'>;
 interface PlacedCondition {
   readonly type: string;
   readonly config: JsonObject;
-  /** Into the rule. */
+  /** Path in the rule. */
   readonly path: string;
 }
 
-/** Where a rule holds a regular expression of its author, as a path into the rule; null: it holds none. */
+/** Returns the path of a regular expression written by the rule's author, or null if there is none. */
 export function patternPath(rule: Conditioned): string | null {
   for (const { type, config, path } of conditionsOf(rule)) {
     if (type === 'tool_argument' && config.operator === 'regex') return `${path}.value`;
@@ -22,7 +25,10 @@ export function patternPath(rule: Conditioned): string | null {
   return null;
 }
 
-/** Expressions of a rule that walk a list for each element of another: too dear for new rules, and metered in old ones. */
+/**
+ * Reports expressions that iterate over a list for each element of another: too costly for new rules, metered in
+ * existing ones.
+ */
 export function hiddenWalks(rule: Conditioned): ProblemDetail[] {
   return conditionsOf(rule).flatMap(({ type, config, path }) => {
     const message = type === 'expression' ? hiddenWalk(String(config.expression)) : null;
@@ -30,7 +36,7 @@ export function hiddenWalks(rule: Conditioned): ProblemDetail[] {
   });
 }
 
-/** The condition of a rule and those inside it, which are `{ type, config }`, alone or in lists. */
+/** Returns the condition of a rule and all nested ones, which are `{ type, config }`, alone or in lists. */
 function conditionsOf({ conditionType, conditionConfig }: Conditioned): PlacedCondition[] {
   return within({ type: conditionType, config: conditionConfig, path: 'conditionConfig' });
 }

@@ -18,7 +18,7 @@ const detailsOf = (result: ReturnType<typeof validateDraft>) => (result.ok ? [] 
 const valueOfOk = (result: ReturnType<typeof validateDraft>) => (result.ok ? result.value : result.problem);
 
 describe('validateDraft', () => {
-  it('fills in the defaults of rule, condition and action', () => {
+  it('fills in the defaults of the rule, condition and action', () => {
     expect(validateDraft(DRAFT)).toEqual({
       ok: true,
       value: {
@@ -67,11 +67,11 @@ describe('validateDraft', () => {
       'actionConfig.apiKey',
       'masked',
     ],
-  ])('refuses %s, naming path and fix', (_what, body, path, fix) => {
+  ])('rejects %s, naming path and fix', (_what, body, path, fix) => {
     expect(detailsOf(validateDraft(body))).toContainEqual({ path, message: expect.stringContaining(fix) });
   });
 
-  it.each([null, 1, 'x', [], undefined])('refuses %p', (body) => {
+  it.each([null, 1, 'x', [], undefined])('rejects %p', (body) => {
     expect(validateDraft(body)).toMatchObject({ ok: false, problem: { status: 400, error: 'Validation failed' } });
   });
 
@@ -83,7 +83,7 @@ describe('validateDraft', () => {
     selector: { tools: ['deploy'] },
   };
 
-  it('takes rules about calls', () => {
+  it('accepts rules about calls', () => {
     expect(valueOfOk(validateDraft({ ...DECIDES, mode: 'shadow', onMissing: 'block' }))).toMatchObject({
       mode: 'shadow',
       onMissing: 'block',
@@ -96,20 +96,25 @@ describe('validateDraft', () => {
 
   it.each([
     [
-      'a tick to decide',
+      'a tick condition with a decision action',
       { conditionType: 'health_score_threshold', conditionConfig: {} },
       'conditionType',
       'notify_webhook',
     ],
-    ['a call to follow', { actionType: 'pause_agent', selector: undefined }, 'conditionType', 'block'],
     [
-      'a selector of calls nobody decides',
+      'a call condition with a stream action',
+      { actionType: 'pause_agent', selector: undefined },
+      'conditionType',
+      'block',
+    ],
+    [
+      'a selector without a decision action',
       { conditionType: 'cost_limit', conditionConfig: {}, actionType: 'pause_agent' },
       'selector',
       'remove it',
     ],
     [
-      'a phase the condition is not asked in',
+      'a phase the condition does not support',
       { selector: { phases: ['tool.before', 'llm.before'] } },
       'selector.phases.1',
       'only asked in tool.before, tool.after',
@@ -119,13 +124,13 @@ describe('validateDraft', () => {
     ['an unknown selector key', { selector: { tool: ['x'] } }, 'selector.tool', 'did you mean "tools"'],
     ['an unknown mode', { mode: 'enforced' }, 'mode', ''],
     [
-      'a pattern that is none',
+      'an invalid pattern',
       { conditionType: 'tool_argument', conditionConfig: { operator: 'regex', value: '(' } },
       'conditionConfig.value',
       'RE2',
     ],
     [
-      'a mistake deep inside',
+      'a deeply nested mistake',
       {
         conditionType: 'any',
         conditionConfig: { conditions: [{ type: 'not', config: { condition: { type: 'subject', config: {} } } }] },
@@ -133,14 +138,14 @@ describe('validateDraft', () => {
       'conditionConfig.conditions.0.config.condition.config.subjectType',
       'is required',
     ],
-  ])('refuses %s', (_what, fields, path, fix) => {
+  ])('rejects %s', (_what, fields, path, fix) => {
     expect(detailsOf(validateDraft({ ...DECIDES, ...fields }))).toContainEqual({
       path,
       message: expect.stringContaining(fix),
     });
   });
 
-  it('reports everything wrong at once', () => {
+  it('reports all problems at once', () => {
     const details = detailsOf(validateDraft({ ...DRAFT, name: '', conditionConfig: { threshold: -1, x: 1 } }));
     expect(details.map(({ path }) => path)).toEqual(['name', 'conditionConfig.threshold', 'conditionConfig.x']);
   });
@@ -150,7 +155,7 @@ describe('validateDraft', () => {
     ['args.a.exists(x, x.y in (args.c ? args.b : args.a))', false],
     ['args.a.exists(x, x in ["a", "b"] || x in tags)', true],
     ['"a" in args.b', true],
-  ])('takes no walk hidden in a walk: %s', (expression, isTaken) => {
+  ])('rejects a nested iteration: %s', (expression, isTaken) => {
     const conditionConfig = { conditions: [{ type: 'expression', config: { expression } }] };
     const draft = { name: 'r', conditionType: 'any', conditionConfig, actionType: 'block', actionConfig: {} };
     const answer = validateDraft(draft);
@@ -161,7 +166,7 @@ describe('validateDraft', () => {
     ]);
   });
 
-  it('survives nesting without a bottom', () => {
+  it('handles extreme nesting', () => {
     let deep: unknown = {};
     for (let i = 0; i < 100_000; i++) deep = { deep };
     expect(detailsOf(validateDraft({ ...DRAFT, conditionConfig: deep }))[0]?.message).toContain('nested');
@@ -169,7 +174,7 @@ describe('validateDraft', () => {
 });
 
 describe('validatePatch', () => {
-  it('keeps what is not mentioned', () => {
+  it('keeps fields that are not mentioned', () => {
     const rule = aRule({ agentId: 'agent-7' });
     expect(valueOfOk(validatePatch(rule, { enabled: false }))).toMatchObject({
       name: rule.name,
@@ -183,14 +188,14 @@ describe('validatePatch', () => {
     expect(valueOfOk(validatePatch(aRule({ agentId: 'agent-7' }), { agentId: null }))).not.toHaveProperty('agentId');
   });
 
-  it('checks like a draft', () => {
+  it('validates like a draft', () => {
     expect(detailsOf(validatePatch(aRule(), { conditionConfig: { threshold: 500 } }))[0]?.path).toBe(
       'conditionConfig.threshold',
     );
     expect(detailsOf(validatePatch(aRule(), { colldownMinutes: 1 }))[0]?.path).toBe('colldownMinutes');
   });
 
-  it('takes back a whole rule as it was read', () => {
+  it('accepts a whole rule as it was read', () => {
     const rule = aRule();
     expect(validatePatch(rule, { ...rule, name: 'New' })).toMatchObject({ ok: true, value: { name: 'New' } });
   });
@@ -201,7 +206,7 @@ describe('validatePatch', () => {
     });
   });
 
-  it('keeps a stored secret that comes back masked', () => {
+  it('keeps a stored secret that is sent back masked', () => {
     const result = validatePatch(webhookRule, {
       actionConfig: {
         url: webhookRule.actionConfig.url,
@@ -213,7 +218,7 @@ describe('validatePatch', () => {
   });
 
   it.each(['https://evil.example/hook', 'https://hooks.example/other'])(
-    'asks for the secrets again when the address becomes %s',
+    'requires the secrets again if the address becomes %s',
     (url) => {
       const sent = { url, secret: `***${SECRET.slice(-4)}`, headers: { authorization: '***ghij' } };
       const details = detailsOf(validatePatch(webhookRule, { actionConfig: sent }));
@@ -224,10 +229,10 @@ describe('validatePatch', () => {
     },
   );
 
-  it('does not take another mask for the stored secret', () => {
+  it('rejects a mask that does not match the stored secret', () => {
     const result = validatePatch(webhookRule, { actionConfig: { url: 'https://hooks.example', secret: '***zzzz' } });
     expect(detailsOf(result).map(({ path }) => path)).toContain('actionConfig.secret');
   });
 
-  it.each([null, [], 'x'])('refuses %p', (body) => expect(validatePatch(aRule(), body).ok).toBe(false));
+  it.each([null, [], 'x'])('rejects %p', (body) => expect(validatePatch(aRule(), body).ok).toBe(false));
 });

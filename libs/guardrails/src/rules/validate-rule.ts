@@ -16,7 +16,7 @@ import { problemsOf } from './config-problems.ts';
 import { unstorableText } from './plain-text.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
-/** What fits on its own and not together: condition, action and selector of a rule. Unknown types are said elsewhere. */
+/** Reports conflicts between condition, action and selector. Unknown types are reported elsewhere. */
 function clashes(body: Record<string, unknown>): ProblemDetail[] {
   const { conditionType, actionType, selector } = body;
   const condition = typeof conditionType === 'string' ? CONDITIONS.get(conditionType) : undefined;
@@ -48,7 +48,7 @@ function fitting(phases: readonly Phase[]): string {
   return fit.map(({ type }) => type).join(', ');
 }
 
-/** Phases as they were sent; what is none of the known ones is refused with the rest of the form. */
+/** Phases as sent. Unknown ones are rejected with the rest of the form. */
 function phasesOf(selector: unknown): readonly unknown[] {
   if (typeof selector !== 'object' || selector === null || !('phases' in selector)) return [];
   return Array.isArray(selector.phases) ? selector.phases : [];
@@ -58,16 +58,16 @@ export type ValidatedRule<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** A draft that passed: configs complete with defaults, an agent, selector and policy or none. */
+/** A validated draft: configs completed with defaults; agent, selector and policy set or absent. */
 export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Clearable>;
 
 /** Fields that null clears. */
 type Clearable = 'agentId' | 'selector' | 'policyId';
 
-/** Part of what a reader gets of a rule; sent back with a change they say nothing. */
+/** Fields that the API returns and that are ignored if sent back. */
 const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt', 'key', 'ruleset', 'appliedVersion'];
 
-/** Body of `POST /api/guardrails`, checked against the form of a rule and against the catalogs. */
+/** Validates the body of `POST /api/guardrails` against the schema of a rule and against the catalogs. */
 export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
   const unstorable = unstorableText(body);
   if (unstorable.length > 0) return refused(unstorable);
@@ -94,10 +94,10 @@ export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
 }
 
 /**
- * Body of `PUT /api/guardrails/:id`: any subset of a draft over the stored rule, checked like a draft. `agentId: null`
+ * Validates the body of `PUT /api/guardrails/:id`: any subset of a draft, applied to the stored rule. `agentId: null`
  * clears the scope. A config is replaced as a whole; a new type without a config starts from that type's defaults.
- * `existing` has its secrets open; a masked secret in the body stands for the stored one while the address that gets it
- * stays: otherwise a new address would be sent the secrets of the old one.
+ * `existing` has its secrets unsealed. A masked secret in the body keeps the stored one if the address stays the same;
+ * otherwise a new address would receive the secrets of the old one.
  */
 export function validatePatch(existing: GuardrailRule, body: unknown): ValidatedRule<ValidDraft> {
   if (!isObject(body)) return refused([{ path: '', message: 'must be a JSON object with the fields to change' }]);
@@ -115,7 +115,7 @@ export function validatePatch(existing: GuardrailRule, body: unknown): Validated
   return validateDraft(merged);
 }
 
-/** A stored rule as the draft that would make it. */
+/** Returns the draft that would create a stored rule. */
 export function draftOf(rule: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(rule).filter(([key, value]) => !READ_ONLY.includes(key) && value !== undefined),
@@ -126,12 +126,12 @@ function retyped(type: string, changes: Record<string, unknown>, key: string): b
   return changes[key] !== undefined && changes[key] !== type;
 }
 
-/** Whether an address of the action is another one than before. */
+/** Returns true if an address of the action changed. */
 function hasMoved({ actionType, actionConfig }: GuardrailRule, sent: JsonObject): boolean {
   return (ACTIONS.get(actionType)?.addresses ?? []).some((key) => sent[key] !== actionConfig[key]);
 }
 
-/** The stored secrets by path, put back where the client sent their masks. */
+/** Replaces masks in the sent config with the stored secrets. */
 function unmasked(existing: GuardrailRule, sent: JsonObject): JsonObject {
   const stored = new Map<string, string>();
   mapActionSecrets(existing.actionType, existing.actionConfig, (text, path) => {
@@ -172,7 +172,7 @@ function parsed(
   schemaOf: (type: string) => z.ZodType | undefined,
 ): Parsed {
   const type = body[`${what}Type`];
-  // Absent or not text: the form of the rule says so already.
+  // Absent or not a string: the schema of the rule reports it.
   if (typeof type !== 'string' || type === '') return { config: {}, details: [] };
   const schema = schemaOf(type);
   if (schema === undefined) {

@@ -2,8 +2,8 @@ import { ruleChanges } from '../rules/rule-changes.ts';
 import type { ValidDraft } from '../rules/validate-rule.ts';
 
 /**
- * Whether less may be stopped when `before` becomes `after`; null: there is, or will be, no rule. `maybe` where what a rule
- * looks at changes: only tests tell which way that goes.
+ * Returns whether a change from `before` to `after` may stop less (null: no rule). `maybe` if the change affects what
+ * the rule reads: only tests can show the direction.
  */
 export function loosening(before: ValidDraft | null, after: ValidDraft | null): 'yes' | 'maybe' | undefined {
   if (before === null || force(before) === 0) return undefined;
@@ -17,13 +17,13 @@ export function loosening(before: ValidDraft | null, after: ValidDraft | null): 
 const OPEN_ENDS = ['onMissing', 'onUnavailable'] as const;
 const WHAT_IT_LOOKS_AT = /^(condition|selector|agentId|toolNames|direction|cooldownMinutes|actionType|actionConfig)/;
 
-/** 0: it is not asked, 1: it only records, 2: it acts. */
+/** 0: not evaluated, 1: only records, 2: acts. */
 function force({ enabled, mode, dryRun }: ValidDraft): number {
   if (!enabled || mode === 'off') return 0;
   return mode === 'shadow' || dryRun ? 1 : 2;
 }
 
-/** What a rule may ask of a call, from mild to severe. */
+/** Actions of decision rules, from mild to severe. */
 const DECISIONS = ['allow', 'modify_arguments', 'require_approval', 'block', 'terminate_run'];
 
 function isMilder(before: ValidDraft, after: ValidDraft): boolean {

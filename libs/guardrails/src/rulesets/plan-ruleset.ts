@@ -3,10 +3,10 @@ import { ruleChanges } from '../rules/rule-changes.ts';
 import type { ValidDraft } from '../rules/validate-rule.ts';
 import { loosening } from './loosening.ts';
 
-/** A rule as its ruleset wants it. */
+/** A rule as its ruleset defines it. */
 export interface WantedRule {
   readonly key: string;
-  /** Id of a rule that belongs to nobody, to be taken over. */
+  /** Id of an unowned rule to take over. */
   readonly adopt?: string;
   readonly draft: ValidDraft;
 }
@@ -14,13 +14,13 @@ export interface WantedRule {
 interface RulesetQuestion {
   readonly ruleset: string;
   readonly wanted: readonly WantedRule[];
-  /** Delete what belongs to the ruleset and is not wanted. */
+  /** Delete the ruleset's rules that are not listed. */
   readonly prune: boolean;
-  /** All rules of the tenant, with their secrets open. */
+  /** All rules of the tenant, with their secrets unsealed. */
   readonly held: readonly GuardrailRule[];
 }
 
-/** What applying a ruleset would change. The drift of each rule is left to who knows its versions. */
+/** Plans the changes for applying a ruleset. The caller, which knows the rule versions, adds the drift of each rule. */
 export function planRuleset({ ruleset, wanted, prune, held }: RulesetQuestion): RulesetPlan {
   const problems: ProblemDetail[] = [];
   const changes: RulesetChange[] = [];

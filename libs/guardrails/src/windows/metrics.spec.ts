@@ -26,16 +26,16 @@ describe('quantityOf', () => {
     ['no_such_metric', anEvent(), null],
   ])('%s', (metric, event, value) => expect(quantityOf(metric, event)).toBe(value));
 
-  it('looks in metadata before payload', () => {
+  it('prefers metadata over the payload', () => {
     const event = anEvent({ metadata: { a: { b: 1 } }, payload: { a: { b: 2 }, c: 3 } });
     expect([quantityOf('path:a.b', event), quantityOf('path:c', event)]).toEqual([1, 3]);
   });
 
-  it('finds a key that holds dots itself', () => {
+  it('finds a key that contains dots', () => {
     expect(quantityOf('path:gen_ai.usage.cost', anEvent({ metadata: { 'gen_ai.usage.cost': 4 } }))).toBe(4);
   });
 
-  it.each(['one', '1,000', '', true, null, {}, Number.NaN])('does not take %p for a number', (value) => {
+  it.each(['one', '1,000', '', true, null, {}, Number.NaN])('does not read %p as a number', (value) => {
     expect(quantityOf('path:a', anEvent({ payload: { a: value } }))).toBeNull();
   });
 

@@ -2,10 +2,13 @@ import { type AgentEvent, type EventKind, OTLP_DIALECT, REPORTS_ENDED_CALLS } fr
 import { exactNumber } from '../patterns/exact-number.ts';
 import { isSameCallMetric, sameCallMetric } from './same-call.ts';
 
-/** What one event adds to a metric; null: nothing. */
+/** Returns what an event adds to a metric, or null. */
 export type Quantity = (event: AgentEvent) => number | null;
 
-/** Counts add one per event and are known (as zero) at every event; quantities are known only where one is reported. */
+/**
+ * Counts add one per event and are known (possibly zero) at every event; quantities are known only on events that
+ * report one.
+ */
 interface BuiltInMetric {
   readonly nature: 'count' | 'quantity';
   readonly title: string;
@@ -36,7 +39,7 @@ function totalTokens({ usage }: AgentEvent): number | undefined {
 const isCall = (event: AgentEvent, begun: EventKind, ended: EventKind) =>
   event.kind === (REPORTS_ENDED_CALLS.has(event.dialect) ? ended : begun);
 
-/** Metrics every agent has, by the names rules use. */
+/** Metrics of every agent, by the names used in rules. */
 export const BUILT_IN_METRICS = {
   event_count: count('Events', () => true),
   error_count: count('Errors', (event) => event.isError),
@@ -52,21 +55,21 @@ export const BUILT_IN_METRICS = {
 export type BuiltInMetricName = keyof typeof BUILT_IN_METRICS;
 
 /**
- * One per event: 1 for an error, else 0. Its count is the events and its sum the errors, so that a rate can never mix
- * two series that began at different times. Not a name for rules.
+ * Adds 1 for an error and 0 for any other event, so its count is the events and its sum the errors. A single series
+ * keeps a rate from mixing two that began at different times. Not available to rules by name.
  */
 export const ERROR_SHARE = '%error_share';
 
-/** One per finished call: 1 for a failed one, else 0. Count and sum are used as those of `ERROR_SHARE`. */
+/** Adds 1 for a failed call and 0 for a successful one, on completion; see `ERROR_SHARE`. */
 export const CALL_SHARES = { calls: '%call_share', tools: '%tool_share', models: '%model_share' } as const;
 
 /**
- * Failures that are reported beside calls: 1 for `error.raised`, 0 for a run that failed. So its sum is the errors
- * raised, and its count less its sum the failed runs.
+ * Failures reported apart from calls: adds 1 for `error.raised` and 0 for a failed run. Its sum is the errors raised,
+ * and its count minus its sum the failed runs.
  */
 export const FAILURES_BESIDE_CALLS = '%failures_beside_calls';
 
-/** The kinds of event in which a call is finished, by what is counted. */
+/** Event kinds that complete a call, by what is counted. */
 export const FINISHED_CALLS: Readonly<Record<keyof typeof CALL_SHARES, readonly EventKind[]>> = {
   calls: ['tool.completed', 'llm.completed'],
   tools: ['tool.completed'],
@@ -79,17 +82,17 @@ export function isBuiltIn(name: string): name is BuiltInMetricName {
   return Object.hasOwn(BUILT_IN_METRICS, name);
 }
 
-/** The metric of a dot path into the event. */
+/** Returns the metric of a dot path into the event. */
 export function pathMetric(path: string): string {
   return `${PATH_PREFIX}${path}`;
 }
 
-/** What `event` adds to `metric` (a built-in name, `path:<dot path>`, or that of a call); null: nothing. */
+/** Returns what `event` adds to `metric` (a built-in name, `path:<dot path>`, or a same-call metric), or null. */
 export function quantityOf(metric: string, event: AgentEvent): number | null {
   return quantityReader(metric)(event);
 }
 
-/** `quantityOf` for many events: the name is looked up once. */
+/** `quantityOf` for many events: resolves the name once. */
 export function quantityReader(metric: string): Quantity {
   if (metric === ERROR_SHARE) return (event) => (event.isError ? 1 : 0);
   if (metric === CALL_SHARES.calls) return shareOf(FINISHED_CALLS.calls);
@@ -108,7 +111,8 @@ function shareOf(kinds: readonly EventKind[]): Quantity {
 function failureBesideCalls({ kind, isError, dialect, outcome }: AgentEvent): number | null {
   if (kind === 'error.raised') return 1;
   if (kind !== 'run.ended') return null;
-  // Of a trace only the root's own failure is an error: one of an agent inside it is on its calls.
+  // In a trace, only the root's failure counts as a failed run. A failure of an agent inside it is reported by its
+  // calls.
   const failed = dialect === OTLP_DIALECT ? isError : isError || outcome === 'failed';
   return failed ? 0 : null;
 }
@@ -120,14 +124,14 @@ function finite(read: Quantity): Quantity {
   };
 }
 
-/** A number at a dot path, in metadata first, then in the payload. Plain numeric text is a number. */
+/** Reads a number at a dot path, from metadata first, then from the payload. Plain numeric text is a number. */
 function numberAt(path: string): Quantity {
   const keys = path.split('.');
   return ({ metadata, payload }) => walk(metadata, path, keys) ?? walk(payload, path, keys);
 }
 
 function walk(root: unknown, path: string, keys: readonly string[]): number | null {
-  // A key may itself hold dots (`gen_ai.usage.cost`): the whole path as one key comes before its parts.
+  // A key may contain dots (`gen_ai.usage.cost`): try the whole path as one key first.
   const whole = own(root, path);
   const direct = numberOf(whole);
   if (direct !== null) return direct;

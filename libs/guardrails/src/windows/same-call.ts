@@ -1,15 +1,15 @@
 import { type AgentEvent, canonicalJson, REPORTS_ENDED_CALLS, sha256Hex } from '@agentlens/contracts';
 
 const PREFIX = 'call:';
-/** Of the hash: enough to tell the calls of one run apart. */
+/** Digits kept of the hash: enough to distinguish the calls of one run. */
 const HEX_DIGITS = 24;
 
-/** An event is asked for its call once for each series of its batch. */
+/** Cache, because an event is read once per series of its batch. */
 const known = new WeakMap<AgentEvent, string | null>();
 
 /**
- * The metric that counts calls of the same tool with the same arguments as this event's; null where the event is no tool
- * call, or does not say with which arguments.
+ * Returns the metric that counts calls with the same tool and arguments as this event, or null if the event is not a
+ * tool call or does not report its arguments.
  */
 export function sameCallMetric(event: AgentEvent): string | null {
   const before = known.get(event);

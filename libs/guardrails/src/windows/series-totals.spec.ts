@@ -10,7 +10,7 @@ const added = fc.record({
 });
 
 describe('running totals', () => {
-  it('are after each value what adding it to plain totals gives', () => {
+  it('equal plain totals after each value', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('sum', 'spread', 'quantiles'),
@@ -38,7 +38,7 @@ describe('running totals', () => {
     );
   });
 
-  it('leave what they began with as it was', () => {
+  it('do not change the totals they start from', () => {
     const start = withValue(NO_TOTALS, 'quantiles', 1, 5);
     const kept = structuredClone(start);
     new RunningTotals(start).add('quantiles', 2, 7);

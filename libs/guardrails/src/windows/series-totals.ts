@@ -1,7 +1,7 @@
 import type { SeriesShape, Totals } from '../ports/window-store.ts';
 import { MIN_QUANTILE, Sketch } from './sketch.ts';
 
-/** What a series holds, as conditions measure it. Null: nothing was seen, or the shape does not keep it. */
+/** Totals of a series as conditions measure them. Null if nothing was seen or the shape does not keep the value. */
 export interface SeriesTotals {
   readonly count: number;
   readonly sum: number;
@@ -13,7 +13,10 @@ export interface SeriesTotals {
   quantile(q: number): number | null;
 }
 
-/** Totals that grow in place, one value at a time: every event of a batch is measured over them. `withValue` in short. */
+/**
+ * Mutable totals that grow by one value at a time, because every event of a batch is measured on them. Equals
+ * `withValue`.
+ */
 export class RunningTotals implements SeriesTotals {
   count: number;
   sum: number;
@@ -22,7 +25,7 @@ export class RunningTotals implements SeriesTotals {
   last: number | null;
   #lastAtMs: number;
   readonly #before: Totals;
-  /** Made when it is first needed: most series have no bins. */
+  /** Created on first use, because most series have no bins. */
   #sketch: Sketch | undefined;
 
   constructor(before: Totals) {

@@ -16,7 +16,7 @@ const numbers = fc.oneof(
 );
 
 describe('quantile sketch', () => {
-  it('is within 1 % of the exact nearest-rank quantile, for negative numbers and zero too', () => {
+  it('is within 1 % of the exact nearest-rank quantile, including negative numbers and zero', () => {
     fc.assert(
       fc.property(
         fc.array(numbers, { minLength: 1, maxLength: 200 }),
@@ -31,7 +31,7 @@ describe('quantile sketch', () => {
     );
   });
 
-  it('is the same grown value by value, and asked in between, as made of all bins at once', () => {
+  it('gives the same quantiles when it grows value by value as when built at once', () => {
     fc.assert(
       fc.property(
         fc.array(numbers),
@@ -49,7 +49,7 @@ describe('quantile sketch', () => {
     );
   });
 
-  it('needs only its greatest bins for high quantiles, also while more values come', () => {
+  it('needs only its greatest bins for high quantiles, even as it grows', () => {
     fc.assert(
       fc.property(
         fc.array(numbers, { maxLength: 200 }),
@@ -67,7 +67,7 @@ describe('quantile sketch', () => {
     );
   });
 
-  it('numbers its bins in the order of the numbers in them', () => {
+  it('numbers bins in the order of their values', () => {
     fc.assert(
       fc.property(numbers, numbers, (a, b) => {
         expect(Math.sign(binOf(a) - binOf(b)) * Math.sign(a - b)).toBeGreaterThanOrEqual(0);
@@ -79,7 +79,7 @@ describe('quantile sketch', () => {
     expect(quantileOf([], 0.95)).toBeNull();
   });
 
-  it('treats the largest and the least numbers as numbers', () => {
+  it('handles the largest and smallest numbers', () => {
     expect(quantileOf(sketchOf([Number.MAX_VALUE]), 1)).toBeLessThanOrEqual(Number.MAX_VALUE);
     expect(quantileOf(sketchOf([5e-324]), 1)).toBe(0);
   });

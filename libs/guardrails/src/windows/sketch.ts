@@ -1,29 +1,32 @@
 /**
- * Quantiles with 1 % relative error from logarithmic bins (DDSketch, Masson, Rim and Lee, VLDB 2019). Bins are numbered
- * in the order of the numbers they stand for, so that a sketch adds up bin by bin in any store.
+ * Logarithmic bin for quantiles with 1 % relative error (DDSketch, Masson, Rim and Lee, VLDB 2019). Bins are numbered
+ * in the order of their values, so that any store can add sketches bin by bin.
  */
 export interface Bin {
   readonly bin: number;
   readonly count: number;
 }
 
-/** Filled bins, the greatest first. */
+/** Non-empty bins, greatest first. */
 export type Bins = readonly Bin[];
 
 /**
- * No rule asks for a lower quantile. Of a sketch of thousands of values it is found among the greatest few bins, which
- * are all that is sent and kept of it for a message.
+ * Lowest quantile that rules can use. It lies within the few greatest bins even of a sketch of thousands of values, and
+ * only those are transferred and stored for a message.
  */
 export const MIN_QUANTILE = 0.95;
 
 const RELATIVE_ERROR = 0.01;
 const LOG_GAMMA = Math.log((1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR));
-/** Magnitudes below this are zero: a bin for every power down to 5e-324 would serve nobody. */
+/** Magnitudes below this count as zero; finer bins would have no use. */
 const SMALLEST = 1e-12;
-/** Larger than the number of any bin: the bins of positive numbers come after that of zero, those of negative before. */
+/**
+ * Offset larger than the logarithmic index of any magnitude: bins of positive numbers follow zero's, those of negative
+ * numbers precede it.
+ */
 const BEYOND = 100_000;
 
-/** Bin of a finite number: a whole number between -200,000 and 200,000. */
+/** Returns the bin of a finite number, an integer between -200,000 and 200,000. */
 export function binOf(value: number): number {
   const magnitude = Math.abs(value);
   if (magnitude < SMALLEST) return 0;
@@ -31,7 +34,7 @@ export function binOf(value: number): number {
   return value < 0 ? -bin : bin;
 }
 
-/** The sketch of so many values in each bin. */
+/** Builds a sketch from the count of each bin. */
 export function binsOf(counts: ReadonlyMap<number, number>): Bins {
   return Array.from(counts, ([bin, count]) => ({ bin, count })).sort((a, b) => b.bin - a.bin);
 }
@@ -42,8 +45,8 @@ function rankOf(q: number, total: number): number {
 }
 
 /**
- * Of the bins of `total` values the greatest, as many as any quantile from `MIN_QUANTILE` needs, also after `coming`
- * more values, whatever they are.
+ * Returns the greatest bins of `total` values, as many as any quantile from `MIN_QUANTILE` needs, even after `coming`
+ * more values.
  */
 export function greatestBins(bins: Bins, total: number, coming: number): Bins {
   let missing = total + coming - rankOf(MIN_QUANTILE, total + coming) + 1;
@@ -55,9 +58,10 @@ export function greatestBins(bins: Bins, total: number, coming: number): Bins {
 }
 
 /**
- * The value at quantile `q` (0 to 1) by nearest rank, within 1 % of the exact one; null when the sketch is empty.
+ * Returns the value at quantile `q` (0 to 1) by nearest rank, within 1 % of the exact one, or null if the sketch is
+ * empty.
  *
- * @param total of all values, where only the greatest bins are given
+ * @param total number of all values if only the greatest bins are given
  */
 export function quantileOf(bins: Bins, q: number, total = countOf(bins)): number | null {
   return new Sketch(bins, total).quantile(q);
@@ -67,18 +71,18 @@ function countOf(bins: Bins): number {
   return bins.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** A sketch that grows value by value and is asked in between. */
+/** A sketch that grows by one value at a time and can be queried in between. */
 export class Sketch {
-  /** The filled bins, ascending, and how many each holds. */
+  /** The non-empty bins, ascending, and their counts. */
   readonly #bins: number[] = [];
   readonly #counts: number[] = [];
   #total: number;
-  /** Where the last quantile was found, and how many values are in bins below: the next is found near it. */
+  /** Position of the last quantile, and the number of values in bins below it. The next quantile is usually near. */
   #at = 0;
   #below: number;
   #lastFound = { bin: 0, value: 0 };
 
-  /** @param bins of `total` values, at least those `greatestBins` gives for the quantiles that will be asked for */
+  /** @param bins bins of `total` values; at least the `greatestBins` for the quantiles to be queried */
   constructor(bins: Bins, total: number) {
     for (let at = bins.length - 1; at >= 0; at--) {
       this.#bins.push(bins[at]?.bin ?? 0);
@@ -109,7 +113,7 @@ export class Sketch {
     this.#counts.splice(low, 0, 1);
   }
 
-  /** See `quantileOf`. Below the bins that are known it takes the least of them. */
+  /** See `quantileOf`. For a rank below the known bins, returns the lowest of them. */
   quantile(q: number): number | null {
     if (this.#bins.length === 0) return null;
     const rank = rankOf(q, this.#total);
@@ -130,7 +134,7 @@ export class Sketch {
   }
 }
 
-/** The number a bin stands for: at most 1 % away from every number in it. */
+/** Returns the number that represents a bin: at most 1 % away from every number in it. */
 function numberAt(bin: number): number {
   if (bin === 0) return 0;
   const magnitude = Math.exp((Math.abs(bin) - BEYOND) * LOG_GAMMA) * (1 - RELATIVE_ERROR);

@@ -1,12 +1,12 @@
 import type { SeriesShape, Totals } from '../ports/window-store.ts';
 import { type Bins, binOf } from './sketch.ts';
 
-/** A series nothing was added to. */
+/** Totals of an empty series. */
 export const NO_TOTALS: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: [] };
 
 /**
- * `totals` with one value more. Of two values of the same millisecond the larger is the last, as in every store: so
- * that the order in which they arrive does not matter.
+ * Returns `totals` with one more value. Of two values at the same millisecond the larger is the last, as in every
+ * store, so that the order of arrival does not matter.
  */
 export function withValue(totals: Totals, shape: SeriesShape, atMs: number, value: number): Totals {
   const counted = { ...totals, count: totals.count + 1, sum: totals.sum + value };

@@ -1,4 +1,4 @@
-import { DeliveryExchange, MOST_ANSWERED_BODY, MOST_SENT_BODY } from '@agentlens/contracts';
+import { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from '@agentlens/contracts';
 import type { ActionRequest, ActionResponse } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { exchangeOf } from './exchange.ts';
@@ -45,18 +45,18 @@ describe('what is kept of an attempt', () => {
   });
 
   it('says how long a body was that is cut, between two characters', () => {
-    const body = 'é'.repeat(MOST_SENT_BODY);
+    const body = 'é'.repeat(MAX_SENT_BODY_BYTES);
     const { request: sent, response } = exchangeOf(request({ body }), answered(`x${body}`));
-    expect(sent).toMatchObject({ bodyBytes: 2 * MOST_SENT_BODY, bodyCut: true });
-    expect(sent.body).toBe('é'.repeat(MOST_SENT_BODY / 2));
-    expect(response?.body).toBe(`x${'é'.repeat(MOST_ANSWERED_BODY / 2 - 1)}`);
+    expect(sent).toMatchObject({ bodyBytes: 2 * MAX_SENT_BODY_BYTES, bodyCut: true });
+    expect(sent.body).toBe('é'.repeat(MAX_SENT_BODY_BYTES / 2));
+    expect(response?.body).toBe(`x${'é'.repeat(MAX_ANSWERED_BODY_BYTES / 2 - 1)}`);
     expect(exchangeOf(request({ body: 'a'.repeat(2 ** 20 + 1) }), undefined).request).toMatchObject({
       ...{ body: '[too long]', bodyCut: true },
     });
   });
 
   it('redacts before it cuts', () => {
-    const body = `${'a '.repeat(MOST_ANSWERED_BODY / 2 - 2)} ann@example.com`;
+    const body = `${'a '.repeat(MAX_ANSWERED_BODY_BYTES / 2 - 2)} ann@example.com`;
     expect(exchangeOf(request(), answered(body)).response?.body).not.toContain('ann');
   });
 

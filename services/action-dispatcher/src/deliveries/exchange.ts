@@ -1,4 +1,4 @@
-import { type DeliveryExchange, MOST_ANSWERED_BODY, MOST_SENT_BODY } from '@agentlens/contracts';
+import { type DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from '@agentlens/contracts';
 import type { ActionRequest, ActionResponse } from '@agentlens/guardrails';
 import { redactDeep, redactJson } from '@agentlens/guardrails/redact';
 
@@ -26,14 +26,14 @@ export function exchangeOf(request: ActionRequest, response: ActionResponse | un
       method,
       origin: URL.parse(url)?.origin ?? '',
       headers: shownHeaders(headers),
-      ...shownBody(body, secrets, MOST_SENT_BODY),
+      ...shownBody(body, secrets, MAX_SENT_BODY_BYTES),
     },
     response:
       response?.kind === 'answered'
         ? {
             status: response.status,
             headers: shownHeaders(response.headers),
-            ...shownBody(response.body, secrets, MOST_ANSWERED_BODY),
+            ...shownBody(response.body, secrets, MAX_ANSWERED_BODY_BYTES),
           }
         : null,
   };

@@ -1,4 +1,4 @@
-import { MendedId, unknownName } from '@agentlens/contracts';
+import { RepairedId, unknownName } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
 import { LIMITS } from '../intake/limits.ts';
 
@@ -33,7 +33,7 @@ export function idempotencyKeyOf(header: string | readonly string[] | undefined)
 export function questionKeyOf(header: string | readonly string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const text = typeof header === 'string' ? header : header.join();
-  return KEY.test(unquoted(text)) ? unquoted(text) : MendedId.parse(`key ${text}`);
+  return KEY.test(unquoted(text)) ? unquoted(text) : RepairedId.parse(`key ${text}`);
 }
 
 function unquoted(header: string): string {

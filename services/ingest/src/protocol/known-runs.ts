@@ -1,4 +1,4 @@
-import { type DecisionRequest, MOST_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlens/contracts';
+import { type DecisionRequest, MAX_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlens/contracts';
 import { type Platform, withDeadline } from '@agentlens/platform';
 import { BoundedMap, type RunContext, type RunContexts } from '@agentlens/state';
 
@@ -63,7 +63,7 @@ export class KnownRuns {
     const found = new Set<string>();
     const own = await this.#contextOf(tenantId, runId);
     let parent = own?.parentRunId;
-    while (parent !== undefined && parent !== runId && !found.has(parent) && found.size < MOST_ANCESTORS) {
+    while (parent !== undefined && parent !== runId && !found.has(parent) && found.size < MAX_ANCESTORS) {
       found.add(parent);
       parent = (await this.#contextOf(tenantId, parent))?.parentRunId;
     }

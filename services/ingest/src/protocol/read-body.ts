@@ -1,4 +1,4 @@
-import { ClientId, MendedId } from '@agentlens/contracts';
+import { ClientId, RepairedId } from '@agentlens/contracts';
 import { ProblemException, parseOr400 } from '@agentlens/platform';
 import type { z } from 'zod';
 import { sanitise } from '../intake/sanitise.ts';
@@ -15,7 +15,7 @@ export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.outpu
  * without asking.
  */
 export function readRunId(value: string): string {
-  return parseOr400(MendedId, value, 'path.runId');
+  return parseOr400(RepairedId, value, 'path.runId');
 }
 
 /** An id in the path. @throws ProblemException 400 */

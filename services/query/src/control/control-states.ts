@@ -14,7 +14,7 @@ const SEVERITY: Readonly<Record<ControlStateView['state'], number>> = {
   ...{ running: 0, breaker_open: 1, paused: 2, killed: 3 },
 };
 /** Parents of parents; deeper nesting is no agent any more. */
-const MOST_ANCESTORS = 16;
+const MAX_ANCESTORS = 16;
 
 /**
  * What stands against these, each asked for with the function that is answered: of tenant, agent, run and the runs it came
@@ -59,7 +59,7 @@ async function ancestorsOf(db: ReadOnly, tenantId: string, runIds: readonly stri
       union
       select line.run, r.parent_run_id, line.depth + 1 from line join runs r
         on r.tenant_id = ${tenantId} and r.run_id = line.ancestor
-      where r.parent_run_id is not null and line.depth < ${MOST_ANCESTORS}
+      where r.parent_run_id is not null and line.depth < ${MAX_ANCESTORS}
     )
     select run, ancestor from line`.execute(db);
   for (const { run, ancestor } of rows) ancestors.set(run, [...(ancestors.get(run) ?? []), ancestor]);

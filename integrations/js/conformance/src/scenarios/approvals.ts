@@ -4,8 +4,8 @@ import type { Scenario } from '../scenario.ts';
 import { assertCalls, assertStopped, type World, write } from '../world.ts';
 
 function asksHuman(world: World, decide: (world: World) => void): void {
-  world.server.rule({ tools: ['*write'], answer: needApproval('two-eyes', 'Somebody has to look at this') });
-  // A human decides after the question was asked, as soon as it waits.
+  world.server.rule({ tools: ['*write'], answer: needApproval('two-eyes', 'A person has to look at this') });
+  // Decide as soon as the approval is pending.
   world.server.answer(() => {
     queueMicrotask(() => {
       if (world.server.approvals.pending.length > 0) decide(world);
@@ -18,7 +18,7 @@ const WAIT = { waitForApproval: { timeoutMs: 5_000, pollMs: 5 } };
 
 export const APPROVALS: readonly Scenario[] = [
   {
-    name: 'makes a call when a human has approved it',
+    name: 'makes a call after a human approved it',
     needsGuard: true,
     async play(world) {
       asksHuman(world, ({ server }) => server.approvals.approve());
@@ -34,7 +34,7 @@ export const APPROVALS: readonly Scenario[] = [
     },
   },
   {
-    name: 'does not make a call that a human has denied, and tells the model',
+    name: 'does not make a call that a human denied, and gives the model the reason',
     needsGuard: true,
     async play(world) {
       asksHuman(world, ({ server }) => server.approvals.deny(undefined, 'not on a Friday'));
@@ -46,7 +46,7 @@ export const APPROVALS: readonly Scenario[] = [
     },
   },
   {
-    name: 'asks about each call by itself: the approval of one is not used for another',
+    name: 'requires a separate approval for each call',
     needsGuard: true,
     async play(world) {
       asksHuman(world, ({ server }) => {
@@ -62,7 +62,7 @@ export const APPROVALS: readonly Scenario[] = [
     },
   },
   {
-    name: 'ends the loop when nobody waits for the human, naming the approval',
+    name: "ends the loop with the approval's id if waiting is disabled",
     needsGuard: true,
     async play(world) {
       world.server.rule({ tools: ['*write'], answer: needApproval() });

@@ -8,7 +8,7 @@ const message = (error: unknown) => (error instanceof Error ? error.message : er
 
 export const BEHAVIOUR: readonly Scenario[] = [
   {
-    name: 'leaves a tool that throws to the framework, exactly as without a guard',
+    name: 'leaves a throwing tool to the framework, exactly as without a guard',
     async play(world) {
       const failing = world.tool('fail', () => {
         throw new Error('disk full');
@@ -18,7 +18,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
       const guarded = await world.run(agent);
       assert.equal(guarded.text, bare.text);
       assert.equal(message(guarded.error), message(bare.error));
-      assert.equal(guarded.requests[1], bare.requests[1], 'the model reads the same');
+      assert.equal(guarded.requests[1], bare.requests[1], 'the model receives the same');
       const [result] = world.events('tool.result');
       assert.equal(result?.data.outcome, 'error');
       assert.match(JSON.stringify(result?.data.error), /disk full/);
@@ -26,7 +26,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'hands on a model that fails, exactly as without a guard',
+    name: 'passes on a model error, exactly as without a guard',
     async play(world) {
       const agent = { turns: [new Error('model overloaded')], tools: [world.write] };
       const bare = await world.driver.run(world.driver.framework, agent);
@@ -40,7 +40,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'hands on a tool that streams its result',
+    name: 'passes on a tool that streams its result',
     async play(world) {
       const parts = async function* () {
         yield 'half';
@@ -56,10 +56,10 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'sends what happens while the run goes on, without waiting for more',
+    name: 'sends events during the run without waiting for more',
     async play(world) {
       const seen: string[] = [];
-      // Each call waits until the platform knows what came before it.
+      // Each call waits until the platform has the earlier events.
       const look = world.tool('look', async ({ path }) => {
         await world.arrived('tool.decision', seen.length + 1);
         await world.arrived('llm.result', seen.length + 1);
@@ -75,7 +75,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'keeps two runs at once apart',
+    name: 'isolates two concurrent runs',
     needsGuard: true,
     async play(world) {
       world.server.rule({
@@ -97,7 +97,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: "works inside of the user's own run, and leaves its end to him",
+    name: "works inside the user's own run without ending it",
     async play(world) {
       const lens = await world.client();
       const run = await lens.startRun({ runId: 'own' });
@@ -113,7 +113,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: "is not displaced by the user's own hooks, and calls them",
+    name: "calls the user's own hooks, which do not displace it",
     proves: ['tools'],
     needsGuard: true,
     async play(world) {
@@ -124,11 +124,11 @@ export const BEHAVIOUR: readonly Scenario[] = [
       const { text } = await world.run({ turns, tools: [world.write, look], ownHooks });
       assert.equal(text, 'Done.');
       assert.deepEqual(world.effects, []);
-      assert.ok(ownHooks.length > 0, 'the hooks of the user are called');
+      assert.ok(ownHooks.length > 0, "the user's hooks are called");
     },
   },
   {
-    name: 'sees a model that is swapped in the middle of a run',
+    name: 'follows a change of the model during a run',
     proves: ['model call'],
     async play(world) {
       const turns = [[write('c1', '/tmp/a')], ['Done.']];
@@ -138,7 +138,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'observes a tool that the provider runs, and asks about none',
+    name: 'observes a tool that the provider runs, without requesting a decision',
     proves: ['provider tools'],
     async play(world) {
       const search = { ...use('c1', 'web_search', { query: 'weather' }), providerResult: 'sunny' };
@@ -150,7 +150,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'sends the model cleaned messages only',
+    name: 'sends the model only redacted messages',
     needsGuard: true,
     async play(world) {
       const clean = (text: string) => text.replaceAll('4111-1111', '[card]');
@@ -167,13 +167,13 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'refuses an option that is misspelt, naming the right one',
+    name: 'rejects a misspelled option and suggests the right one',
     async play(world) {
       await assert.rejects(world.guarded({ waitforapproval: true } as object), /waitForApproval/);
     },
   },
   {
-    name: 'observes a framework it does not know, says so and refuses nothing',
+    name: 'only observes an unknown framework, with a warning',
     async play(world) {
       world.server.rule({ tools: ['*write'], answer: block('no') });
       const unknown = { ...world.driver.framework, [Symbol.toStringTag]: 'Module' } as Record<string, unknown>;
@@ -190,7 +190,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     },
   },
   {
-    name: 'tags calls as the options say, and tells what they act on',
+    name: 'sends the configured tags and subjects of calls',
     async play(world) {
       const turns = [[write('c1', '/tmp/a')], ['Written.']];
       await world.run(

@@ -22,7 +22,7 @@ async function oneOfTwoIsBlocked(world: World, stream: boolean): Promise<void> {
   assert.equal(error, undefined);
   assert.equal(text, 'I wrote one of two.');
   assert.equal(requests.length, 2);
-  assert.match(requests[1] ?? '', /Nothing under \/etc/, 'the model reads why');
+  assert.match(requests[1] ?? '', /Nothing under \/etc/, 'the model receives the reason');
   assert.match(requests[1] ?? '', /written: \/tmp\/a/);
   assertCalls(world, { c1: 'refused', c2: 'ran' });
   assert.deepEqual(world.statuses, ['success']);
@@ -61,42 +61,42 @@ export const DECISIONS: readonly Scenario[] = [
         ],
       );
       assert.deepEqual(world.messages('input').filter((text) => text.includes('Write /tmp/a')).length, 1);
-      assert.equal(world.messages('output').length, 2, 'each answer is one message');
+      assert.equal(world.messages('output').length, 2, 'each response is one message');
       assert.equal(world.messages('output').at(-1), 'Written.');
       assert.equal(world.messages('tool_result').length, 1);
       assert.deepEqual(world.statuses, ['success']);
       const [started] = world.events('run.started');
       assert.ok(started);
       const { name } = started.data.adapter as { name: string };
-      assert.ok(name.startsWith(world.driver.package), `the run says which adapter made it: ${name}`);
+      assert.ok(name.startsWith(world.driver.package), `the run names the adapter: ${name}`);
     },
   },
   {
-    name: 'refuses one of two calls at once, tells the model why and goes on',
+    name: 'rejects one of two concurrent calls, gives the model the reason and continues',
     proves: ['tools'],
     needsGuard: true,
     play: (world) => oneOfTwoIsBlocked(world, false),
   },
   {
-    name: 'refuses one of two calls at once in a stream',
+    name: 'rejects one of two concurrent calls in a stream',
     proves: ['tools'],
     needsGuard: true,
     play: (world) => oneOfTwoIsBlocked(world, true),
   },
   {
-    name: 'ends the run on a terminating refusal and tells the caller',
+    name: 'ends the run on a terminating decision and reports it to the caller',
     proves: ['tools'],
     needsGuard: true,
     play: (world) => endsTheRun(world, false),
   },
   {
-    name: 'ends a stream on a terminating refusal and tells its reader',
+    name: 'ends a stream on a terminating decision and reports it to the reader',
     proves: ['tools'],
     needsGuard: true,
     play: (world) => endsTheRun(world, true),
   },
   {
-    name: 'makes no model call that a rule forbids',
+    name: 'makes no model call that a rule blocks',
     proves: ['model call'],
     needsGuard: true,
     async play(world) {
@@ -133,7 +133,7 @@ export const DECISIONS: readonly Scenario[] = [
     },
   },
   {
-    name: 'refuses arguments that are too large to be checked',
+    name: 'rejects arguments that are too large to be checked',
     async play(world) {
       const turns = [[write('c1', `/tmp/${'x'.repeat(3_000)}`)], ['Done.']];
       const { text, requests } = await world.run({ turns, tools: [world.write] }, {}, { maxArgumentChars: 1_000 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { block } from '@agentlens/sdk/testing';
-import type { Scenario } from '../scenario.ts';
 import { TOKENS } from '../driver.ts';
+import type { Scenario } from '../scenario.ts';
 import { use, type World, write } from '../world.ts';
 
 const HELPER = 'helper';
@@ -23,7 +23,7 @@ function forbidsEtc(world: World): void {
 
 export const LINEAGE: readonly Scenario[] = [
   {
-    name: 'guards a sub-agent, as a child run of the call that it is',
+    name: 'guards a sub-agent as a child run of its tool call',
     proves: ['sub-agents'],
     needsGuard: true,
     async play(world) {
@@ -33,19 +33,19 @@ export const LINEAGE: readonly Scenario[] = [
       assert.equal(text, 'The helper is done.');
       assert.deepEqual(world.effects, ['/tmp/a']);
       const { runs } = world.server;
-      assert.equal(runs.length, 2, `one run for each agent: ${JSON.stringify(runs)}`);
+      assert.equal(runs.length, 2, `one run per agent: ${JSON.stringify(runs)}`);
       const child = runs.find(({ start }) => start.parentRunId !== undefined);
       const parent = runs.find((run) => run !== child);
       assert.equal(child?.start.parentRunId, parent?.id);
       const call = world.events('tool.decision').find(({ runId }) => runId === parent?.id);
       assert.equal(child?.start.parentToolUseId, call?.data.callId);
       const inner = world.events('tool.decision').filter(({ runId }) => runId === child?.id);
-      assert.equal(inner.length, 2, "the sub-agent's calls are its own");
+      assert.equal(inner.length, 2, "the sub-agent's calls belong to its own run");
       assert.deepEqual(world.statuses, ['success', 'success']);
     },
   },
   {
-    name: 'records every model call of a sub-agent, with its tokens',
+    name: 'records every model call of a sub-agent with its tokens',
     proves: ['sub-agents'],
     needsGuard: true,
     async play(world) {
@@ -65,7 +65,7 @@ export const LINEAGE: readonly Scenario[] = [
     },
   },
   {
-    name: 'does not call a sub-agent that a rule forbids',
+    name: 'does not call a sub-agent that a rule blocks',
     proves: ['sub-agents'],
     needsGuard: true,
     async play(world) {
@@ -77,7 +77,7 @@ export const LINEAGE: readonly Scenario[] = [
     },
   },
   {
-    name: 'guards an agent that is handed over to',
+    name: 'guards an agent after a hand-off',
     proves: ['sub-agents'],
     needsGuard: true,
     async play(world) {

@@ -13,7 +13,7 @@ async function failsOpen(world: World, failure: Failure): Promise<void> {
   assert.deepEqual(world.effects, ['/tmp/a']);
 }
 
-/** The server knows the agent, but cannot decide. */
+/** The server is reachable but cannot decide. */
 async function failsClosed(world: World, failure: Failure): Promise<void> {
   world.server.fail(failure, (path) => path.endsWith('/evaluate'));
   world.server.rule({ phases: ['llm.before'], answer: block('never asked') });
@@ -32,10 +32,10 @@ async function refusesNothing(world: World, mode: 'shadow' | 'off'): Promise<voi
 }
 
 export const OUTAGES: readonly Scenario[] = [
-  { name: 'goes on while the server is away, failing open', play: (world) => failsOpen(world, 'down') },
-  { name: 'goes on while the server hangs, failing open', play: (world) => failsOpen(world, 'hang') },
+  { name: 'continues while the server is down, failing open', play: (world) => failsOpen(world, 'down') },
+  { name: 'continues while the server hangs, failing open', play: (world) => failsOpen(world, 'hang') },
   {
-    name: 'stops while the server is away, failing closed',
+    name: 'stops while the server is down, failing closed',
     needsGuard: true,
     play: (world) => failsClosed(world, 'down'),
   },
@@ -45,7 +45,7 @@ export const OUTAGES: readonly Scenario[] = [
     play: (world) => failsClosed(world, 'hang'),
   },
   {
-    name: 'refuses nothing in shadow mode, and records what it would have refused',
+    name: 'rejects nothing in shadow mode, and records what it would have rejected',
     async play(world) {
       await refusesNothing(world, 'shadow');
       const [decision] = world.events('tool.decision');
@@ -53,7 +53,7 @@ export const OUTAGES: readonly Scenario[] = [
     },
   },
   {
-    name: 'asks nobody when it is off, and records the result',
+    name: 'requests no decision when it is off, and records the result',
     async play(world) {
       await refusesNothing(world, 'off');
       assert.equal(world.server.questions.length, 0);

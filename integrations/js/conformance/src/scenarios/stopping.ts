@@ -10,7 +10,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Resolves when the agent's process has heard of the order. */
+/** Resolves when the agent's process has acknowledged the order. */
 async function acknowledged({ server }: World): Promise<void> {
   while (server.control.acknowledgements.length === 0) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -33,19 +33,19 @@ async function killedInTool(world: World, stream: boolean): Promise<void> {
 
 export const STOPPING: readonly Scenario[] = [
   {
-    name: 'makes no further call when an operator kills the run in the middle of a tool',
+    name: 'makes no further call after an operator kills the run during a tool call',
     proves: ['kill'],
     needsGuard: true,
     play: (world) => killedInTool(world, false),
   },
   {
-    name: 'makes no further call when an operator kills a streamed run in the middle of a tool',
+    name: 'makes no further call after an operator kills a streamed run during a tool call',
     proves: ['kill'],
     needsGuard: true,
     play: (world) => killedInTool(world, true),
   },
   {
-    name: 'ends the run as interrupted when its caller aborts in the middle of a tool',
+    name: 'ends the run as interrupted if the caller aborts during a tool call',
     async play(world) {
       const caller = new AbortController();
       const slow = world.tool('slow', async (_, signal) => {
@@ -62,7 +62,7 @@ export const STOPPING: readonly Scenario[] = [
     },
   },
   {
-    name: 'does not begin when the run was stopped before',
+    name: 'does not begin if the run was stopped before',
     needsGuard: true,
     async play(world) {
       world.server.lockdown = { active: true, kind: 'killed', reason: 'not today' };

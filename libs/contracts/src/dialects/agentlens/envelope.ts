@@ -3,10 +3,12 @@ import { type JsonObject, SEVERITIES, type Severity } from '../../events.ts';
 import { ClientId, Instant } from '../../ids.ts';
 import { isObject } from './payload-schema.ts';
 
-/** Not `z.record`: the sanitiser has been through every member already. */
+/** Not `z.record`, because the sanitizer has already checked every member. */
 const object = z.custom<JsonObject>(isObject, 'must be an object');
 
-/** An event as a client sends it, without what depends on its type. Other members at this level are dropped. */
+/**
+ * An event as a client sends it, without the parts that depend on its type. Other members at this level are dropped.
+ */
 const Envelope = z.object({
   id: ClientId.nullish(),
   sessionId: ClientId,
@@ -26,8 +28,8 @@ const Envelope = z.object({
 export type Envelope = z.infer<typeof Envelope>;
 
 /**
- * The envelope of an event that has nothing to be tolerant about, which is almost every one; undefined where
- * `parseEnvelope` has to look. A property test holds the two to each other.
+ * Fast path for an envelope that needs no tolerance, which is almost every one. Returns undefined if `parseEnvelope`
+ * has to read it. A property test compares the two.
  */
 export function plainEnvelope(raw: JsonObject): Envelope | undefined {
   const { id, sessionId, agentId, severity = 'info', payload, metadata = {}, timestamp, tags } = raw;
@@ -63,7 +65,7 @@ export function parseEnvelope(raw: JsonObject) {
     id,
     sessionId,
     agentId,
-    // Python's logging calls it "warning"; so do the plugins.
+    // Python's logging and the plugins say "warning".
     severity: severity === 'warning' ? 'warn' : (severity ?? 'info'),
     payload: payload ?? {},
     metadata: metadata ?? {},
@@ -74,7 +76,10 @@ export function parseEnvelope(raw: JsonObject) {
 
 const RFC3339 = z.iso.datetime({ offset: true });
 
-/** Any RFC 3339 instant in UTC with milliseconds, finer digits cut off; what is none stays, to be refused. */
+/**
+ * Converts any RFC 3339 time to UTC with milliseconds, truncating finer digits. Returns other text unchanged, to be
+ * rejected.
+ */
 function utcOf(text: string): string {
   if (Instant.safeParse(text).success) return text;
   return RFC3339.safeParse(text).success ? new Date(text).toISOString() : text;

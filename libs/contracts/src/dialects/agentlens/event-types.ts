@@ -29,7 +29,7 @@ interface EventType {
   readonly payload: Field<z.ZodType<JsonObject>>;
 }
 
-/** The AgentLens vocabulary: every type a client may send, the platform's word for it, and what its payload holds. */
+/** The AgentLens vocabulary: every type a client may send, with the platform's kind and its payload schema. */
 export const EVENT_TYPES = {
   session_started: { kind: 'run.started', payload: SessionStarted },
   session_ended: { kind: 'run.ended', payload: SessionEnded },
@@ -57,7 +57,7 @@ export type EventTypeName = keyof typeof EVENT_TYPES;
 
 export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as readonly EventTypeName[];
 
-/** Made by a server about its agents: a client that could send them could forge evidence. */
+/** Types that only a server creates. A client that could send them could forge evidence. */
 export const SERVER_ONLY_TYPES: readonly string[] = [
   'error',
   'eval_result',
@@ -70,10 +70,10 @@ export function isEventType(name: unknown): name is EventTypeName {
   return typeof name === 'string' && Object.hasOwn(EVENT_TYPES, name);
 }
 
-/** Farther than this, a suggestion would be a guess. */
+/** Maximum edit distance of a suggestion. */
 const NEAR = 6;
 
-/** Why a type is refused, and what to send instead. */
+/** Explains why a type is rejected and what to send instead. */
 export function refusedTypeMessage(name: unknown): string {
   if (typeof name !== 'string' || name === '') return `must be one of ${EVENT_TYPE_NAMES.join(', ')}`;
   if (SERVER_ONLY_TYPES.includes(name)) {

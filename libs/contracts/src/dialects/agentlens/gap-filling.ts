@@ -2,8 +2,8 @@ import type { JsonObject } from '../../events.ts';
 import type { EventTypeName } from './event-types.ts';
 
 /**
- * Fields the public clients leave out or spell flat, brought to where the vocabulary has them. Only from what the
- * event itself says, so that a retry is filled alike; what the client wrote stays.
+ * Fills fields that the public clients leave out or place differently. Derives them only from the event itself, so that
+ * a retry gets the same values, and keeps what the client wrote.
  */
 export function fillGaps(type: EventTypeName, payload: JsonObject): JsonObject {
   switch (type) {
@@ -18,7 +18,7 @@ export function fillGaps(type: EventTypeName, payload: JsonObject): JsonObject {
   }
 }
 
-/** AutoGen and Semantic Kernel send `durationMs`, `inputTokens`, `outputTokens` and no reason to stop. */
+/** AutoGen and Semantic Kernel send `durationMs`, `inputTokens` and `outputTokens`, but no finish reason. */
 function filledResponse(payload: JsonObject): JsonObject {
   const filled: JsonObject = {
     ...payload,
@@ -43,14 +43,14 @@ function filledUsage(payload: JsonObject): unknown {
   return withTotal(usage);
 }
 
-/** The counts, changed in place, with their sum where they do not name it. */
+/** Adds the sum to the counts, in place, if it is absent. */
 function withTotal(counts: JsonObject): JsonObject {
   const totalTokens = counts.totalTokens ?? sum(counts);
   if (totalTokens != null) counts.totalTokens = totalTokens;
   return counts;
 }
 
-/** Wrongly typed counts are left for the schema to refuse. */
+/** Leaves counts of the wrong type for the schema to reject. */
 function sum({ inputTokens, outputTokens }: JsonObject): number | undefined {
   if (typeof inputTokens !== 'number' && typeof outputTokens !== 'number') return undefined;
   return (typeof inputTokens === 'number' ? inputTokens : 0) + (typeof outputTokens === 'number' ? outputTokens : 0);

@@ -3,7 +3,7 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const ULID_TIME_CHARS = 10;
 
-/** The time inside a time-ordered id (UUIDv7 or ULID), ms; undefined for any other id. */
+/** Returns the time of a time-ordered id (UUIDv7 or ULID) in ms, or undefined for any other id. */
 export function timeOfId(id: string): number | undefined {
   if (UUID_V7.test(id)) return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
   if (!ULID.test(id)) return undefined;

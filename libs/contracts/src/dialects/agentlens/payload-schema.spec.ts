@@ -5,7 +5,7 @@ import { SEVERITIES } from '../../events.ts';
 import { parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPE_NAMES, EVENT_TYPES } from './event-types.ts';
 
-/** Values at and beyond every bound that a field of the vocabulary has. */
+/** Values at and beyond every bound of the vocabulary's fields. */
 const CANDIDATES: readonly unknown[] = [
   ...[
     undefined,
@@ -35,7 +35,7 @@ function shapeOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> {
   return (schema as unknown as z.ZodObject<Record<string, z.ZodType>>).shape;
 }
 
-/** Payloads of which most fields are right. */
+/** Generates payloads whose fields are mostly valid. */
 function payloads(schema: z.ZodType): fc.Arbitrary<Record<string, unknown>> {
   const members = Object.entries(shapeOf(schema)).map(([name, field]) => {
     const right = CANDIDATES.filter((value) => field.safeParse(value).success);
@@ -45,10 +45,10 @@ function payloads(schema: z.ZodType): fc.Arbitrary<Record<string, unknown>> {
   return fc.record({ ...Object.fromEntries(members), unnamed: fc.constantFrom(...CANDIDATES) });
 }
 
-describe.each(EVENT_TYPE_NAMES)('the quick look at the payload of %s', (type) => {
+describe.each(EVENT_TYPE_NAMES)('the fast check of a %s payload', (type) => {
   const { fits, schema } = EVENT_TYPES[type].payload;
 
-  it('takes what the schema takes, which leaves it as it is', () => {
+  it('agrees with the schema, which returns the payload unchanged', () => {
     fc.assert(
       fc.property(payloads(schema), (payload) => {
         const read = schema.safeParse(payload);
@@ -58,12 +58,12 @@ describe.each(EVENT_TYPE_NAMES)('the quick look at the payload of %s', (type) =>
     );
   });
 
-  it.each([undefined, null, 'text', 1, []])('refuses %p as a payload', (payload) => {
+  it.each([undefined, null, 'text', 1, []])('agrees with the schema on %p', (payload) => {
     expect(fits(payload)).toBe(schema.safeParse(payload).success);
   });
 });
 
-describe('the quick look at an envelope', () => {
+describe('the fast check of an envelope', () => {
   const id = fc.constantFrom(
     'agent-1',
     'x'.repeat(256),
@@ -98,7 +98,7 @@ describe('the quick look at an envelope', () => {
     unnamed: object,
   });
 
-  it('reads as the schema does, or leaves it to the schema', () => {
+  it('reads like the schema or defers to it', () => {
     fc.assert(
       fc.property(raws, (raw) => {
         const plain = plainEnvelope(raw);
@@ -108,7 +108,7 @@ describe('the quick look at an envelope', () => {
     );
   });
 
-  it('is enough for an event as the documentation shows it', () => {
+  it('suffices for an event as documented', () => {
     const raw = { sessionId: 's', agentId: 'a', severity: 'info', payload: {}, timestamp: '2026-03-01T12:00:00.000Z' };
     expect(plainEnvelope({ ...raw, id: 'e-1', metadata: { region: 'eu' } })).toBeDefined();
     expect(plainEnvelope({ sessionId: 's', agentId: 'a', payload: {} })).toBeDefined();

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { JsonObject } from '../../events.ts';
 
 /**
- * A schema together with a quick look that says whether a value fits it. The look tells nothing but yes or no, and is
- * several times cheaper; a property test holds it to the schema. What does not fit is read by the schema, which says why.
+ * A schema with a fast check of whether a value fits it. The check is several times cheaper and returns only a boolean;
+ * a property test compares the two. The schema reads values that do not fit, and reports why.
  */
 export interface Field<S extends z.ZodType = z.ZodType> {
   readonly schema: S;
@@ -26,12 +26,12 @@ type Shape = Readonly<Record<string, Field>>;
 type Schemas<F extends Shape> = { [K in keyof F]: F[K]['schema'] };
 type Read<F extends Shape> = z.infer<z.ZodObject<Schemas<F>, z.core.$loose>>;
 
-/** What the payload of one type of event holds. */
+/** Payload schema of one event type. */
 export interface Payload<F extends Shape = Shape> extends Field<z.ZodType<Read<F>>> {
   refine(holds: (payload: Read<F>) => boolean, otherwise: { path: string[]; message: string }): Payload<F>;
 }
 
-/** Keys a payload does not name are kept as they came. */
+/** Builds a payload schema. Unknown keys are kept unchanged. */
 export function payload<F extends Shape>(fields: F): Payload<F> {
   const names = Object.keys(fields);
   const looks = Object.values(fields).map(({ fits }) => fits);

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { JsonObject } from '../../events.ts';
 import { field, isObject, nullish, payload } from './payload-schema.ts';
 
-/** Required text of a payload; long enough for any real name, short enough to be an index key. */
+/** Required text of a payload: long enough for any real name, short enough for an index key. */
 const name = field(
   z.string().min(1, 'must not be empty').max(1000, 'must be at most 1000 characters'),
   (value) => typeof value === 'string' && value.length > 0 && value.length <= 1000,
 );
-/** Call ids pair a call with its answer; the AutoGen plugin sends an empty one where it has none. */
+/** Call ids pair a call with its result. The AutoGen plugin sends an empty one if it has none. */
 const callId = field(
   z.string().max(256, 'must be at most 256 characters'),
   (value) => typeof value === 'string' && value.length <= 256,
 );
 
-/** One absurd number would spoil every total it is added to, so quantities are bounded where they come in. */
+/** Bounded quantity, because one absurd number would corrupt every total it is added to. */
 function quantity(most: number) {
   return field(
     z.number().nonnegative('must not be negative').max(most, `must be at most ${most}`),
@@ -76,7 +76,7 @@ export const ToolError = payload({
   ),
 });
 
-/** `role` is open text: plugins send "unknown" where the framework does not say. */
+/** `role` is open text: plugins send "unknown" if the framework does not report it. */
 const Message = payload({
   role: text,
   content: nullish(

@@ -15,14 +15,14 @@ interface QuantifiedEvent {
 
 const TOKEN_COUNTS = ['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
 
-/** The numbers of an event that rules, runs and charts count, lifted out of its payload. */
+/** Extracts the numbers of an event that rules, runs and charts count. */
 export function usageOf(event: QuantifiedEvent, prices: PriceBook): Usage | undefined {
   const quantities = countsOf(event);
   if (!SPENDS.includes(event.type)) return quantities.latencyMs === undefined ? undefined : quantities;
   return { ...quantities, ...costOf(event, quantities, prices) };
 }
 
-/** Types whose events stand for money; one of them without a known cost is `unpriced`. */
+/** Types whose events represent a cost. Without a known cost such an event is `unpriced`. */
 const SPENDS: readonly EventTypeName[] = ['llm_response', 'cost_tracked'];
 
 function countsOf({ type, payload }: QuantifiedEvent): Usage {
@@ -33,7 +33,7 @@ function countsOf({ type, payload }: QuantifiedEvent): Usage {
   const tokens = type === 'llm_response' ? (payload.usage as JsonObject) : payload;
   for (const name of TOKEN_COUNTS) {
     const count = number(tokens[name]);
-    // Tokens are counts; a client that reports an average is rounded.
+    // Round, because some clients report averages.
     if (count !== undefined) counts[name] = Math.round(count);
   }
   return counts;

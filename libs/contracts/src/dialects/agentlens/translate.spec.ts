@@ -5,7 +5,7 @@ import { type TranslatedEvent, translateAgentLensEvent } from './translate.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 
-/** A dollar per thousand tokens of "gpt-4o"; nothing else has a price. */
+/** One dollar per thousand tokens of "gpt-4o"; other models have no price. */
 const prices: PriceBook = {
   providerOf: (model) => (model === 'gpt-4o' ? 'openai' : undefined),
   costOf: ({ model, usage }: PricedCall) =>
@@ -77,7 +77,7 @@ function refusal(value: unknown) {
 }
 
 describe('the AgentLens vocabulary', () => {
-  it.each(EVENT_TYPE_NAMES)('takes %s with its documented payload, unchanged', (type) => {
+  it.each(EVENT_TYPE_NAMES)('accepts %s with its documented payload unchanged', (type) => {
     expect(translate(type).facts).toMatchObject({
       runId: 's-1',
       agentId: 'a-1',
@@ -104,13 +104,13 @@ describe('the AgentLens vocabulary', () => {
     expect(translate(type).facts.kind).toBe(kind);
   });
 
-  it.each(SERVER_ONLY_TYPES)('refuses %s, which a client could forge', (type) => {
+  it.each(SERVER_ONLY_TYPES)('rejects %s, which a client could forge', (type) => {
     expect(refusal(raw(type))).toEqual([
       { path: 'eventType', message: expect.stringMatching(/made by the server.*custom/) },
     ]);
   });
 
-  it('names the nearest type of a misspelt one', () => {
+  it('suggests the nearest type for a misspelled one', () => {
     expect(refusal(raw('tool_eror'))[0]).toEqual({
       path: 'eventType',
       message: '"tool_eror" is not an event type; did you mean "tool_error"?',
@@ -118,7 +118,7 @@ describe('the AgentLens vocabulary', () => {
   });
 
   it.each([undefined, null, 7, '', {}, ['custom'], 'toString', '__proto__', 'x'.repeat(10_000)])(
-    'refuses %p as an event type with a short message',
+    'rejects %p as an event type with a short message',
     (type) => {
       const detail = refusal({ ...raw('custom'), eventType: type })[0];
       expect(detail?.path).toBe('eventType');
@@ -126,7 +126,7 @@ describe('the AgentLens vocabulary', () => {
     },
   );
 
-  it.each([null, 7, 'text', [], true])('refuses %p as an event', (value) => {
+  it.each([null, 7, 'text', [], true])('rejects %p as an event', (value) => {
     expect(refusal(value)).toEqual([{ path: '', message: 'must be an object' }]);
   });
 
@@ -144,12 +144,12 @@ describe('the AgentLens vocabulary', () => {
     ['embedding', 'inputCount'],
     ['chain_step', 'name'],
     ['custom', 'data'],
-  ])('names the payload field %s lacks: %s', (type, field) => {
+  ])('names the missing payload field of %s: %s', (type, field) => {
     const { [field]: _left, ...payload } = PAYLOADS[type as EventTypeName];
     expect(refusal(raw(type, { payload })).map(({ path }) => path)).toContain(`payload.${field}`);
   });
 
-  it('names every wrong field of the envelope', () => {
+  it('names every invalid field of the envelope', () => {
     const details = refusal({ eventType: 'custom', sessionId: '', agentId: 3, severity: 'loud', payload: [] });
     expect(new Set(details.map(({ path }) => path))).toEqual(new Set(['agentId', 'payload', 'sessionId', 'severity']));
   });
@@ -161,7 +161,7 @@ describe('tolerance', () => {
     ['2026-03-01T13:30:00.123456+01:30', '2026-03-01T12:00:00.123Z'],
     ['2026-03-01T12:00:00.5+00:00', '2026-03-01T12:00:00.500Z'],
     ['2026-02-28T23:00:00-13:00', '2026-03-01T12:00:00.000Z'],
-  ])('brings %s to UTC', (timestamp, utc) => {
+  ])('converts %s to UTC', (timestamp, utc) => {
     expect(translate('custom', { timestamp }).timestamp).toBe(utc);
   });
 
@@ -172,7 +172,7 @@ describe('tolerance', () => {
     '',
     '+010000-01-01T00:00:00Z',
     1_772_366_400_000,
-  ])('refuses the timestamp %p', (timestamp) => {
+  ])('rejects the timestamp %p', (timestamp) => {
     expect(refusal(raw('custom', { timestamp })).map(({ path }) => path)).toEqual(['timestamp']);
   });
 
@@ -180,20 +180,20 @@ describe('tolerance', () => {
     expect(translate('custom', { severity: 'warning' }).facts.severity).toBe('warn');
   });
 
-  it('ends a session as completed where no reason is given', () => {
+  it('defaults the end of a session to completed', () => {
     expect(translate('session_ended', { payload: {} }).facts).toMatchObject({
       payload: { reason: 'completed' },
       outcome: 'succeeded',
     });
   });
 
-  it('keeps payload keys it does not know, and drops unknown members of the event', () => {
+  it('keeps unknown payload keys and drops unknown members of the event', () => {
     const { facts } = translate('custom', { payload: { type: 't', data: {}, colour: { deep: [1] } }, mood: 'good' });
     expect(facts.payload).toEqual({ type: 't', data: {}, colour: { deep: [1] } });
     expect(facts).not.toHaveProperty('mood');
   });
 
-  it('takes tags on the event and, once each, those of the session', () => {
+  it('merges tags of the event and the session without duplicates', () => {
     const { facts } = translate('session_started', { tags: ['a', 'b'], payload: { tags: ['b', 'c'] } });
     expect(facts.tags).toEqual(['a', 'b', 'c']);
   });
@@ -214,7 +214,7 @@ describe('tolerance', () => {
     });
   });
 
-  it('finds the provider by the model, else says unknown, and leaves the payload alone', () => {
+  it('derives the provider from the model, or unknown, without changing the payload', () => {
     const call = (model: string) => ({ callId: 'l', model, messages: [] });
     expect(translate('llm_call', { payload: call('gpt-4o') }).facts).toMatchObject({
       provider: 'openai',
@@ -223,7 +223,7 @@ describe('tolerance', () => {
     expect(translate('llm_call', { payload: call('mine') }).facts.provider).toBe('unknown');
   });
 
-  it('builds usage, latency and finish reason from the flat fields of the plugins', () => {
+  it("builds usage, latency and finish reason from the plugins' flat fields", () => {
     const payload = {
       callId: '',
       model: 'gpt-4o',
@@ -251,12 +251,12 @@ describe('tolerance', () => {
     });
   });
 
-  it('refuses a usage of the wrong type instead of filling it', () => {
+  it('rejects a usage of the wrong type instead of filling it', () => {
     const payload = { ...PAYLOADS.llm_response, usage: 'lots' };
     expect(refusal(raw('llm_response', { payload })).map(({ path }) => path)).toEqual(['payload.usage']);
   });
 
-  it('hands on the id of the client', () => {
+  it("passes on the client's id", () => {
     expect(translate('custom', { id: 'mine-1' }).clientId).toBe('mine-1');
   });
 });
@@ -271,7 +271,7 @@ describe('errors', () => {
     ['custom', { severity: 'critical' }, true],
     ['custom', { severity: 'warn' }, false],
     ['session_ended', { payload: { reason: 'error' } }, false],
-  ])('%s with %j is an error: %p', (type, fields, isError) => {
+  ])('of %s with %j: %p', (type, fields, isError) => {
     expect(translate(type, fields).facts.isError).toBe(isError);
   });
 
@@ -280,7 +280,7 @@ describe('errors', () => {
     ['error', 'failed'],
     ['timeout', 'timed_out'],
     ['manual', 'cancelled'],
-  ])('a session that ended by %s has %s', (reason, outcome) => {
+  ])('include a session that ended with %s as %s', (reason, outcome) => {
     expect(translate('session_ended', { payload: { reason } }).facts.outcome).toBe(outcome);
   });
 });
@@ -288,7 +288,7 @@ describe('errors', () => {
 describe('cost', () => {
   const response = (fields: Record<string, unknown>) => ({ payload: { ...PAYLOADS.llm_response, ...fields } });
 
-  it('keeps what the client reported', () => {
+  it('is the one the client reported', () => {
     expect(translate('llm_response').facts.usage).toMatchObject({ costUsd: 0.02, costSource: 'reported' });
   });
 
@@ -302,27 +302,27 @@ describe('cost', () => {
     expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0.015, costSource: 'priced' });
   });
 
-  it('prices the zero the LangChain plugin writes for want of a price', () => {
+  it('is priced if the LangChain plugin reports zero', () => {
     const event = { ...response({ costUsd: 0 }), metadata: { source: 'langchain' } };
     expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0.015, costSource: 'priced' });
   });
 
-  it('says that a model is unpriced instead of calling it free', () => {
+  it('is unpriced rather than zero for an unknown model', () => {
     const { usage } = translate('llm_response', response({ costUsd: undefined, model: 'mine' })).facts;
     expect(usage).toMatchObject({ costSource: 'unpriced', totalTokens: 15 });
     expect(usage).not.toHaveProperty('costUsd');
   });
 
-  it('does not price an answer without tokens as zero', () => {
+  it('is unpriced rather than zero for a response without tokens', () => {
     const { usage } = translate('llm_response', response({ costUsd: undefined, usage: {} })).facts;
     expect(usage).toEqual({ costSource: 'unpriced', latencyMs: 800 });
   });
 
-  it('never writes a price into the payload', () => {
+  it('is never written into the payload', () => {
     expect(translate('llm_response', response({ costUsd: undefined })).facts.payload.costUsd).toBeUndefined();
   });
 
-  it('prices tracked cost without an amount, and refuses it without amount and tokens', () => {
+  it('is priced from tokens, and rejected without amount and tokens', () => {
     const tokens = { model: 'gpt-4o', inputTokens: 500, outputTokens: 500 };
     expect(translate('cost_tracked', { payload: tokens }).facts.usage).toMatchObject({ costUsd: 1, totalTokens: 1000 });
     expect(refusal(raw('cost_tracked', { payload: { model: 'gpt-4o' } }))).toEqual([
@@ -330,11 +330,11 @@ describe('cost', () => {
     ]);
   });
 
-  it.each([-1, 1e9, '3', Number.NaN])('refuses a cost of %p', (costUsd) => {
+  it.each([-1, 1e9, '3', Number.NaN])('may not be %p', (costUsd) => {
     expect(refusal(raw('llm_response', response({ costUsd }))).map(({ path }) => path)).toEqual(['payload.costUsd']);
   });
 
-  it('keeps cost and usage of an event with a very large payload', () => {
+  it('and usage are kept for an event with a very large payload', () => {
     const { facts } = translate('llm_response', response({ completion: 'x'.repeat(200_000) }));
     expect(facts.usage).toMatchObject({ costUsd: 0.02, totalTokens: 15 });
     expect(facts.payload.completion).toHaveLength(200_000);

@@ -9,20 +9,20 @@ import type { SESSION_END_REASONS } from './payloads.ts';
 import type { PriceBook } from './prices.ts';
 import { usageOf } from './quantities.ts';
 
-/** An event in the platform's words, before it is given its identity (id, time, hash). */
+/** An event in the platform's vocabulary, before it gets its identity (id, time, hash). */
 export interface TranslatedEvent {
-  /** The id the client made; a retry carries it again. */
+  /** The id created by the client; a retry sends the same one. */
   readonly clientId: string | undefined;
   /** The client's time, UTC with milliseconds. */
   readonly timestamp: string | undefined;
   /**
-   * Told by more than one message (a call and an audit event say that a run began): one event all the same. The first
-   * to arrive dates it and is kept; its hash covers its identity only.
+   * True if several messages report the same event, such as a call and an audit event that both report a run's start.
+   * The first to arrive sets the time and is kept; the hash covers only its identity.
    */
   readonly retold?: boolean;
   /**
-   * Of the start or end of a run: the one id under which a call tells it. `clientId` is the same where the event is such
-   * a call or its audit event.
+   * For the start or end of a run: the id that all reports of it share. Equals `clientId` if the event is a protocol
+   * call or its audit event.
    */
   readonly momentId?: string;
   readonly facts: Omit<AgentEvent, 'id' | 'occurredAt' | 'retryable' | 'hash'>;
@@ -35,15 +35,15 @@ export type Translation =
 const UNKNOWN_PROVIDER = 'unknown';
 
 /**
- * One event of the AgentLens protocol as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the
- * event. The session is the run.
+ * Translates one event of the AgentLens protocol into an AgentEvent. `raw` is sanitized JSON; paths of the details
+ * start at the event. The session is the run.
  */
 export function translateAgentLensEvent(raw: unknown, prices: PriceBook, nowMs: number): Translation {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refused('', 'must be an object');
-  return plainTranslation(raw as JsonObject, prices, nowMs) ?? toldTranslation(raw as JsonObject, prices, nowMs);
+  return plainTranslation(raw as JsonObject, prices, nowMs) ?? validatedTranslation(raw as JsonObject, prices, nowMs);
 }
 
-/** The short way of an event that is as the vocabulary has it; undefined where anything has to be mended or refused. */
+/** Fast path for an event that conforms to the vocabulary. Returns undefined if anything needs repair or rejection. */
 function plainTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Translation | undefined {
   const type = raw.eventType;
   if (!isEventType(type)) return undefined;
@@ -54,8 +54,8 @@ function plainTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Tr
   return { ok: true, event: translated(type, envelope, payload, prices, nowMs) };
 }
 
-/** The long way, which knows what is wrong and where. */
-function toldTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Translation {
+/** Slow path that reports what is invalid and where. */
+function validatedTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Translation {
   const type = raw.eventType;
   const envelope = parseEnvelope(raw);
   if (!isEventType(type)) {
@@ -131,7 +131,7 @@ function isFailedTool(type: EventTypeName, payload: JsonObject): boolean {
   return type === 'tool_error' || (type === 'tool_response' && payload.isError === true);
 }
 
-/** Kept beside the payload, not in it: what the price table knows changes, and a retry must hash alike. */
+/** Kept outside the payload: the price table changes, but a retry must have the same hash. */
 function providerOf(payload: JsonObject, model: string, prices: PriceBook): string {
   return text(payload.provider) ?? prices.providerOf(model) ?? UNKNOWN_PROVIDER;
 }
@@ -143,7 +143,7 @@ function tagsOf(type: EventTypeName, onEvent: readonly string[], payload: JsonOb
   return all.length === 0 ? undefined : all;
 }
 
-/** Short text lifted out of open payloads; anything else stays where it is. */
+/** Extracts short text from open payloads; anything else stays only in the payload. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= 1000 ? value : undefined;
 }

@@ -11,20 +11,23 @@ const object = z.custom<JsonObject>(
 );
 
 const RFC3339 = z.iso.datetime({ offset: true });
-/** What a Date can hold. */
-const MOST_MS = 8.64e15;
+/** Range of a Date. */
+const MAX_DATE_MS = 8.64e15;
 
-/** Epoch milliseconds of both forms of a time: RFC 3339 with any offset, or milliseconds. */
+/** Reads both forms of a time, RFC 3339 with any offset or epoch milliseconds, as epoch milliseconds. */
 const Time = z
   .union([z.string(), z.number()])
   .transform((time) => (typeof time === 'number' ? Math.trunc(time) : millisecondsOf(time)))
-  .refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= MOST_MS, 'must be an RFC 3339 time or epoch milliseconds');
+  .refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= MAX_DATE_MS, 'must be an RFC 3339 time or epoch milliseconds');
 
 function millisecondsOf(text: string): number {
   return RFC3339.safeParse(text).success ? Date.parse(text) : Number.NaN;
 }
 
-/** An audit event without what depends on its kind. `id`, parents, `tags` and `metadata` are our additions. */
+/**
+ * An audit event without the parts that depend on its kind. `id`, parents, `tags` and `metadata` are AgentLens
+ * extensions.
+ */
 export const AuditEnvelope = z.object({
   schema: z.string().max(256).nullish(),
   id: ClientId.nullish(),

@@ -1,6 +1,6 @@
 import { EVENT_KINDS, type EventKind } from '../../events.ts';
 
-/** The client's vocabulary, in the platform's words. */
+/** Maps the client's kinds to the platform's. */
 export const AUDIT_KINDS = {
   'run.started': 'run.started',
   'message.raw.created': 'message.created',
@@ -14,12 +14,12 @@ type AuditKind = keyof typeof AUDIT_KINDS;
 
 export const AUDIT_KIND_NAMES = Object.keys(AUDIT_KINDS) as readonly AuditKind[];
 
-/** Made by the platform about an agent; a client that could send them could forge a registration. */
+/** Kinds that only the platform creates. A client that could send them could forge a registration. */
 const NEVER_SENT: readonly EventKind[] = ['agent.registered'];
 
 /**
- * Our own kinds are taken by their name as well. Anything else is kept as `custom.recorded`: a newer client knows more
- * kinds than this server, and its events are still facts of the run.
+ * Accepts the platform's own kinds by name, too. Keeps any other kind as `custom.recorded`: a newer client may know
+ * more kinds than this server, and its events still belong to the run.
  */
 export function kindOf(kind: string): EventKind {
   if (Object.hasOwn(AUDIT_KINDS, kind)) return AUDIT_KINDS[kind as AuditKind];
@@ -27,7 +27,7 @@ export function kindOf(kind: string): EventKind {
   return own === undefined || NEVER_SENT.includes(own) ? 'custom.recorded' : own;
 }
 
-/** True where the kind means something here beyond "it happened". */
+/** Returns true if the server knows the kind. */
 export function isKnownKind(kind: string): boolean {
   return kindOf(kind) !== 'custom.recorded' || kind === 'custom.recorded';
 }

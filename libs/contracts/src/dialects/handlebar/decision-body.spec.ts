@@ -22,14 +22,14 @@ const DECISION: Decision = {
   ],
 };
 
-describe('a decision as an agent gets it', () => {
-  it.each([decisionBody, decisionBodyWithExtras])('holds neither what a rule measured nor its limit: %p', (body) => {
-    const told = JSON.stringify(body(DECISION));
-    expect(told).not.toContain('7777');
-    expect(told).not.toContain('3333');
+describe('a decision as sent to an agent', () => {
+  it.each([decisionBody, decisionBodyWithExtras])('contains neither the measured value nor the limit: %p', (body) => {
+    const text = JSON.stringify(body(DECISION));
+    expect(text).not.toContain('7777');
+    expect(text).not.toContain('3333');
   });
 
-  it('tells clients that know our additions the most severe of what rules said', () => {
+  it('includes the most severe effect of all rules for clients with extensions', () => {
     expect(decisionBodyWithExtras(DECISION).effect).toBe('block');
     expect(decisionBodyWithExtras({ ...DECISION, wouldHave: undefined }).effect).toBe('allow');
   });

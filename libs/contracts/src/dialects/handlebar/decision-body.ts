@@ -1,6 +1,6 @@
 import type { Decision, DecisionCause } from '../../decisions.ts';
 
-/** A decision as the client in the field reads it: everything but `finalRuleId` is required there. */
+/** A decision in the Handlebar SDK's format, which requires every field except `finalRuleId`. */
 export interface DecisionBody {
   readonly verdict: Decision['verdict'];
   readonly control: Decision['control'];
@@ -15,20 +15,20 @@ export interface DecisionBody {
   readonly finalRuleId?: string;
 }
 
-/** What clients that know our additions get besides. */
+/** Additional fields for clients that support AgentLens extensions. */
 export interface DecisionExtras {
   readonly decisionId: string;
-  /** The most severe of what rules said, enforced or not. */
+  /** The most severe effect of all rules, enforced or not. */
   readonly effect: Decision['effect'];
   readonly approvalId?: string;
-  /** The budget that refused the call. */
+  /** The budget that rejected the call. */
   readonly budgetId?: string;
   readonly modifiedArgs?: unknown;
   readonly reservationId?: string;
   readonly bypasses: Decision['bypasses'];
 }
 
-/** Nothing beyond what that client knows: it may refuse an answer with members it does not. */
+/** Contains only the fields that the Handlebar SDK knows, because it may reject others. */
 export function decisionBody(decision: Decision): DecisionBody {
   const { verdict, control, cause, message, evaluatedRules, finalRuleId } = decision;
   return {
@@ -46,7 +46,7 @@ export function decisionBody(decision: Decision): DecisionBody {
   };
 }
 
-/** The same with our additions. */
+/** `decisionBody` with the AgentLens extensions. */
 export function decisionBodyWithExtras(decision: Decision): DecisionBody & DecisionExtras {
   const { id, effect, wouldHave, approvalId, budgetId, modifiedArgs, reservationId, bypasses } = decision;
   return {

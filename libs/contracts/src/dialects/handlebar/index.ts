@@ -13,5 +13,5 @@ export {
   UNKNOWN_AGENT_ID,
 } from './requests.ts';
 export { agentRegistered, runEnded, runStarted } from './run-moments.ts';
-export { MendedId } from './tolerant.ts';
+export { RepairedId } from './tolerant.ts';
 export { translateHandlebarEvent } from './translate.ts';

@@ -2,7 +2,7 @@ import type { EventKind, JsonObject, RunOutcome, Severity, Usage } from '../../e
 import { type PriceBook, pricedUsage } from '../agentlens/prices.ts';
 import { cleanName } from './tolerant.ts';
 
-/** What rules, runs and charts count of an audit event, lifted out of its data. */
+/** Fields of an audit event that rules, runs and charts use, extracted from its data. */
 interface Lifted {
   readonly severity: Severity;
   readonly isError: boolean;
@@ -26,7 +26,7 @@ const OUTCOMES: Readonly<Record<string, RunOutcome>> = {
   cancelled: 'cancelled',
 };
 
-/** A run that ends in a way nobody knows has still ended; what it did decides then. */
+/** Returns undefined for an unknown status. The run has still ended; its events then determine the outcome. */
 export function outcomeOf(status: unknown): RunOutcome | undefined {
   return typeof status === 'string' && Object.hasOwn(OUTCOMES, status) ? OUTCOMES[status] : undefined;
 }
@@ -62,9 +62,9 @@ function modelOf(data: JsonObject, prices: PriceBook): { name: string | undefine
   return { name: model, provider: name(record(data.model).provider) ?? prices.providerOf(model) ?? 'unknown' };
 }
 
-/** An absurd number would spoil every total it is added to, so it stays in the data and is not counted. */
-const MOST_COUNT = 1e12;
-const MOST_USD = 100_000;
+/** Larger numbers would corrupt totals. They stay in the data but are not counted. */
+const MAX_COUNT = 1e12;
+const MAX_USD = 100_000;
 
 function usageOf(
   kind: EventKind,
@@ -72,7 +72,7 @@ function usageOf(
   call: { model: string | undefined; provider: string | undefined; atMs: number },
   prices: PriceBook,
 ): Usage | undefined {
-  const latencyMs = quantity(data.durationMs, MOST_COUNT);
+  const latencyMs = quantity(data.durationMs, MAX_COUNT);
   const timed = latencyMs === undefined ? undefined : { latencyMs };
   if (kind !== 'llm.completed' && kind !== 'cost.recorded') return timed;
   const usage: Usage = { ...tokensOf(record(data.tokens)), ...timed };
@@ -102,7 +102,7 @@ function tokensOf(tokens: JsonObject): Usage {
 }
 
 function count(value: unknown): number | undefined {
-  const amount = quantity(value, MOST_COUNT);
+  const amount = quantity(value, MAX_COUNT);
   return amount === undefined ? undefined : Math.round(amount);
 }
 

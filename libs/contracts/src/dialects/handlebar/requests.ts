@@ -2,11 +2,14 @@ import { z } from 'zod';
 import type { AgentTool } from '../../agents.ts';
 import { DECISION_PHASES } from '../../decisions.ts';
 import { ClientId } from '../../ids.ts';
-import { AllNames, cleanToolName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
+import { AllNames, cleanToolName, Name, Names, Numbers, RepairedId, Texts } from './tolerant.ts';
 
 const milliseconds = z.number().positive().max(1e12);
 
-/** Both forms of a tool: `{name, description?, tags?}` at the start, `{key, ..., metadata: {metadata: [tags]}}` in an update. */
+/**
+ * Both forms of a tool: `{name, description?, tags?}` at the start, `{key, ..., metadata: {metadata: [tags]}}` in an
+ * update.
+ */
 const Tool = z
   .looseObject({
     name: Name.pipe(z.string().min(1, 'must not be empty')).meta({
@@ -46,14 +49,14 @@ export type AgentBody = z.infer<typeof AgentBody>;
 /** `PUT /v1/agents/{agentId}/tools`. */
 export const ToolsBody = z.object({ tools: Tools });
 
-/** Members beyond these (group) are kept as they came. */
+/** Other members, such as `group`, are kept unchanged. */
 const ActorBody = z.looseObject({
-  externalId: MendedId,
+  externalId: RepairedId,
   name: Name.nullish().catch(undefined),
   metadata: Texts.nullish().catch(undefined),
 });
 
-/** `POST /v1/runs/{runId}/start`. Everything after `model` is our addition to the protocol. */
+/** `POST /v1/runs/{runId}/start`. Fields after `model` are AgentLens extensions. */
 export const StartBody = z.object({
   agentId: ClientId,
   sessionId: ClientId.nullish(),
@@ -67,10 +70,10 @@ export const StartBody = z.object({
 });
 export type StartBody = z.infer<typeof StartBody>;
 
-/** How a run may end, with the words of older clients. */
+/** End statuses of a run, including those of older clients. */
 export const END_STATUSES = ['success', 'error', 'timeout', 'interrupted', 'cancelled', 'ok', 'blocked'] as const;
 
-/** `POST /v1/runs/{runId}/end`. Everything after `status` is our addition to the protocol. */
+/** `POST /v1/runs/{runId}/end`. Fields after `status` are AgentLens extensions. */
 export const EndBody = z.object({
   agentId: ClientId,
   status: z.enum(END_STATUSES, `must be one of ${END_STATUSES.join(', ')}`),
@@ -80,7 +83,7 @@ export const EndBody = z.object({
 });
 export type EndBody = z.infer<typeof EndBody>;
 
-/** `POST /v1/runs/{runId}/heartbeat`. `everyMs` says when the next one is due. */
+/** `POST /v1/runs/{runId}/heartbeat`. The next heartbeat is due after `everyMs`. */
 export const HeartbeatBody = z.object({
   agentId: ClientId,
   instanceId: ClientId.nullish(),
@@ -91,7 +94,7 @@ export type HeartbeatBody = z.infer<typeof HeartbeatBody>;
 /** `POST /v1/control/{directiveId}/ack`. */
 export const AcknowledgeBody = z.object({ agentId: ClientId, instanceId: ClientId });
 
-/** What a client without an agent id asks under: rules for every agent and orders for the run still apply. */
+/** Agent id for clients without one. Rules for every agent and orders for the run still apply. */
 export const UNKNOWN_AGENT_ID = 'unknown';
 
 const SubjectBody = z.looseObject({
@@ -110,20 +113,21 @@ const Subjects = z.array(z.unknown()).transform((items) =>
   }),
 );
 
-/** What is no id, such as an empty text, counts as none. */
-const QuestionId = MendedId.nullish().catch(null);
+/** Reads an invalid id, such as an empty text, as absent. */
+const QuestionId = RepairedId.nullish().catch(null);
 
-/** JSON holds numbers beyond all: such an amount is more than any budget has. */
-const MOST_AMOUNT = 1e9;
+/** Replaces infinite amounts, which JSON can express; larger than any budget. */
+const MAX_AMOUNT = 1e9;
 const Amount = z.preprocess(
-  (given) => (given === Number.POSITIVE_INFINITY ? MOST_AMOUNT : given),
+  (given) => (given === Number.POSITIVE_INFINITY ? MAX_AMOUNT : given),
   z.number().nonnegative().default(0),
 );
 const Estimate = z.object({ tokens: Amount.catch(0), costUsd: Amount });
 
 /**
- * `POST /v1/runs/{runId}/evaluate`. Reads as much as can be read: a refusal makes the client in the field allow the
- * call, so only what cannot be a question at all is refused. `callId`, `estimate`, `deadlineMs` and `unread` are our additions.
+ * `POST /v1/runs/{runId}/evaluate`. Tolerant, because the Handlebar SDK allows the call if its request is rejected.
+ * Rejects only what cannot be a request for a decision. `callId`, `estimate`, `deadlineMs` and `unread` are AgentLens
+ * extensions.
  */
 export const EvaluateBody = z
   .object({

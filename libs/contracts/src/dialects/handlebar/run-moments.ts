@@ -7,7 +7,7 @@ import { runMomentId } from '../stable-ids.ts';
 import { outcomeOf } from './lifted.ts';
 import type { EndBody, StartBody } from './requests.ts';
 
-/** A call of the protocol as the event it stands for; the payload is what run-tracking reads. */
+/** Builds the event that a protocol call represents, with the payload that run-tracking reads. */
 function moment(
   kind: TranslatedEvent['facts']['kind'],
   ids: { readonly agentId: string; readonly runId: string },
@@ -24,7 +24,7 @@ function moment(
   return { agentId, runId, kind, ...common, payload: present(payload) };
 }
 
-/** Payload: `actor`, `model`, `tags` (text by name), `runTtlMs`, `heartbeatEveryMs`, each where it was given. */
+/** Payload: `actor`, `model`, `tags` (text by name), `runTtlMs`, `heartbeatEveryMs`, each if present. */
 export function runStarted(runId: string, body: StartBody): TranslatedEvent {
   const { agentId, sessionId, actor, model, tags, runTtlMs, heartbeatEveryMs, parentRunId, parentToolUseId } = body;
   const momentId = runMomentId(agentId, runId, 'run.started');
@@ -44,7 +44,7 @@ export function runStarted(runId: string, body: StartBody): TranslatedEvent {
   };
 }
 
-/** Payload: `status` as sent, `totalSteps`, `result`, `error`, each where it was given. */
+/** Payload: `status` as sent, `totalSteps`, `result`, `error`, each if present. */
 export function runEnded(runId: string, { agentId, status, totalSteps, result, error }: EndBody): TranslatedEvent {
   const momentId = runMomentId(agentId, runId, 'run.ended');
   return {
@@ -59,7 +59,7 @@ export function runEnded(runId: string, { agentId, status, totalSteps, result, e
   };
 }
 
-/** Payload: AgentRegistration. Every registration is an event of its own: the newest says what is so. */
+/** Payload: AgentRegistration. Every registration is a separate event; the newest wins. */
 export function agentRegistered(agentId: string, registration: AgentRegistration): TranslatedEvent {
   const facts = moment('agent.registered', { agentId, runId: REGISTRY_RUN_ID }, { ...registration });
   return { clientId: undefined, timestamp: undefined, facts: { ...facts, agentName: registration.name } };

@@ -33,7 +33,7 @@ describe('the vocabulary', () => {
     ['tool.result', 'tool.completed'],
     ['run.ended', 'run.ended'],
     ['error', 'error.raised'],
-  ])('calls %s %s, and keeps the original word and data', (kind, ours) => {
+  ])('maps %s to %s and keeps the original kind and data', (kind, ours) => {
     const data = { any: ['thing', 1], adapter: { name: 'core' } };
     const { facts } = eventOf({ kind, data });
     expect(facts).toMatchObject({ kind: ours, sourceType: kind, dialect: 'handlebar', payload: data });
@@ -43,7 +43,7 @@ describe('the vocabulary', () => {
     expect(AUDIT_KIND_NAMES).toHaveLength(7);
   });
 
-  it('takes our own kinds by their name, keeps others as custom, and notes what it does not know', () => {
+  it("accepts the platform's kinds, keeps others as custom, and adds notices for unknown values", () => {
     expect(read({ kind: 'tool.called', data: { tool: { name: 'x' } } })).toMatchObject({
       event: { facts: { kind: 'tool.called', toolName: 'x' } },
       notices: [],
@@ -60,8 +60,8 @@ describe('the vocabulary', () => {
   });
 });
 
-describe('what is lifted', () => {
-  it('of a model call: tokens, latency and the price it does not carry', () => {
+describe('extracted fields', () => {
+  it('of a model call: tokens, latency and a derived price', () => {
     const data = { model: { name: 'gpt-4o' }, tokens: { in: 1000, out: 20 }, messageCount: 1, durationMs: 300 };
     expect(eventOf({ kind: 'llm.result', data }).facts).toMatchObject({
       model: 'gpt-4o',
@@ -77,7 +77,7 @@ describe('what is lifted', () => {
     });
   });
 
-  it('of a model nobody can price: that it is unpriced', () => {
+  it('of a model without a price: unpriced', () => {
     const data = { model: { name: 'own', provider: 'us' }, tokens: { in: 1, out: 2 } };
     expect(eventOf({ kind: 'llm.result', data }).facts).toMatchObject({
       provider: 'us',
@@ -85,7 +85,7 @@ describe('what is lifted', () => {
     });
   });
 
-  it('never counts an absurd number, and keeps it readable', () => {
+  it('ignore absurd numbers but keep them in the payload', () => {
     const data = { model: { name: 'gpt-4o' }, tokens: { in: 1e300, out: -5 }, durationMs: 'long' };
     const { facts } = eventOf({ kind: 'llm.result', data });
     expect(facts.usage).toEqual({ costSource: 'unpriced' });
@@ -94,11 +94,11 @@ describe('what is lifted', () => {
 
   it.each([
     ['a failed tool', { kind: 'tool.result', data: { outcome: 'error' } }, 'error', true],
-    ['a tool that worked', { kind: 'tool.result', data: { outcome: 'success' } }, 'info', false],
+    ['a successful tool', { kind: 'tool.result', data: { outcome: 'success' } }, 'info', false],
     ['an error', { kind: 'error', data: { scope: 'agent' } }, 'error', true],
     ['a fatal error', { kind: 'error', data: { fatal: true } }, 'critical', true],
     ['a blocked call', { kind: 'tool.decision', data: { verdict: 'BLOCK' } }, 'warn', false],
-  ])('%s weighs what it should', (_, fields, severity, isError) => {
+  ])('have the right severity for %s', (_, fields, severity, isError) => {
     expect(eventOf(fields).facts).toMatchObject({ severity, isError });
   });
 
@@ -110,11 +110,11 @@ describe('what is lifted', () => {
     ['ok', 'succeeded'],
     ['strange', undefined],
     ['__proto__', undefined],
-  ])('a run that ended with %s', (status, outcome) => {
+  ])('map the end status %s', (status, outcome) => {
     expect(eventOf({ kind: 'run.ended', data: { status, totalSteps: 2 } }).facts.outcome).toBe(outcome);
   });
 
-  it('makes an event the platform accepts, whatever the data', () => {
+  it('form an event that the platform accepts for any data', () => {
     const anyEvent = fc.record(
       {
         kind: fc.oneof(fc.constantFrom(...AUDIT_KIND_NAMES), fc.string({ minLength: 1, maxLength: 20 })),
@@ -150,15 +150,15 @@ describe('what is lifted', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('rejected events', () => {
   it.each([
     ['no run', { runId: undefined }, 'runId'],
-    ['a run that is none', { runId: 'a\u0000b' }, 'runId'],
+    ['an invalid run', { runId: 'a\u0000b' }, 'runId'],
     ['no kind', { kind: undefined }, 'kind'],
-    ['a time that is none', { ts: 'noon' }, 'ts'],
-    ['a time no date can hold', { ts: 1e17 }, 'ts'],
+    ['an invalid time', { ts: 'noon' }, 'ts'],
+    ['a time beyond the range of a date', { ts: 1e17 }, 'ts'],
     ['data that is a list', { data: [1] }, 'data'],
-  ])('%s, with its place', (_, fields, path) => {
+  ])('have %s, with the path', (_, fields, path) => {
     const raw = { ts: NOW, runId: RUN, kind: 'error', ...fields };
     const translation = translateHandlebarEvent(raw, 'bot', prices, NOW);
     expect(translation).toMatchObject({ ok: false, details: [{ path }] });
@@ -172,7 +172,7 @@ describe('what is refused', () => {
 describe('the id of an event', () => {
   const message = { kind: 'message.raw.created', data: { messageId: 'm1', role: 'user', content: 'hi' } };
 
-  it('is the message’s, whatever else is said of it', () => {
+  it("is derived from a message's id alone", () => {
     expect(idOf({ ...message, ts: 7, stepIndex: 3 })).not.toBe(idOf({ ...message, data: { messageId: 'm2' } }));
     expect(idOf({ ...message, data: { messageId: 'm1', content: 'other' } })).toBe(idOf(message));
   });
@@ -190,22 +190,22 @@ describe('the id of an event', () => {
     expect(idOf({ ...base })).toBe(idOf(base));
   });
 
-  it('is the same in both forms of a time and any order of members', () => {
+  it('is the same for both forms of a time and any order of members', () => {
     expect(idOf({ ts: NOW, data: { a: 1, b: 2 } })).toBe(
       idOf({ ts: '2026-03-01T13:00:00.000+01:00', data: { b: 2, a: 1 } }),
     );
   });
 
-  it('is the client’s own where it sends one', () => {
+  it("is the client's own if it sends one", () => {
     expect(idOf({ id: 'mine' })).toBe('mine');
   });
 
-  it('does not look as if it had a time where there is none', () => {
+  it('contains no time if the event has none', () => {
     expect(idOf({ ts: undefined })).toMatch(/^hb-[0-9a-f]{32}$/);
     expect(idOf({ ts: -5 })).toMatch(/^hb-/);
   });
 
-  it('is one for all batchings, orders and repetitions of the same events', () => {
+  it('is stable across batches, orders and repetitions', () => {
     const anAudit = fc.record({
       kind: fc.constantFrom(...AUDIT_KIND_NAMES),
       ts: fc.integer({ min: NOW - 1_000, max: NOW }),
@@ -227,10 +227,10 @@ describe('the id of an event', () => {
   });
 });
 
-describe('a run’s start and end', () => {
+describe("a run's start and end", () => {
   const started = (fields: JsonObject = {}) => runStarted(RUN, StartBody.parse({ agentId: 'bot', ...fields }));
 
-  it('are the same event as call and as audit event', () => {
+  it('have the same id as a call and as an audit event', () => {
     expect(started().clientId).toBe(idOf({ kind: 'run.started' }));
     const ended = runEnded(RUN, EndBody.parse({ agentId: 'bot', status: 'error' }));
     expect(ended.clientId).toBe(idOf({ id: 'mine', kind: 'run.ended', data: { status: 'error' } }));
@@ -247,7 +247,7 @@ describe('a run’s start and end', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('say everything the call said', () => {
+  it('include everything in the request', () => {
     const body = {
       actor: { externalId: 'u', group: { externalId: 'g' } },
       tags: { a: '1' },
@@ -259,7 +259,7 @@ describe('a run’s start and end', () => {
 });
 
 describe('requests', () => {
-  it('bring both forms of a tool to one', () => {
+  it('normalize both forms of a tool', () => {
     const { tools } = ToolsBody.parse({
       tools: [
         { name: 'a', tags: ['x'] },
@@ -274,7 +274,7 @@ describe('requests', () => {
     ]);
   });
 
-  it('read a question out of anything that is one', () => {
+  it('for a decision are accepted if any part is readable', () => {
     fc.assert(
       fc.property(
         fc.record({

@@ -10,7 +10,7 @@ import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
 import { isKnownKind, kindOf } from './audit-kinds.ts';
 import { liftedFrom } from './lifted.ts';
 
-/** What of an audit event makes it the event it is: the client in the field sends no ids, but the same bytes again. */
+/** Fields that identify an audit event. The Handlebar SDK sends no ids, but repeats the same bytes on a retry. */
 interface AuditIdentity {
   readonly agentId: string;
   readonly runId: string;
@@ -22,8 +22,8 @@ interface AuditIdentity {
 }
 
 /**
- * The id of an audit event: by its message where it is one, else by everything it says. Equal for every retry, in
- * whatever batch or order; two events that differ in nothing are one event.
+ * Derives the id of an audit event from its message id if it is a message, else from its whole content. Equal for every
+ * retry in any batch and order; two identical events are one event.
  */
 function auditEventId({ agentId, runId, kind, stepIndex, atMs, messageId, data }: AuditIdentity): string {
   const what =
@@ -34,8 +34,8 @@ function auditEventId({ agentId, runId, kind, stepIndex, atMs, messageId, data }
 }
 
 /**
- * One audit event of an agent as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the event.
- * What this server does not know is kept and noted; only what has no run, no kind or no readable time is refused.
+ * Translates one audit event into an AgentEvent. `raw` is sanitized JSON; paths of the details start at the event.
+ * Keeps unknown values and adds notices; rejects only events without a run, a kind or a readable time.
  */
 export function translateHandlebarEvent(raw: unknown, agentId: string, prices: PriceBook, nowMs: number): Translation {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
@@ -83,7 +83,7 @@ function isoOf(atMs: number | undefined): string | undefined {
   return atMs === undefined ? undefined : new Date(atMs).toISOString();
 }
 
-/** What the envelope says beyond the event itself. */
+/** Fields of the envelope beyond the event itself. */
 function metadataOf(envelope: AuditEnvelope): JsonObject {
   const { stepIndex, actorExternalId, otel, sample, redaction, schema, metadata } = envelope;
   const members = { stepIndex, actorExternalId, otel, sample, redaction };

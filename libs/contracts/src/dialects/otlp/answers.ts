@@ -6,13 +6,13 @@ import { ExportTraceServiceResponseSchema } from '../../generated/opentelemetry/
 export type OtlpFormat = 'protobuf' | 'json';
 export type OtlpSignal = 'traces' | 'logs' | 'metrics';
 
-/** Items of a request that were not taken; exporters do not send them again. */
+/** Rejected items of a request. Exporters do not retry them. */
 export interface PartialSuccess {
   readonly rejected: number;
   readonly message: string;
 }
 
-/** An Export…ServiceResponse: empty where everything was taken, in both formats. */
+/** Encodes an Export…ServiceResponse. Empty in both formats if everything was accepted. */
 export function exportAnswer(signal: OtlpSignal, format: OtlpFormat, partial?: PartialSuccess): string | Uint8Array {
   if (partial === undefined) return format === 'json' ? '{}' : new Uint8Array();
   const { rejected, message: errorMessage } = partial;
@@ -34,7 +34,7 @@ export function exportAnswer(signal: OtlpSignal, format: OtlpFormat, partial?: P
       );
 }
 
-/** Codes of google.rpc.Code by status of HTTP. */
+/** google.rpc.Code by HTTP status. */
 const CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -50,7 +50,7 @@ const VARINT_FIELD = 0;
 const BYTES_FIELD = 2;
 const tag = (field: number, type: number) => (field << 3) | type;
 
-/** A google.rpc.Status `{code = 1, message = 2}`: what every refusal answers. */
+/** Encodes a google.rpc.Status `{code = 1, message = 2}`, the body of every rejection. */
 export function statusAnswer(format: OtlpFormat, httpStatus: number, message: string): string | Uint8Array {
   const code = CODES[httpStatus] ?? UNKNOWN;
   if (format === 'json') return JSON.stringify({ code, message });

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../events.ts';
 import { hasAtMostUnits } from '../../piecewise-json.ts';
 import type { Attributes } from './span.ts';
 
-/** The first of these that is a text with something in it. */
+/** Returns the first of these attributes that is a non-empty string. */
 export function firstText(attributes: Attributes, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = attributes.get(name);
@@ -11,7 +11,7 @@ export function firstText(attributes: Attributes, names: readonly string[]): str
   return undefined;
 }
 
-/** The first of these that is there, whatever it is. */
+/** Returns the first of these attributes that is present, of any type. */
 export function firstValue(attributes: Attributes, names: readonly string[]): unknown {
   for (const name of names) {
     const value = attributes.get(name);
@@ -20,20 +20,20 @@ export function firstValue(attributes: Attributes, names: readonly string[]): un
   return undefined;
 }
 
-/** Values are walked by functions that call themselves; a text may stand for a deeper one than the stack has room for. */
-const MOST_LEVELS = 200;
+/** Maximum nesting of parsed JSON text, because values are processed recursively. */
+const MAX_LEVELS = 200;
 
-/** Longer or fuller JSON text stays text: a span has many attributes, and all are read in one step. */
+/** JSON text beyond these limits stays text: a span has many attributes, and all are read in one step. */
 const MAX_PACKED_CHARS = 4_000_000;
 const MAX_PACKED_UNITS = 50_000;
 
-/** What JSON text stands for; text that is no JSON or nests absurdly deep, and what is no text, as it is. */
+/** Parses JSON text. Returns anything else, and text that nests too deeply, unchanged. */
 export function unpacked(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value;
   if (value.length > MAX_PACKED_CHARS || !hasAtMostUnits(value, MAX_PACKED_UNITS)) return value;
   try {
     const parsed: unknown = JSON.parse(value);
-    return isShallow(parsed, MOST_LEVELS) ? parsed : value;
+    return isShallow(parsed, MAX_LEVELS) ? parsed : value;
   } catch {
     return value;
   }
@@ -48,13 +48,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that this attribute is, or that its JSON text stands for. */
+/** Returns an attribute that is an object, or JSON text of one. */
 export function objectAt(attributes: Attributes, name: string): JsonObject {
   const value = unpacked(attributes.get(name));
   return isObject(value) ? value : {};
 }
 
-/** The members of an object that are there. */
+/** Returns the members of an object that are neither null nor undefined. */
 export function present(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }

@@ -1,6 +1,6 @@
 import type { Attributes } from './span.ts';
 
-/** What a span stands for. A `step` is a part of a framework's own flow; `foreign` is all that has nothing to do with models. */
+/** Kind of a span. A `step` is part of a framework's own flow; `foreign` spans are unrelated to models. */
 export type SpanClass =
   | 'registration'
   | 'model_call'
@@ -11,13 +11,13 @@ export type SpanClass =
   | 'step'
   | 'foreign';
 
-/** Which vocabulary a span is in. */
+/** Vocabulary of a span. */
 export type Generation = 'gen_ai' | 'openinference' | 'ai_sdk' | 'openllmetry' | 'langsmith' | 'mcp';
 
 export interface Classification {
   readonly is: SpanClass;
   readonly generation: Generation | undefined;
-  /** Of a kept step: what kind of step, as an event type. */
+  /** Event type of a kept step. */
   readonly step?: string;
 }
 
@@ -68,8 +68,8 @@ const TRACELOOP: Readonly<Record<string, SpanClass>> = { tool: 'tool_call', agen
 const LANGSMITH: Readonly<Record<string, SpanClass>> = { llm: 'model_call', tool: 'tool_call' };
 
 /**
- * The attributes that say it, the most widely agreed first. The scope's name says nothing: some frameworks name it after
- * the service.
+ * Attributes that determine the kind, the most widely used vocabulary first. The scope's name is not used, because some
+ * frameworks set it to the service's name.
  */
 const VOCABULARIES: readonly (readonly [Generation, Vocabulary])[] = [
   ['gen_ai', operation],
@@ -91,7 +91,7 @@ const MARKS: readonly (readonly [attribute: string, Generation])[] = [
   ['mcp.method.name', 'mcp'],
 ];
 
-/** What a span is, by its attributes alone; the first vocabulary that knows it decides. */
+/** Classifies a span by its attributes alone; the first vocabulary that knows it decides. */
 export function classify(attributes: Attributes): Classification {
   for (const [generation, says] of VOCABULARIES) {
     const is = says(attributes);

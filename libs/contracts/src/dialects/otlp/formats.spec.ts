@@ -10,7 +10,7 @@ import { UndecodableOtlp } from './span.ts';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
-/** A request of one span. */
+/** An export request with one span. */
 function request(span: object): string {
   const common = {
     traceId: TRACE,
@@ -22,7 +22,7 @@ function request(span: object): string {
   return JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{ ...common, ...span }] }] }] });
 }
 
-/** The JSON form of OTLP has ids in hex, where that of protobuf has base64. */
+/** OTLP's JSON has ids in hex, protobuf's JSON has them in base64. */
 function otlpJson(protobuf: Uint8Array): string {
   const message = toJson(ExportTraceServiceRequestSchema, fromBinary(ExportTraceServiceRequestSchema, protobuf));
   return JSON.stringify(message, (key, value: unknown) =>
@@ -37,13 +37,13 @@ describe('both formats', () => {
       .map(({ protobuf = '' }) => [agent, Buffer.from(protobuf, 'base64')] as const),
   );
 
-  it.each(bodies)('say the same of what %s sent', (_agent, body) => {
+  it.each(bodies)('read the same from what %s sent', (_agent, body) => {
     const read = inOneGo(tracesFromProtobuf(body));
     expect(read.spans.length).toBeGreaterThan(0);
     expect(inOneGo(tracesFromJson(otlpJson(body))).spans).toEqual(read.spans);
   });
 
-  it('refuse what is cut off, and never throw anything else', () => {
+  it('reject truncated bodies and throw no other error', () => {
     const whole = bodies[0]?.[1] ?? Buffer.alloc(0);
     fc.assert(
       fc.property(fc.nat({ max: whole.length - 1 }), fc.nat(255), (at, byte) => {
@@ -56,7 +56,7 @@ describe('both formats', () => {
     );
   });
 
-  it('refuse or read any bytes and any JSON', () => {
+  it('read or reject any bytes and any JSON', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.json(), (bytes, json) => {
         readOrRefuse(() => inOneGo(tracesFromProtobuf(bytes)));
@@ -67,7 +67,7 @@ describe('both formats', () => {
     );
   });
 
-  it('read any members where spans are expected', () => {
+  it('read any members in place of spans', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const body = JSON.stringify({
@@ -93,7 +93,7 @@ function readOrRefuse(read: () => unknown): void {
 describe('the JSON form', () => {
   const spanOf = (span: object) => inOneGo(tracesFromJson(request(span))).spans[0];
 
-  it('takes 64-bit numbers as text or number, and enums by name', () => {
+  it('accepts 64-bit numbers as text or number, and enums by name', () => {
     const attributes = [
       { key: 'a', value: { intValue: '120' } },
       { key: 'b', value: { intValue: 120 } },
@@ -108,7 +108,7 @@ describe('the JSON form', () => {
     expect(span).toMatchObject({ failed: true, startMs: 1, endMs: 3, durationMs: 2.2 });
   });
 
-  it('reads lists and objects, and keeps a name such as __proto__ from being special', () => {
+  it('reads lists and objects, and a name such as __proto__ as an ordinary name', () => {
     const value = {
       kvlistValue: { values: [{ key: 'x', value: { arrayValue: { values: [{ boolValue: true }, {}] } } }] },
     };
@@ -116,14 +116,14 @@ describe('the JSON form', () => {
     expect(span?.attributes.get('__proto__')).toEqual({ x: [true, null] });
   });
 
-  it('leaves out values that are nested absurdly deep', () => {
+  it('omits values that are nested too deeply', () => {
     const levels = 5_000;
     const value = `${'{"arrayValue":{"values":['.repeat(levels)}{}${']}}'.repeat(levels)}`;
     const body = request({ attributes: [{ key: 'a', value: '?' }] }).replace('"?"', value);
     expect(inOneGo(tracesFromJson(body)).spans).toHaveLength(1);
   });
 
-  it('makes an end before the start the start', () => {
+  it('moves an end before the start to the start', () => {
     expect(spanOf({ startTimeUnixNano: '5000000', endTimeUnixNano: '1000000' })).toMatchObject({
       startMs: 5,
       endMs: 5,
@@ -137,7 +137,7 @@ describe('the JSON form', () => {
     [{ traceId: 'CvdlGRbNQ92ESOshHIAxnA==' }, /trace id/],
     [{ spanId: 'b7ad' }, /span id/],
     [{ startTimeUnixNano: 'yesterday' }, /nanoseconds/],
-  ])('counts a span that cannot be known again and takes the others: %j', (wrong, reason) => {
+  ])('rejects only the span that cannot be identified: %j', (wrong, reason) => {
     const { resourceSpans } = JSON.parse(request(wrong)) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] };
     const good = JSON.parse(request({})) as { resourceSpans: object[] };
     const read = inOneGo(tracesFromJson(JSON.stringify({ resourceSpans: [...resourceSpans, ...good.resourceSpans] })));
@@ -145,16 +145,16 @@ describe('the JSON form', () => {
     expect(read.spans).toHaveLength(1);
   });
 
-  it.each(['', 'no JSON', '[]', '"text"', '{"resourceSpans":'])('refuses %j as a whole, and says why', (body) => {
+  it.each(['', 'no JSON', '[]', '"text"', '{"resourceSpans":'])('rejects %j with the reason', (body) => {
     expect(() => inOneGo(tracesFromJson(body))).toThrow(/^the body is no ExportTraceServiceRequest in JSON: \w/);
   });
 
-  it('says where JSON is broken', () => {
+  it('reports the position of a syntax error', () => {
     expect(() => inOneGo(tracesFromJson('{"resourceSpans": [] x}'))).toThrow(/position 21/);
   });
 });
 
-describe('a span in protobuf that cannot be decoded', () => {
+describe('a protobuf span that cannot be decoded', () => {
   it('is rejected alone', () => {
     const [body = new Uint8Array()] = RECORDINGS.flatMap((agent) =>
       recordingOf(agent)

@@ -3,7 +3,7 @@ import { BrokenJson, parseInSteps, TooMuchJson } from '../../piecewise-json.ts';
 import { LogCollector } from './logs.ts';
 import {
   type Attributes,
-  MOST_DEPTH,
+  MAX_DEPTH,
   SPAN_ID_DIGITS,
   SpanCollector,
   TRACE_ID_DIGITS,
@@ -13,11 +13,11 @@ import {
 import { OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 
 /**
- * The spans of an ExportTraceServiceRequest in its JSON form: ids in hex, 64-bit numbers as text or number, enums as
- * number or name. Members that are not known are ignored; a list that is missing is empty. Each step parses a piece of the
- * text or reads one span.
- * @throws UndecodableOtlp if it is no such request
- * @throws TooMuchOtlp if it holds more than a request may
+ * Reads the spans of an ExportTraceServiceRequest in JSON: ids in hex, 64-bit numbers as text or number, enums as
+ * number or name. Ignores unknown members and treats a missing list as empty. Each step parses a piece of the text or
+ * reads one span.
+ * @throws UndecodableOtlp if the body is not such a request
+ * @throws TooMuchOtlp if it exceeds the limits of a request
  */
 export function* tracesFromJson(body: string): Generator<void, SpanCollector> {
   const request = yield* parsed('ExportTraceServiceRequest', body);
@@ -39,7 +39,7 @@ export function* tracesFromJson(body: string): Generator<void, SpanCollector> {
   return collector;
 }
 
-/** The records of an ExportLogsServiceRequest in its JSON form, as `tracesFromJson` reads spans. */
+/** Reads the records of an ExportLogsServiceRequest in JSON; see `tracesFromJson`. */
 export function* logsFromJson(body: string): Generator<void, LogCollector> {
   const request = yield* parsed('ExportLogsServiceRequest', body);
   const collector = new LogCollector();
@@ -71,7 +71,7 @@ export function* logsFromJson(body: string): Generator<void, LogCollector> {
   return collector;
 }
 
-/** Why an item is not read, though the rest of its request is; undefined: it is. */
+/** Returns why a single item is rejected, or undefined if it is within the limits. */
 function tooHeavy(item: JsonObject): string | undefined {
   const open: object[] = [item];
   let values = 0;
@@ -134,7 +134,7 @@ function rawSpan(span: JsonObject) {
 
 const DIGITS = /^\d{1,20}$/;
 
-/** Zero where nothing is said, as in protobuf. */
+/** Absent means zero, as in protobuf. */
 function nanoseconds(value: unknown): bigint | undefined {
   if (value === undefined || value === null) return 0n;
   if (typeof value === 'number' && value >= 0 && value < 2 ** 64) return BigInt(Math.trunc(value));
@@ -150,7 +150,7 @@ function attributesOf(pairs: unknown): Attributes {
 }
 
 function readValue(any: unknown, depth: number): unknown {
-  if (!isRecord(any) || depth > MOST_DEPTH) return undefined;
+  if (!isRecord(any) || depth > MAX_DEPTH) return undefined;
   const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue, bytesValue } = any;
   if (typeof stringValue === 'string') return stringValue;
   if (typeof boolValue === 'boolean') return boolValue;

@@ -11,7 +11,7 @@ import { firstText } from './attributes.ts';
 import { LogCollector } from './logs.ts';
 import {
   type Attributes,
-  MOST_DEPTH,
+  MAX_DEPTH,
   type OtlpResource,
   type OtlpScope,
   SPAN_ID_DIGITS,
@@ -22,7 +22,7 @@ import {
 } from './span.ts';
 import { blocksOf, FieldBudget, OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 
-/** Numbers of the fields that lead to spans, and to log records; they are the same. */
+/** Field numbers on the path to spans and to log records, which are the same. */
 const GROUPS = 1;
 const RESOURCE = 1;
 const SCOPE_GROUPS = 2;
@@ -31,10 +31,10 @@ const ITEMS = 2;
 const WITHOUT_UNKNOWN = { readUnknownFields: false };
 
 /**
- * The spans of an ExportTraceServiceRequest in its binary form. Each step decodes one span. A span that is too large
- * is rejected alone.
- * @throws UndecodableOtlp if the request cannot be taken apart
- * @throws TooMuchOtlp if it holds more than a request may
+ * Reads the spans of an ExportTraceServiceRequest in protobuf. Each step decodes one span. A span that is too large is
+ * rejected alone.
+ * @throws UndecodableOtlp if the request cannot be decoded
+ * @throws TooMuchOtlp if it exceeds the limits of a request
  */
 export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanCollector> {
   const collector = new SpanCollector();
@@ -50,7 +50,7 @@ export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanColle
   return collector;
 }
 
-/** The records of an ExportLogsServiceRequest in its binary form, as `tracesFromProtobuf` reads spans. */
+/** Reads the records of an ExportLogsServiceRequest in protobuf; see `tracesFromProtobuf`. */
 export function* logsFromProtobuf(body: Uint8Array): Generator<void, LogCollector> {
   const collector = new LogCollector();
   const budget = new FieldBudget();
@@ -100,7 +100,10 @@ interface Item {
   readonly scope: () => OtlpScope;
 }
 
-/** Spans or log records with where they stand. Fields may come in any order; of a repeated one the parts are merged. */
+/**
+ * Iterates over spans or log records with their resource and scope. Accepts fields in any order and merges repeated
+ * ones.
+ */
 function* itemsOf(body: Uint8Array, budget: FieldBudget): Generator<Item> {
   for (const group of blocksAt(body, GROUPS)) {
     const resource = once(() => ({
@@ -139,7 +142,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** The item, or why it cannot be decoded: text that is no UTF-8, for one. */
+/** Decodes an item, or returns why it cannot be decoded, such as text that is not UTF-8. */
 function itemFrom<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> | string {
   try {
     return fromBinary(desc, bytes, WITHOUT_UNKNOWN);
@@ -185,7 +188,7 @@ function attributesOf(pairs: readonly KeyValue[]): Attributes {
 }
 
 function readValue(any: AnyValue | undefined, depth: number): unknown {
-  if (any === undefined || depth > MOST_DEPTH) return undefined;
+  if (any === undefined || depth > MAX_DEPTH) return undefined;
   const { value } = any;
   switch (value.case) {
     case 'intValue':
@@ -203,7 +206,7 @@ function readValue(any: AnyValue | undefined, depth: number): unknown {
   }
 }
 
-/** A number where a double holds it exactly, else its digits. */
+/** Returns a number if a double represents it exactly, else its digits. */
 function exactNumber(value: bigint): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);

@@ -3,11 +3,11 @@ import { derivedId } from '../../new-ids.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { OTLP_DIALECT } from '../dialect-names.ts';
 import { firstText, present } from './attributes.ts';
-import { mended } from './mend.ts';
+import { repaired } from './repair.ts';
 import type { Attributes, OtlpResource, OtlpScope } from './span.ts';
 import { whoOf } from './who.ts';
 
-/** A log record, as far as it can become an event. Its body is not read. */
+/** A log record, without the parts that no event needs, such as its body. */
 export interface OtlpLogRecord {
   readonly eventName: string;
   readonly attributes: Attributes;
@@ -19,7 +19,7 @@ export interface OtlpLogRecord {
   readonly scope: OtlpScope;
 }
 
-/** Gathers the log records of a request. */
+/** Collects the log records of a request. */
 export class LogCollector {
   readonly records: OtlpLogRecord[] = [];
   rejected = 0;
@@ -34,14 +34,14 @@ export class LogCollector {
 const EVALUATION = 'gen_ai.evaluation.result';
 
 /**
- * An evaluation as an event of its run. All other records repeat what spans say, in other requests and before or after
- * them: undefined.
+ * Translates an evaluation into an event of its run. Returns undefined for any other record, because those repeat what
+ * spans report, in other requests and in any order.
  */
 export function evaluationOf(record: OtlpLogRecord, agentId: string | undefined): TranslatedEvent | undefined {
   const { eventName, attributes, traceId, spanId, atMs, resource, scope } = record;
   if (eventName !== EVALUATION || traceId === undefined) return undefined;
   const who = whoOf({ traceId, attributes, resource }, agentId);
-  const { value: payload, notes } = mended(
+  const { value: payload, notes } = repaired(
     present({
       name: firstText(attributes, ['gen_ai.evaluation.name']),
       label: firstText(attributes, ['gen_ai.evaluation.score.label']),
@@ -50,7 +50,7 @@ export function evaluationOf(record: OtlpLogRecord, agentId: string | undefined)
       responseId: firstText(attributes, ['gen_ai.response.id']),
     }),
   );
-  const mendedNotes = notes.length === 0 ? undefined : notes;
+  const repairNotes = notes.length === 0 ? undefined : notes;
   return {
     clientId: derivedId(atMs, OTLP_DIALECT, traceId, spanId ?? '', EVALUATION, canonicalJson(payload)),
     timestamp: new Date(atMs).toISOString(),
@@ -64,7 +64,7 @@ export function evaluationOf(record: OtlpLogRecord, agentId: string | undefined)
       isError: false,
       payload,
       metadata: {
-        otlp: present({ spanId, scope: scope.name.slice(0, 256), generation: 'gen_ai', mended: mendedNotes }),
+        otlp: present({ spanId, scope: scope.name.slice(0, 256), generation: 'gen_ai', mended: repairNotes }),
       },
     },
   };

@@ -8,17 +8,19 @@ import type { Attributes, OtlpSpan } from './span.ts';
 const CONTENT_MODES = ['last', 'all', 'none'] as const;
 export type ContentMode = (typeof CONTENT_MODES)[number];
 
-/** What was said in one model call. */
+/** Messages of one model call. */
 interface Conversation {
-  /** Oldest first; each as its source has it. */
+  /** Oldest first, in the source's format. */
   readonly input: readonly unknown[];
   readonly output: readonly unknown[];
   readonly system: unknown;
 }
 
-const MOST_MESSAGES = 1_000;
+const MAX_MESSAGES = 1_000;
 
-/** Where a vocabulary has its messages: a list (also as JSON text), or one attribute for each part of each message. */
+/**
+ * Where each vocabulary keeps its messages: a list (possibly as JSON text), or one attribute per part of each message.
+ */
 const INPUT_LISTS = ['gen_ai.input.messages', 'ai.prompt.messages', 'gen_ai.prompt', 'ai.prompt'];
 const INPUT_PARTS = ['gen_ai.prompt.', 'llm.input_messages.', 'llm.prompts.'];
 const OUTPUT_LISTS = ['gen_ai.output.messages', 'gen_ai.completion'];
@@ -47,7 +49,9 @@ function conversationOf({ attributes, events }: OtlpSpan): Conversation {
   };
 }
 
-/** The payload members for what was said: `messages`, `earlierMessages`, `systemPrompt`, `completion`, `output`. */
+/**
+ * Returns the payload members for the messages: `messages`, `earlierMessages`, `systemPrompt`, `completion`, `output`.
+ */
 export function contentOf(span: OtlpSpan, mode: ContentMode): JsonObject {
   if (mode === 'none') return {};
   const { input, output, system } = conversationOf(span);
@@ -64,8 +68,8 @@ export function contentOf(span: OtlpSpan, mode: ContentMode): JsonObject {
 }
 
 /**
- * Every call repeats the whole conversation. What is new in it are the newest tool results, or what its user wrote last and
- * whatever came after that.
+ * Returns the new messages of a call, because every call repeats the whole conversation: the newest tool results, or
+ * the last user message and everything after it.
  */
 function newest(messages: readonly unknown[]): readonly unknown[] {
   const beforeTools = messages.findLastIndex((message) => roleOf(message) !== 'tool');
@@ -77,7 +81,7 @@ function newest(messages: readonly unknown[]): readonly unknown[] {
 function firstMessages(sources: readonly (() => readonly unknown[])[]): readonly unknown[] {
   for (const read of sources) {
     const messages = read();
-    if (messages.length > 0) return messages.slice(0, MOST_MESSAGES);
+    if (messages.length > 0) return messages.slice(0, MAX_MESSAGES);
   }
   return [];
 }
@@ -93,7 +97,7 @@ function listed(attributes: Attributes, names: readonly string[]): readonly unkn
   return [];
 }
 
-/** `<prefix>0.message.role` and the like as a list of messages. */
+/** Collects attributes such as `<prefix>0.message.role` into a list of messages. */
 function inParts(attributes: Attributes, prefixes: readonly string[]): readonly unknown[] {
   const messages: JsonObject[] = [];
   for (const [name, value] of attributes) {
@@ -127,7 +131,7 @@ function roleOf(message: unknown): unknown {
   return isObject(message) ? message.role : undefined;
 }
 
-/** The words of a message, whichever way its source nests them; empty where it has none. */
+/** Returns the text of a message in any nesting; empty if it has none. */
 function textOf(message: unknown): string {
   if (typeof message === 'string') return message;
   if (!isObject(message)) return '';

@@ -28,7 +28,7 @@ const SERVICE_TIER = [
   'gen_ai.response.service_tier',
 ];
 const FINISH_REASON = ['gen_ai.response.finish_reasons', 'ai.response.finishReason', 'llm.finish_reason'];
-/** By their names here: where a call has them, and what they are called inside `llm.invocation_parameters`. */
+/** Attributes of each parameter, and its names inside `llm.invocation_parameters`. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   temperature: ['gen_ai.request.temperature', 'ai.settings.temperature', 'llm.request.temperature', 'temperature'],
   topP: ['gen_ai.request.top_p', 'ai.settings.topP', 'top_p'],
@@ -39,7 +39,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   seed: ['gen_ai.request.seed', 'ai.settings.seed', 'seed'],
 };
 
-/** Frameworks that name themselves where the provider belongs. */
+/** Frameworks that report themselves as the provider. */
 const NO_PROVIDERS: ReadonlySet<string> = new Set([
   'langchain',
   'langgraph',
@@ -51,29 +51,29 @@ const NO_PROVIDERS: ReadonlySet<string> = new Set([
   'gateway',
 ]);
 
-/** What a model call, or an embedding, adds to its event. */
+/** Fields that a model call or an embedding adds to its event. */
 interface OtlpModelCall {
   readonly model: string | undefined;
   readonly provider: string | undefined;
   readonly usage: Usage;
   readonly payload: JsonObject;
-  readonly mended: readonly string[];
+  readonly repaired: readonly string[];
 }
 
 /**
- * The provider's id of the answer: two instrumentations of one call share it, and nothing else. Undefined where the call
- * failed or its instrumentation does not pass it on.
+ * Returns the provider's id of the response, the only thing that two instrumentations of one call share. Undefined if
+ * the call failed or the instrumentation does not report it.
  */
 export function responseIdOf({ attributes }: OtlpSpan): string | undefined {
-  const said = firstText(attributes, RESPONSE_ID);
-  if (said !== undefined) return said;
+  const reported = firstText(attributes, RESPONSE_ID);
+  if (reported !== undefined) return reported;
   const output = unpacked(attributes.get('output.value'));
   if (!isObject(output)) return undefined;
   if (typeof output.id === 'string' && output.id !== '') return output.id;
   return inGenerations(output);
 }
 
-/** `{generations: [[{message: {kwargs: {response_metadata: {id}}}}]]}`, as LangChain writes an answer. */
+/** LangChain's format of a response: `{generations: [[{message: {kwargs: {response_metadata: {id}}}}]]}`. */
 function inGenerations({ generations }: JsonObject): string | undefined {
   const first: unknown = Array.isArray(generations) ? generations.flat(1)[0] : undefined;
   const message = isObject(first) && isObject(first.message) ? first.message : {};
@@ -116,7 +116,7 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
       timeToFirstTokenMs: firstTokenMs(span),
       ...contentOf(span, content),
     }),
-    mended: tokens.mended ? ['cached tokens were beside the input tokens and were added to them'] : [],
+    repaired: tokens.repaired ? ['cached tokens were beside the input tokens and were added to them'] : [],
   };
 }
 
@@ -134,7 +134,7 @@ function costOf(tokens: Tokens, call: Priced, prices: PriceBook): Usage {
   return pricedUsage(costUsd, { ...call, ...counts }, prices);
 }
 
-/** Undefined where what stands there is a framework, or the service itself. */
+/** Returns undefined if the attribute names a framework or the service itself. */
 function providerOf({ attributes, resource }: OtlpSpan): string | undefined {
   const service = serviceName(resource.attributes).toLowerCase();
   for (const name of PROVIDER) {
@@ -170,7 +170,7 @@ function parametersOf(attributes: Attributes): JsonObject | undefined {
   return Object.keys(parameters).length === 0 ? undefined : parameters;
 }
 
-/** Seconds in the conventions, milliseconds in the AI SDK and, under the conventions' name, in Strands. */
+/** The conventions use seconds. The AI SDK uses milliseconds, and so does Strands under the conventions' name. */
 function firstTokenMs({ attributes, durationMs }: OtlpSpan): number | undefined {
   const sent = firstValue(attributes, [
     'gen_ai.client.operation.time_to_first_chunk',

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../events.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { eventsOf, RECORDINGS, type Recording, recordingOf, spansOf } from './recordings.testing.ts';
 
-/** What one conversation of an agent amounts to. */
+/** Summary of one conversation of an agent. */
 interface RunSummary {
   readonly modelCalls: number;
   readonly failedCalls: number;
@@ -16,7 +16,7 @@ interface RunSummary {
   readonly ends: readonly string[];
 }
 
-/** In the order they began. */
+/** Summarizes runs in the order they began. */
 function summariesOf(events: readonly TranslatedEvent[]): readonly RunSummary[] {
   const runs = new Map<string, TranslatedEvent[]>();
   for (const event of events) runs.set(event.facts.runId, [...(runs.get(event.facts.runId) ?? []), event]);
@@ -53,7 +53,10 @@ function cityOf({ payload }: Facts): string {
   return typeof city === 'string' ? city : String(value);
 }
 
-/** The three conversations (a question that needs two tool calls, a greeting, a refusal) as an agent should tell them. */
+/**
+ * The three conversations as an agent should report them: a question that needs two tool calls, a greeting, a
+ * rejection.
+ */
 const QUESTION: RunSummary = {
   modelCalls: 3,
   failedCalls: 0,
@@ -69,13 +72,13 @@ const GREETING: RunSummary = {
   ...{ modelCalls: 1, failedCalls: 0, tools: [], failedTools: [], errors: 0, tokens: [40, 10, 0] },
   ...{ unpriced: 0, duplicates: 0, ends: ['root_agent succeeded'] },
 };
-/** The call that failed, and the root above it. */
+/** The failed call and the root above it. */
 const REFUSAL: RunSummary = {
   ...GREETING,
   ...{ failedCalls: 1, errors: 2, tokens: [0, 0, 0], unpriced: 1, ends: ['root_agent failed'] },
 };
 
-/** An instrumentation of the client alone tells of no tools; the user's own spans around the calls are the roots. */
+/** An instrumentation of only the client reports no tools; the user's own spans around the calls are the roots. */
 const clientOnly = (run: RunSummary): RunSummary => ({
   ...run,
   ...{ tools: [], failedTools: [], errors: run.failedCalls, ends: ['root succeeded'] },
@@ -85,10 +88,10 @@ const withoutCache = (run: RunSummary): RunSummary => ({ ...run, tokens: [run.to
 const EXPECTED: Readonly<Record<string, readonly RunSummary[]>> = {
   'ai-sdk-7': [QUESTION, GREETING, REFUSAL],
   'ai-sdk-6': [QUESTION, GREETING, REFUSAL],
-  // generateText of version 5 says nothing of cached tokens.
+  // generateText of version 5 does not report cached tokens.
   'ai-sdk-5': [withoutCache(QUESTION), GREETING, REFUSAL],
   'pydantic-ai': [QUESTION, GREETING, REFUSAL],
-  // The root is well although the agent below it failed, and counts as no error.
+  // The root succeeds although the agent below it failed, and does not count as an error.
   'openai-agents-openinference': [
     { ...QUESTION, ends: ['agent succeeded', 'root succeeded'] },
     { ...GREETING, ends: ['agent succeeded', 'root succeeded'] },
@@ -101,7 +104,7 @@ const EXPECTED: Readonly<Record<string, readonly RunSummary[]>> = {
   ],
   'openai-v2-latest': [clientOnly(QUESTION), clientOnly(GREETING), clientOnly(REFUSAL)].map(withoutCache),
   'openai-v2-2.1': [clientOnly(QUESTION), clientOnly(GREETING), clientOnly(REFUSAL)].map(withoutCache),
-  // Says nothing of the usage of a stream: that call is unpriced, not free.
+  // Does not report the usage of a stream: that call is unpriced, not free.
   'openllmetry-0.40': [
     clientOnly(QUESTION),
     { ...clientOnly(GREETING), tokens: [0, 0, 0], unpriced: 1 },
@@ -114,11 +117,11 @@ const EXPECTED: Readonly<Record<string, readonly RunSummary[]>> = {
   strands: [QUESTION, GREETING, REFUSAL],
 };
 
-/** Tells of the calls of a client that traces by itself: which of the two counts depends on which comes first. */
+/** Reports calls of a client that also traces itself. Which of the two counts depends on which arrives first. */
 const BESIDE = 'opentelemetry.instrumentation.anthropic';
 
 describe('recorded agents', () => {
-  it('are all expected here', () => {
+  it('all have an expectation', () => {
     expect(Object.keys(EXPECTED).sort()).toEqual([...RECORDINGS].sort());
   });
 
@@ -139,7 +142,7 @@ describe('recorded agents', () => {
     }
   });
 
-  it.each(RECORDINGS)('%s: events are equal whatever the order, and however often spans are sent', (agent) => {
+  it.each(RECORDINGS)('%s: events do not depend on the order or repetition of spans', (agent) => {
     const spans = spansOf(recordingOf(agent)).filter(({ scope }) => scope.name !== BESIDE);
     const byId = (events: readonly TranslatedEvent[]) => new Map(events.map((event) => [event.clientId, event]));
     const once = byId(eventsOf(spans));
@@ -154,7 +157,7 @@ describe('recorded agents', () => {
     }
   });
 
-  it('without content hold no words of a conversation', () => {
+  it('hold no text of a conversation without content', () => {
     for (const agent of RECORDINGS) {
       const events = eventsOf(spansOf(recordingOf(agent)), { content: 'none' });
       expect(JSON.stringify(events)).not.toMatch(/Please greet me|sunny in/);
@@ -166,7 +169,7 @@ describe('the fields of a recorded call', () => {
   const first = (agent: string, kind: string) =>
     eventsOf(spansOf(recordingOf(agent))).find(({ facts }) => facts.kind === kind)?.facts;
 
-  it('are the same for a tool call of every generation', () => {
+  it('are the same for a tool call in every vocabulary', () => {
     for (const agent of ['ai-sdk-7', 'ai-sdk-5', 'pydantic-ai', 'openai-agents-openinference', 'strands']) {
       expect(first(agent, 'tool.completed')).toMatchObject({
         toolName: 'get_weather',
@@ -176,7 +179,7 @@ describe('the fields of a recorded call', () => {
     }
   });
 
-  it('hold the words of a conversation where its source tells them', () => {
+  it('hold the text of a conversation if the source reports it', () => {
     expect(first('ai-sdk-7', 'llm.completed')?.payload).toMatchObject({
       model: 'gpt-4o-mini',
       finishReason: 'tool-calls',
@@ -185,17 +188,17 @@ describe('the fields of a recorded call', () => {
     });
   });
 
-  it('name session and user on every event, because the root that names them may never come', () => {
+  it('include session and user on every event, because the root that names them may never arrive', () => {
     for (const { facts } of eventsOf(spansOf(recordingOf('ai-sdk-6')))) {
       expect(facts).toMatchObject({ sessionId: 'session-1', actorId: 'user-1', tags: ['interop'] });
     }
   });
 
-  it('take the cost that the source worked out', () => {
+  it('include the cost that the source reported', () => {
     expect(first('pydantic-ai', 'llm.completed')?.usage?.costSource).toBe('reported');
   });
 
-  it('price cached tokens inside the input', () => {
+  it('price cached tokens as part of the input', () => {
     const { usage } = first('anthropic-twice', 'llm.completed') ?? {};
     expect(usage).toMatchObject({ inputTokens: 120, cacheReadTokens: 64, totalTokens: 140, costSource: 'priced' });
     expect(usage?.costUsd).toBeCloseTo((140 - 0.9 * 64) / 1e6, 12);

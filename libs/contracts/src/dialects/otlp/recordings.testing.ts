@@ -9,7 +9,7 @@ import { type CountedCall, isOfAgent, type OtlpContext, readSpan, translateSpan 
 
 const FOLDER = join(import.meta.dirname, 'recordings');
 
-/** What an instrumented agent sent, and what its model had reported (interop/otel). */
+/** Requests of an instrumented agent, and the responses of its model (interop/otel). */
 export interface Recording {
   readonly agent: string;
   readonly model: readonly ModelTurn[];
@@ -36,7 +36,7 @@ export function recordingOf(agent: string): Recording {
   return JSON.parse(readFileSync(join(FOLDER, `${agent}.json`), 'utf8')) as Recording;
 }
 
-/** What the steps return. */
+/** Runs all steps and returns their result. */
 export function inOneGo<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
@@ -56,7 +56,7 @@ export function spansOf({ requests }: Recording): readonly OtlpSpan[] {
     });
 }
 
-/** A dollar per million tokens; cached ones cost a tenth. Nothing has a price that is not said to count them inside. */
+/** One dollar per million tokens; cached ones cost a tenth. Without `cachedInside` nothing has a price. */
 export const PRICES: PriceBook = {
   providerOf: (model) => (model.startsWith('gpt') ? 'openai' : undefined),
   costOf: ({ usage, cachedInside }: PricedCall) => {
@@ -66,8 +66,8 @@ export const PRICES: PriceBook = {
 };
 
 /**
- * All spans as events, as a gateway translates them that remembers response ids and traces.
- * @param context what differs from the usual
+ * Translates all spans into events like a gateway that remembers response ids and traces.
+ * @param context overrides of the default context
  */
 export function eventsOf(spans: readonly OtlpSpan[], context: Partial<OtlpContext> = {}): readonly TranslatedEvent[] {
   const read = spans.map(readSpan);

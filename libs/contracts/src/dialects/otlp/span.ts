@@ -1,4 +1,4 @@
-/** Attributes by name. Values are text, numbers, flags, lists and objects of them. A map, so that no name is special. */
+/** Attributes by name. Values are strings, numbers, booleans, lists and objects. A map, so that no name is special. */
 export type Attributes = ReadonlyMap<string, unknown>;
 
 export interface OtlpResource {
@@ -15,7 +15,7 @@ interface OtlpSpanEvent {
   readonly attributes: Attributes;
 }
 
-/** One span with its scope and its resource: all that its translation may look at. */
+/** One span with its scope and resource: the whole input of its translation. */
 export interface OtlpSpan {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -27,7 +27,7 @@ export interface OtlpSpan {
   readonly startMs: number;
   /** Never before the start. */
   readonly endMs: number;
-  /** With the fraction that the sent nanoseconds have. */
+  /** Includes the fraction from the nanoseconds. */
   readonly durationMs: number;
   readonly attributes: Attributes;
   readonly events: readonly OtlpSpanEvent[];
@@ -35,31 +35,34 @@ export interface OtlpSpan {
   readonly linkedTraceIds: readonly string[];
   readonly failed: boolean;
   readonly statusMessage: string;
-  /** Attributes that the SDK left out. */
+  /** Number of attributes that the SDK dropped. */
   readonly droppedAttributes: number;
   readonly resource: OtlpResource;
   readonly scope: OtlpScope;
 }
 
-/** What a request holds. Spans that cannot be known again (no valid id, no time) are counted and not read. */
+/** Contents of a request. Spans that cannot be identified (no valid id or time) are counted but not read. */
 export interface OtlpTraces {
   readonly spans: readonly OtlpSpan[];
   readonly rejected: number;
-  /** Why the first of them was not read. */
+  /** Why the first of them was rejected. */
   readonly reason: string | undefined;
 }
 
-/** A body that is not what its content type says. */
+/** The body does not match its content type. */
 export class UndecodableOtlp extends Error {
   override readonly name = 'UndecodableOtlp';
 }
 
-/** Deeper values are left out: no instrumentation nests so far, and readers of values call themselves. */
-export const MOST_DEPTH = 64;
+/**
+ * Maximum nesting of values. Deeper ones are left out, because they are read recursively; no instrumentation nests as
+ * deep.
+ */
+export const MAX_DEPTH = 64;
 
 const STATUS_ERROR = 2;
 
-/** A span as either format has it. */
+/** A span as decoded from either format. */
 interface RawSpan {
   readonly traceId: string | undefined;
   readonly spanId: string | undefined;
@@ -75,7 +78,7 @@ interface RawSpan {
   readonly droppedAttributes: number;
 }
 
-/** Gathers what a request holds. */
+/** Collects the spans of a request. */
 export class SpanCollector implements OtlpTraces {
   readonly spans: OtlpSpan[] = [];
   rejected = 0;
@@ -115,7 +118,7 @@ function millisecondsOf(nanoseconds: bigint): number {
   return Number(nanoseconds / 1_000_000n);
 }
 
-/** The id in lower case; undefined if it is not of this length in hex digits, or all zero. */
+/** Returns the id in lower case, or undefined if it does not have this number of hex digits or is all zero. */
 export function validId(hex: unknown, digits: number): string | undefined {
   if (typeof hex !== 'string' || hex.length !== digits || !/^[0-9a-f]+$/i.test(hex) || /^0+$/.test(hex))
     return undefined;

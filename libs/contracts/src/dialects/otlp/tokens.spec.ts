@@ -24,47 +24,47 @@ describe('tokens', () => {
     ['llm.token_count.prompt_details.cache_read', 'llm.token_count.prompt_details.cache_write'],
     ['ai.usage.inputTokenDetails.cacheReadTokens', 'ai.usage.inputTokenDetails.cacheWriteTokens'],
     ['ai.usage.cachedInputTokens', 'gen_ai.usage.cache_creation_input_tokens'],
-  ])('cached by %s and %s', (cacheRead, cacheWrite) => {
+  ])('are cached with %s and %s', (cacheRead, cacheWrite) => {
     const { usage } = read({ 'gen_ai.usage.input_tokens': 100, [cacheRead]: 60, [cacheWrite]: 10 });
     expect(usage).toEqual({ inputTokens: 100, totalTokens: 100, cacheReadTokens: 60, cacheWriteTokens: 10 });
   });
 
-  it('cached in the JSON text of LangSmith', () => {
+  it("are cached in LangSmith's JSON text", () => {
     const details = JSON.stringify({ input_tokens: 100, input_token_details: { cache_read: 60 } });
     const tokens = read({ 'gen_ai.usage.input_tokens': 100, 'langsmith.metadata.usage_metadata': details });
     expect(tokens.usage?.cacheReadTokens).toBe(60);
   });
 
-  it('sent under two names are one number', () => {
+  it('are read once if they are sent under two names', () => {
     const { usage } = read({ 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.prompt_tokens': 100 });
     expect(usage?.inputTokens).toBe(100);
   });
 
-  it('counted beside the input are added to it, and said', () => {
+  it('cached in addition to the input are added to it, and reported', () => {
     expect(read({ 'gen_ai.usage.input_tokens': 20, 'gen_ai.usage.cache_read.input_tokens': 80 })).toMatchObject({
       usage: { inputTokens: 100, cacheReadTokens: 80, totalTokens: 100 },
-      mended: true,
+      repaired: true,
     });
   });
 
   it.each([
     ['summed over an agent', { 'gen_ai.aggregated_usage.input_tokens': 100 }],
-    ['that are no number', { 'gen_ai.usage.input_tokens': 'many' }],
+    ['that are not a number', { 'gen_ai.usage.input_tokens': 'many' }],
     ['below zero', { 'gen_ai.usage.input_tokens': -1 }],
     ['beyond belief', { 'gen_ai.usage.input_tokens': 1e15 }],
-    ['of nobody', {}],
-  ])('%s are none', (_, attributes) => {
+    ['not reported', {}],
+  ])('%s are ignored', (_, attributes) => {
     expect(read(attributes).usage).toBeUndefined();
   });
 
   it.each([
     ['a number', 0.25],
     ['its digits', '0.25'],
-  ])('have the cost that was sent as %s', (_, sent) => {
+  ])('have the cost sent as %s', (_, sent) => {
     expect(read({ 'operation.cost': sent }).costUsd).toBe(0.25);
   });
 
-  it('keep a total that is not the sum beside it', () => {
+  it('keep a total that differs from the sum separately', () => {
     const tokens = read({
       'gen_ai.usage.input_tokens': 1,
       'gen_ai.usage.output_tokens': 2,

@@ -2,11 +2,11 @@ import type { Usage } from '../../events.ts';
 import { isObject, objectAt } from './attributes.ts';
 import type { Attributes } from './span.ts';
 
-/** More than this is a mistake that would spoil every total it is added to. */
-const MOST_COUNT = 1e12;
-const MOST_USD = 100_000;
+/** Larger numbers are mistakes that would corrupt every total they are added to. */
+const MAX_COUNT = 1e12;
+const MAX_USD = 100_000;
 
-/** Cached tokens are inside these, in every source. */
+/** Include cached tokens, in every source. */
 const INPUT = [
   'gen_ai.usage.input_tokens',
   'gen_ai.usage.prompt_tokens',
@@ -16,7 +16,7 @@ const INPUT = [
   'ai.usage.promptTokens',
   'ai.usage.tokens',
 ];
-/** Reasoning is inside these. */
+/** Include reasoning tokens. */
 const OUTPUT = [
   'gen_ai.usage.output_tokens',
   'gen_ai.usage.completion_tokens',
@@ -61,22 +61,22 @@ const SENT_TOTAL = [
 ];
 const COST = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 
-/** The tokens of one model call. `usage` is undefined where none is reported. */
+/** Tokens of one model call. `usage` is undefined if none is reported. */
 export interface Tokens {
   readonly usage: Usage | undefined;
   readonly reasoningTokens: number | undefined;
   readonly cacheWrite1hTokens: number | undefined;
   /** As sent, USD. */
   readonly costUsd: number | undefined;
-  /** As sent, where it is not the sum of input and output. */
+  /** As sent, if it is not the sum of input and output. */
   readonly sentTotal: number | undefined;
-  /** The source counted cached tokens beside the input; they were added. */
-  readonly mended: boolean;
+  /** True if the source did not include cached tokens in the input, so that they were added. */
+  readonly repaired: boolean;
 }
 
 /**
- * Reads the tokens of a model call. A source that sends one number under two names is read once. Never of any other span:
- * agents and steps repeat or add up what their model calls say.
+ * Reads the tokens of a model call. Reads a number that is sent under two names once. Not for other spans: agents and
+ * steps repeat or add up the tokens of their model calls.
  */
 export function tokensOf(attributes: Attributes): Tokens {
   const sent = first(attributes, INPUT);
@@ -85,8 +85,8 @@ export function tokensOf(attributes: Attributes): Tokens {
   const read = first(attributes, CACHE_READ) ?? details.read;
   const write = first(attributes, CACHE_WRITE) ?? details.write;
   const cached = (read ?? 0) + (write ?? 0);
-  const mended = sent !== undefined && cached > sent;
-  const input = mended ? sent + cached : sent;
+  const repaired = sent !== undefined && cached > sent;
+  const input = repaired ? sent + cached : sent;
   const total = input === undefined && output === undefined ? undefined : (input ?? 0) + (output ?? 0);
   const sentTotal = first(attributes, SENT_TOTAL);
   return {
@@ -95,7 +95,7 @@ export function tokensOf(attributes: Attributes): Tokens {
     cacheWrite1hTokens: first(attributes, CACHE_WRITE_1H),
     costUsd: costOf(attributes),
     sentTotal: sentTotal === total ? undefined : sentTotal,
-    mended,
+    repaired,
   };
 }
 
@@ -109,7 +109,7 @@ function countsOf(counts: Record<'input' | 'output' | 'total' | 'read' | 'write'
   return usage;
 }
 
-/** LangSmith has cached tokens in a JSON text alone. */
+/** LangSmith reports cached tokens only inside a JSON text. */
 function langSmithDetails(attributes: Attributes): { read: number | undefined; write: number | undefined } {
   const { input_token_details: details } = objectAt(attributes, 'langsmith.metadata.usage_metadata');
   if (!isObject(details)) return { read: undefined, write: undefined };
@@ -118,10 +118,10 @@ function langSmithDetails(attributes: Attributes): { read: number | undefined; w
 
 function costOf(attributes: Attributes): number | undefined {
   for (const name of COST) {
-    const usd = amount(attributes.get(name), MOST_USD);
+    const usd = amount(attributes.get(name), MAX_USD);
     if (usd !== undefined) return usd;
   }
-  return amount(objectAt(attributes, 'langfuse.observation.cost_details').total, MOST_USD);
+  return amount(objectAt(attributes, 'langfuse.observation.cost_details').total, MAX_USD);
 }
 
 function first(attributes: Attributes, names: readonly string[]): number | undefined {
@@ -133,11 +133,11 @@ function first(attributes: Attributes, names: readonly string[]): number | undef
 }
 
 function count(value: unknown): number | undefined {
-  const known = amount(value, MOST_COUNT);
+  const known = amount(value, MAX_COUNT);
   return known === undefined ? undefined : Math.round(known);
 }
 
-/** Numbers, and texts of digits: some SDKs set every attribute as a text. */
+/** Reads numbers and numeric text, because some SDKs set every attribute as text. */
 function amount(value: unknown, most: number): number | undefined {
   const number = typeof value === 'string' && /^\d+(\.\d+)?(e[+-]?\d{1,3})?$/i.test(value) ? Number(value) : value;
   return typeof number === 'number' && number >= 0 && number <= most ? number : undefined;

@@ -25,7 +25,7 @@ const RESULT = [
   'gen_ai.completion',
 ];
 
-/** What a tool call adds to its event. */
+/** Fields that a tool call adds to its event. */
 interface OtlpToolCall {
   readonly toolName: string;
   readonly callId: string;
@@ -41,9 +41,9 @@ export function toolCallOf(span: OtlpSpan, content: ContentMode): OtlpToolCall {
   const serverName =
     firstText(attributes, ['mcp.server.name']) ??
     (attributes.has('mcp.method.name') ? firstText(attributes, ['server.address']) : undefined);
-  const said = content === 'none' ? {} : { arguments: argumentsOf(span), result: resultOf(span) };
+  const contents = content === 'none' ? {} : { arguments: argumentsOf(span), result: resultOf(span) };
   const agentName = ownNameOf(attributes);
-  return { toolName, callId, payload: present({ callId, toolName, agentName, serverName, durationMs, ...said }) };
+  return { toolName, callId, payload: present({ callId, toolName, agentName, serverName, durationMs, ...contents }) };
 }
 
 function nameOf({ attributes, name }: OtlpSpan): string {
@@ -51,7 +51,9 @@ function nameOf({ attributes, name }: OtlpSpan): string {
   return cleanName(firstText(attributes, NAME) ?? spanName) || 'unnamed';
 }
 
-/** An object, whatever was sent: a bare text is `{value: …}`. Absent where the source keeps contents to itself. */
+/**
+ * Returns the arguments as an object; other values become `{value: …}`. Absent if the source does not report contents.
+ */
 function argumentsOf(span: OtlpSpan): JsonObject | undefined {
   const sent = firstValue(span.attributes, ARGUMENTS) ?? eventValue(span, 'content', 'gen_ai.tool.message');
   if (sent === undefined) return undefined;
@@ -59,7 +61,7 @@ function argumentsOf(span: OtlpSpan): JsonObject | undefined {
   return isObject(value) ? value : { value };
 }
 
-/** OpenLLMetry puts the arguments beside what its framework passed along: as `inputs`, or as Python writes an object. */
+/** OpenLLMetry wraps the arguments with framework data: as `inputs`, or as a Python literal in `input_str`. */
 function unwrapped(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { inputs, input_str: text } = value;
@@ -69,12 +71,12 @@ function unwrapped(value: unknown): unknown {
   return isObject(read) ? read : text;
 }
 
-/** A tool that handles its own error answers with it, and its span is well. */
+/** Returns true if a tool handled its own error: it answers with the error, and its span succeeds. */
 export function answersWithError(span: OtlpSpan): boolean {
   return span.attributes.get('gen_ai.tool.status') === 'error' || langChainAnswer(span)?.status === 'error';
 }
 
-/** `{type: 'tool', data: {content, tool_call_id, status}}`, as OpenInference writes what a LangChain tool answered. */
+/** OpenInference's format of a LangChain tool result: `{type: 'tool', data: {content, tool_call_id, status}}`. */
 function langChainAnswer({ attributes }: OtlpSpan): JsonObject | undefined {
   const output = unpacked(attributes.get('output.value'));
   return isObject(output) && output.type === 'tool' && isObject(output.data) ? output.data : undefined;
@@ -86,7 +88,7 @@ function resultOf(span: OtlpSpan): unknown {
   return unpacked(firstValue(span.attributes, RESULT) ?? eventValue(span, 'message', 'gen_ai.choice'));
 }
 
-/** Strands has its contents in events of the span. */
+/** Strands keeps its contents in events of the span. */
 function eventValue({ events }: OtlpSpan, attribute: string, eventName?: string): string | undefined {
   for (const { name, attributes } of events) {
     const value = attributes.get(attribute);

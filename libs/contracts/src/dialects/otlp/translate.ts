@@ -5,22 +5,22 @@ import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { OTLP_DIALECT } from '../dialect-names.ts';
 import { firstText, present, unpacked } from './attributes.ts';
 import { type Classification, classify } from './classify.ts';
-import { mended } from './mend.ts';
 import type { ContentMode } from './messages.ts';
 import { modelCallOf, responseIdOf } from './model-call.ts';
+import { repaired } from './repair.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
 
-/** Some sources put a whole stack trace into the status. */
+/** Maximum lengths. Some sources put a whole stack trace into the status. */
 const MESSAGE_CHARS = 2_000;
 const STACK_CHARS = 8_000;
 const CODE_CHARS = 256;
 const UNEXPLAINED = 'failed without a message';
 
 /**
- * The error of a span that failed: payload members `error`, `errorCode`, `stackTrace`.
- * @param saysSo the span's own contents say that it failed
+ * Returns the error of a failed span as payload members `error`, `errorCode`, `stackTrace`.
+ * @param saysSo true if the span's own contents report a failure
  */
 export function failureOf(span: OtlpSpan, saysSo = false): JsonObject | undefined {
   const { attributes, events, failed, statusMessage } = span;
@@ -40,32 +40,32 @@ function cut(text: string | undefined, most: number): string | undefined {
   return text === undefined || text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
 }
 
-/** A span that is classified. */
+/** A span with its classification. */
 export interface ReadSpan extends Classification {
   readonly span: OtlpSpan;
-  /** Of a model call that has one: the provider's id of its answer. */
+  /** The provider's id of the response, for a model call that has one. */
   readonly responseId: string | undefined;
 }
 
-/** The span that counts, of those that tell of one model call. */
+/** Of several spans for one model call, the one that counts. */
 export interface CountedCall {
   readonly traceId: string;
   readonly spanId: string;
-  /** Its instrumentation; undefined where that is not remembered. */
+  /** Scope of its instrumentation; undefined if it is no longer known. */
   readonly scope: string | undefined;
 }
 
-/** What the translation of a span depends on beside the span. */
+/** What the translation of a span depends on besides the span. */
 export interface OtlpContext {
   readonly prices: PriceBook;
   /** From the request's header `x-agentlens-agent`. */
   readonly agentId: string | undefined;
   readonly content: ContentMode;
-  /** Keep the steps of frameworks as events. */
+  /** True to keep steps of frameworks as events. */
   readonly keepSteps: boolean;
   /** Another span with the same response id, which counts instead of this one. */
   readonly countedAs?: CountedCall | undefined;
-  /** The trace is known to hold spans about models: then a root that is foreign begins and ends its run. */
+  /** True if the trace is known to contain spans about models, so that a foreign root begins and ends its run. */
   readonly isTraceOfAgent?: boolean;
 }
 
@@ -74,14 +74,14 @@ export function readSpan(span: OtlpSpan): ReadSpan {
   return { span, ...classification, responseId: classification.is === 'model_call' ? responseIdOf(span) : undefined };
 }
 
-/** Whether a span of this kind says that its trace is a run. */
+/** Returns true if a span of this kind makes its trace a run. */
 export function isOfAgent({ is }: ReadSpan): boolean {
   return is !== 'foreign' && is !== 'registration';
 }
 
 /**
- * A span as events: what it did, and where it says so, that its run began and ended. Ids and times depend on the span
- * alone, so in whatever order, batch and number spans arrive, the events are the same.
+ * Translates a span into events: its own, and the start and end of its run if it reports them. Ids and times depend
+ * only on the span, so the events do not depend on the order, batching or repetition of spans.
  */
 export function translateSpan(read: ReadSpan, context: OtlpContext): readonly TranslatedEvent[] {
   const { span } = read;
@@ -96,8 +96,8 @@ export function translateSpan(read: ReadSpan, context: OtlpContext): readonly Tr
 }
 
 /**
- * Who says that a run ended: its root, an agent inside it, or both in one. A root that names no agent may be well
- * although the agent below it failed.
+ * Which span reports the end of a run: its root, an agent inside it, or one span that is both. A root without an agent
+ * name can succeed although the agent below it failed.
  */
 type EndedBy = 'root' | 'agent' | 'root_agent';
 
@@ -105,7 +105,7 @@ function rankOfRoot({ is, span }: ReadSpan): EndedBy {
   return is === 'agent' && ownNameOf(span.attributes) !== undefined ? 'root_agent' : 'root';
 }
 
-/** What differs from event to event of one span. */
+/** Fields that differ between the events of one span. */
 interface Happening {
   readonly what: string;
   readonly kind: EventKind;
@@ -113,7 +113,7 @@ interface Happening {
   readonly atMs: number;
   readonly isError: boolean;
   readonly payload: JsonObject;
-  readonly mended?: readonly string[];
+  readonly repaired?: readonly string[];
   readonly toolName?: string | undefined;
   readonly callId?: string | undefined;
   readonly model?: string | undefined;
@@ -144,7 +144,7 @@ function ownEvent(read: ReadSpan, who: Who, context: OtlpContext): readonly Tran
 }
 
 function modelCall(read: ReadSpan, who: Who, { prices, content }: OtlpContext): TranslatedEvent {
-  const { model, provider, usage, payload, mended } = modelCallOf(read.span, prices, content);
+  const { model, provider, usage, payload, repaired } = modelCallOf(read.span, prices, content);
   const failure = failureOf(read.span);
   return eventOf(read, who, {
     what: 'call',
@@ -154,11 +154,11 @@ function modelCall(read: ReadSpan, who: Who, { prices, content }: OtlpContext): 
     isError: failure !== undefined,
     payload: { ...payload, ...failure },
     callId: read.span.spanId,
-    ...{ model, provider, usage, mended },
+    ...{ model, provider, usage, repaired },
   });
 }
 
-/** Kept without its tokens: another instrumentation told of the same call. */
+/** Kept without its tokens, because another instrumentation reported the same call. */
 function duplicate(read: ReadSpan, who: Who, { traceId, scope }: CountedCall): TranslatedEvent {
   return eventOf(read, who, {
     what: 'duplicate',
@@ -172,7 +172,7 @@ function duplicate(read: ReadSpan, who: Who, { traceId, scope }: CountedCall): T
 }
 
 function embedding(read: ReadSpan, who: Who, { prices }: OtlpContext): TranslatedEvent {
-  const { model, provider, usage, payload, mended } = modelCallOf(read.span, prices, 'none');
+  const { model, provider, usage, payload, repaired } = modelCallOf(read.span, prices, 'none');
   const failure = failureOf(read.span);
   return eventOf(read, who, {
     what: 'call',
@@ -181,7 +181,7 @@ function embedding(read: ReadSpan, who: Who, { prices }: OtlpContext): Translate
     atMs: read.span.endMs,
     isError: failure !== undefined,
     payload: { ...payload, ...failure },
-    ...{ model, provider, usage, mended },
+    ...{ model, provider, usage, repaired },
   });
 }
 
@@ -202,7 +202,7 @@ function toolCall(read: ReadSpan, who: Who, { content }: OtlpContext): Translate
 
 function step(read: ReadSpan, who: Who, sourceType: string, { content }: OtlpContext): TranslatedEvent {
   const { attributes, name, durationMs, endMs } = read.span;
-  const said =
+  const contents =
     content === 'none'
       ? {}
       : present({ input: unpacked(attributes.get('input.value')), output: unpacked(attributes.get('output.value')) });
@@ -212,7 +212,7 @@ function step(read: ReadSpan, who: Who, sourceType: string, { content }: OtlpCon
     sourceType,
     atMs: endMs,
     isError: false,
-    payload: { name, durationMs, ...said, ...failureOf(read.span) },
+    payload: { name, durationMs, ...contents, ...failureOf(read.span) },
     usage: { latencyMs: durationMs },
   });
 }
@@ -232,8 +232,8 @@ function started(read: ReadSpan, who: Who): TranslatedEvent {
 }
 
 /**
- * A root that failed counts as an error, because some frameworks trace no failed call. The error of an agent inside it is
- * on its calls already, and a root that is a call has told of it.
+ * A failed root counts as an error, because some frameworks trace no failed call. An agent inside it does not, because
+ * its calls report the error, and neither does a root that is itself a call.
  */
 function ended(read: ReadSpan, who: Who, by: EndedBy): TranslatedEvent {
   const { span } = read;
@@ -257,10 +257,10 @@ function actorOf({ actorId }: Who): JsonObject | undefined {
 }
 
 function eventOf({ span, generation }: ReadSpan, who: Who, happening: Happening): TranslatedEvent {
-  const { what, kind, sourceType, atMs, isError, payload, mended: mendedTokens = [], ...facts } = happening;
+  const { what, kind, sourceType, atMs, isError, payload, repaired: tokenNotes = [], ...facts } = happening;
   const { runId, agentId, sessionId, actorId, agentVersion, tags } = who;
-  const contents = mended(payload);
-  const notes = [...mendedTokens, ...contents.notes, ...dropped(span)];
+  const contents = repaired(payload);
+  const notes = [...tokenNotes, ...contents.notes, ...dropped(span)];
   const otlp = present({
     ...{
       spanId: span.spanId,

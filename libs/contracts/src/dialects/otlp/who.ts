@@ -3,9 +3,9 @@ import { firstText, objectAt, unpacked } from './attributes.ts';
 import type { Attributes, OtlpSpan } from './span.ts';
 
 const UNKNOWN_SERVICE = 'unknown_service';
-const MOST_TAGS = 100;
+const MAX_TAGS = 100;
 
-/** Who acted, for whom, and what it belongs to. Names are as they can be stored. */
+/** Agent, run, session, end user and tags of a span. Names are cleaned so that they can be stored. */
 export interface Who {
   readonly agentId: string;
   readonly agentVersion: string | undefined;
@@ -15,7 +15,7 @@ export interface Who {
   readonly tags: string[] | undefined;
 }
 
-/** The user's own id comes before one that a framework makes for each conversation. */
+/** The user's own id takes precedence over one that a framework generates for each conversation. */
 const SESSION = [
   'session.id',
   'ai.telemetry.metadata.sessionId',
@@ -46,7 +46,7 @@ const AGENT_NAME = [
   'traceloop.workflow.name',
 ];
 
-/** @param agentId what the request's header says, for tools that cannot set a resource attribute */
+/** @param agentId from the request's header, for tools that cannot set a resource attribute */
 export function whoOf(
   { traceId, attributes, resource }: Pick<OtlpSpan, 'traceId' | 'attributes' | 'resource'>,
   agentId: string | undefined,
@@ -68,21 +68,21 @@ export function whoOf(
   };
 }
 
-/** What names an agent by itself, as opposed to what merely is one. */
+/** Returns the agent's own name; undefined for spans that merely have the kind of an agent. */
 export function ownNameOf(attributes: Attributes): string | undefined {
   return id(firstText(attributes, ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId']));
 }
 
-/** What a run of this agent is called. */
+/** Returns the display name of the agent's run. */
 export function agentNameOf({ attributes, name }: OtlpSpan): string | undefined {
-  const said = id(firstText(attributes, AGENT_NAME));
-  if (said !== undefined) return said;
+  const ownName = id(firstText(attributes, AGENT_NAME));
+  if (ownName !== undefined) return ownName;
   const inGraph = id(objectAt(attributes, 'metadata').lc_agent_name);
   if (inGraph !== undefined) return inGraph;
   return attributes.get('openinference.span.kind') === 'AGENT' ? id(name) : undefined;
 }
 
-/** @param agentId what the request's header says */
+/** @param agentId from the request's header */
 export function agentOf({ attributes }: OtlpSpan['resource'], agentId: string | undefined): string {
   return id(firstText(attributes, ['agentlens.agent.id'])) ?? id(agentId) ?? serviceName(attributes);
 }
@@ -96,10 +96,10 @@ function tagsOf(attributes: Attributes, resource: Attributes, inMetadata: unknow
   const environment = id(firstText(resource, ENVIRONMENT));
   const sent = [...TAGS.map((name) => attributes.get(name)), inMetadata].flatMap(textsOf);
   const tags = new Set([...sent, ...(environment === undefined ? [] : [`env:${environment}`])]);
-  return tags.size === 0 ? undefined : [...tags].slice(0, MOST_TAGS);
+  return tags.size === 0 ? undefined : [...tags].slice(0, MAX_TAGS);
 }
 
-/** A list, a list as JSON text, or texts between commas (LangSmith). */
+/** Accepts a list, a list as JSON text, or comma-separated text (LangSmith). */
 function textsOf(value: unknown): readonly string[] {
   const known = unpacked(value);
   const items = typeof known === 'string' ? known.split(',') : known;

@@ -1,25 +1,25 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { UndecodableOtlp } from './span.ts';
 
-/** What one request may hold (docs/security.md, "Work per request"). */
+/** Limits of one request (docs/security.md, "Work per request"). */
 export const OTLP_LIMITS = {
   /** Spans or log records. */
   items: 10_000,
-  /** Fields of protobuf messages: of spans, their attributes, events and links, and of values inside values. */
+  /** Fields of protobuf messages: of spans, their attributes, events and links, and of nested values. */
   fields: 500_000,
   /** Resources and scopes. */
   groups: 10_000,
   fieldsPerItem: 20_000,
   bytesPerItem: 8 * 1024 * 1024,
-  /** Messages inside messages, from the span on. */
+  /** Nested messages, counted from the span. */
   nesting: 90,
-  /** Keys, values and lists of a request in JSON. */
+  /** Keys, values and lists of a JSON request. */
   jsonUnits: 300_000,
-  /** Of a request in JSON. */
+  /** Size of a JSON request. */
   jsonBytes: 16 * 1024 * 1024,
 } as const;
 
-/** A request that asks for more work than one may. */
+/** The request exceeds the limits of one request. */
 export class TooMuchOtlp extends Error {
   override readonly name = 'TooMuchOtlp';
 
@@ -34,10 +34,10 @@ interface Block {
   readonly bytes: Uint8Array;
 }
 
-/** Fields outside of items that a request may have: those of its resources and scopes, and unknown ones. */
+/** Maximum fields outside of items: those of resources and scopes, and unknown ones. */
 const MAX_OUTER_FIELDS = 100_000;
 
-/** The length-delimited fields of one message, in order. @throws UndecodableOtlp, TooMuchOtlp */
+/** Iterates over the length-delimited fields of one message. @throws UndecodableOtlp, TooMuchOtlp */
 export function* blocksOf(message: Uint8Array): Generator<Block> {
   const fields = new Fields(message, 0, message.length);
   for (let count = 1; fields.next(); count++) {
@@ -50,7 +50,7 @@ export function* blocksOf(message: Uint8Array): Generator<Block> {
 export class FieldBudget {
   #left: number = OTLP_LIMITS.fields;
 
-  /** Why an item is not read, though the rest of its request is; undefined: it is. */
+  /** Returns why a single item is rejected, or undefined if it is within the limits. */
   tooHeavy(desc: DescMessage, item: Uint8Array): string | undefined {
     const { bytesPerItem, fieldsPerItem, nesting } = OTLP_LIMITS;
     if (item.length > bytesPerItem) return `it has ${item.length} bytes; one may have ${bytesPerItem}`;
@@ -63,14 +63,14 @@ export class FieldBudget {
       : undefined;
   }
 
-  /** A resource or a scope, which every item shares: none is read without it. */
+  /** Counts a resource or scope. If it is too large the whole request is rejected, because every item shares it. */
   take(desc: DescMessage, shared: Uint8Array): void {
     const reason = this.tooHeavy(desc, shared);
     if (reason !== undefined) throw new TooMuchOtlp(`a resource or scope that is too large: ${reason}`);
   }
 }
 
-/** The messages in a message, by the number of their field. */
+/** Message-typed fields of a message, by field number. */
 type Table = ReadonlyMap<number, DescMessage>;
 const tables = new Map<DescMessage, Table>();
 
@@ -121,11 +121,11 @@ const LENGTH_DELIMITED = 2;
 const BITS_32 = 5;
 const MAX_VARINT_BYTES = 10;
 
-/** Walks the fields of one message without making anything of them. */
+/** Iterates over the fields of one message without decoding them. */
 class Fields {
   field = 0;
   isBlock = false;
-  /** Where the value of a block begins and ends. */
+  /** Start and end of a block's value. */
   from = 0;
   to = 0;
   #at: number;
@@ -138,7 +138,7 @@ class Fields {
     this.#end = to;
   }
 
-  /** Moves to the next field; false at the end. @throws UndecodableOtlp */
+  /** Moves to the next field; returns false at the end. @throws UndecodableOtlp */
   next(): boolean {
     if (this.#at >= this.#end) return false;
     const tag = this.#varint();
@@ -159,7 +159,7 @@ class Fields {
     return true;
   }
 
-  /** Exact up to 2^53, which is more than any length or tag that is valid. */
+  /** Exact up to 2^53, which exceeds any valid length or tag. */
   #varint(): number {
     let value = 0;
     let factor = 1;

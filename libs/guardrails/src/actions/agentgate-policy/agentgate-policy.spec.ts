@@ -6,7 +6,7 @@ import { agentgatePolicy as action } from './agentgate-policy.ts';
 const config = action.config.parse({ agentgateUrl: 'https://gate.example/base/', policyId: 'a/b', apiKey: 'k-1' });
 
 describe('agentgate_policy', () => {
-  it('puts the policy as AgentGate expects it', async () => {
+  it('sends the policy in the format AgentGate expects', async () => {
     const tools = actionTools();
     const trigger = aTrigger();
     expect(await action.execute(config, trigger, tools)).toMatchObject({ kind: 'delivered', httpStatus: 200 });
@@ -25,7 +25,7 @@ describe('agentgate_policy', () => {
     });
   });
 
-  it('sends no authorization without a key', async () => {
+  it('sends no authorization header without a key', async () => {
     const tools = actionTools();
     await action.execute(action.config.parse({ agentgateUrl: 'https://gate.example' }), aTrigger(), tools);
     expect(tools.requests[0]).toMatchObject({ url: 'https://gate.example/api/policies/default' });
@@ -39,11 +39,11 @@ describe('agentgate_policy', () => {
     [answered(302), { kind: 'rejected' }],
     [{ kind: 'unreachable', reason: 'reset' } as const, { kind: 'retry', destinationDown: true }],
     [{ kind: 'refused', reason: 'private' } as const, { kind: 'rejected', reason: 'private' }],
-  ])('makes of %j %j', async (response, outcome) => {
+  ])('turns %j into %j', async (response, outcome) => {
     expect(await action.execute(config, aTrigger(), actionTools(response))).toMatchObject(outcome);
   });
 
-  it.each([{}, { agentgateUrl: 'ftp://x' }, { agentgateUrl: 'gate.example' }])('refuses %j', (bad) =>
+  it.each([{}, { agentgateUrl: 'ftp://x' }, { agentgateUrl: 'gate.example' }])('rejects %j', (bad) =>
     expect(action.config.safeParse(bad).success).toBe(false),
   );
 });

@@ -11,14 +11,14 @@ const AgentgateConfig = z.strictObject({
 });
 type AgentgateConfig = z.infer<typeof AgentgateConfig>;
 
-/** Answers that trying again can change, beside 5xx: timeout, too early, too many requests. */
+/** Retryable statuses besides 5xx: timeout, too early, too many requests. */
 const PASSING = new Set([408, 425, 429]);
 
-/** Changes a policy of an AgentGate server. Setting a policy twice is setting it once. */
+/** Changes a policy on an AgentGate server. Idempotent. */
 export const agentgatePolicy: ExecutedAction<AgentgateConfig> = {
   type: 'agentgate_policy',
   title: 'Change an AgentGate policy',
-  description: 'Sets the action of a policy of an AgentGate server for the agent.',
+  description: 'Sets the action of a policy on an AgentGate server for the agent.',
   config: AgentgateConfig,
   example: { agentgateUrl: 'https://agentgate.example.com', policyId: 'default', action: 'restrict' },
   phases: ['stream'],

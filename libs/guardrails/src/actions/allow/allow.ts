@@ -4,7 +4,7 @@ import type { DecisionAction } from '../../catalog/action-module.ts';
 const AllowConfig = z.strictObject({});
 type AllowConfig = z.infer<typeof AllowConfig>;
 
-/** Says that it matched, and nothing else: every other effect is more severe. */
+/** Reports the match and does nothing else: every other effect is more severe. */
 export const allow: DecisionAction<AllowConfig> = {
   type: 'allow',
   title: 'Allow',

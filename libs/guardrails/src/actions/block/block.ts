@@ -6,11 +6,11 @@ const BlockConfig = z.strictObject({
 });
 type BlockConfig = z.infer<typeof BlockConfig>;
 
-/** The call must not happen; the run goes on. */
+/** Rejects the call; the run continues. */
 export const block: DecisionAction<BlockConfig> = {
   type: 'block',
   title: 'Block the call',
-  description: 'The call is not made. The agent is told why and goes on.',
+  description: 'The call is not made. The agent receives the reason and continues.',
   config: BlockConfig,
   example: { message: 'Deploying is not for agents' },
   phases: ['decision'],

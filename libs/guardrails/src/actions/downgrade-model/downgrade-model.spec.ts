@@ -20,7 +20,7 @@ describe('downgrade_model', () => {
     ]);
   });
 
-  it.each([{}, { targetModel: ' ' }, { target_model: 'small' }])('refuses %j', (bad) =>
+  it.each([{}, { targetModel: ' ' }, { target_model: 'small' }])('rejects %j', (bad) =>
     expect(downgradeModel.config.safeParse(bad).success).toBe(false),
   );
 });

@@ -7,7 +7,7 @@ const DowngradeConfig = z.strictObject({
 });
 type DowngradeConfig = z.infer<typeof DowngradeConfig>;
 
-/** Sets the standing instruction to use another model. */
+/** Sets the agent's `modelOverride` directive. */
 export const downgradeModel: ExecutedAction<DowngradeConfig> = {
   type: 'downgrade_model',
   title: 'Downgrade the model',

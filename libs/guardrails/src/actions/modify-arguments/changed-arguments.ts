@@ -1,14 +1,14 @@
 import { canonicalJson } from '@agentlens/contracts';
 import { type DetectorName, redact } from '../../detectors/detectors.ts';
 
-/** Deeper arguments are cut off at the edge. */
+/** The gateway truncates arguments that are nested deeper. */
 const MAX_DEPTH = 64;
 
 type Branch = Readonly<Record<string, unknown>> | readonly unknown[];
 
 /**
- * `root` with `value` at a dot path, made of new objects along the path; the very same where it stands there already.
- * Undefined: something on the way is no object and no list.
+ * Returns `root` with `value` at a dot path, copying only the objects along the path. Returns `root` itself if the
+ * value is already there, and undefined if something along the path is neither an object nor a list.
  */
 export function setAt(root: unknown, path: string, value: unknown): unknown {
   return put(root, path.split('.'), value);
@@ -24,7 +24,7 @@ function put(here: unknown, [key, ...rest]: readonly string[], value: unknown): 
   return changed === old && Object.hasOwn(here, key) ? here : withKey(here, key, changed);
 }
 
-/** `root` without what stands at a dot path; the very same where nothing does. */
+/** Returns `root` without the value at a dot path, or `root` itself if the path does not exist. */
 export function removedAt(root: unknown, path: string): unknown {
   const [key = '', ...rest] = path.split('.');
   if (!isBranch(root) || !Object.hasOwn(root, key)) return root;
@@ -37,7 +37,7 @@ export function removedAt(root: unknown, path: string): unknown {
   return Object.fromEntries(Object.entries(root).filter(([name]) => name !== key));
 }
 
-/** `root` with everything the detectors find in its texts replaced; the very same where they find nothing. */
+/** Returns `root` with every detector match in its strings replaced, or `root` itself if nothing matches. */
 export function redactedText(names: readonly DetectorName[], root: unknown, depth = 0): unknown {
   if (typeof root === 'string') return redact(names, root);
   if (!isBranch(root)) return root;
@@ -64,7 +64,7 @@ function own(branch: Branch, key: string): unknown {
 
 function withKey(branch: Branch, key: string, value: unknown): Branch {
   if (Array.isArray(branch)) return branch.with(Number(key), value);
-  // Made from entries: a key like __proto__ has to become a key like any other.
+  // Built from entries so that a key like `__proto__` stays an ordinary key.
   return Object.fromEntries([...Object.entries(branch).filter(([name]) => name !== key), [key, value]]);
 }
 

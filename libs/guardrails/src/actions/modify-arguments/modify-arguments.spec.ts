@@ -5,7 +5,7 @@ import { modifyArguments } from './modify-arguments.ts';
 const change = (config: object, args: unknown) => modifyArguments.effect(modifyArguments.config.parse(config), args);
 
 describe('modify_arguments', () => {
-  it('sets and removes by path, leaving the rest and the original alone', () => {
+  it('sets and removes by path without changing the original', () => {
     const args = { to: 'x', options: { dryRun: false, list: [1, 2, 3] } };
     const before = structuredClone(args);
     expect(change({ set: { 'options.dryRun': true, 'options.list.1': 9, 'new.deep': 'y' } }, args)).toEqual({
@@ -19,33 +19,33 @@ describe('modify_arguments', () => {
     expect(args).toEqual(before);
   });
 
-  it('redacts every text', () => {
+  it('redacts every string', () => {
     expect(change({ redact: ['email'] }, { a: ['write to ada@b.example', 5], b: { c: 'clean' } })).toEqual({
       kind: 'modify',
       args: { a: ['write to [email]', 5], b: { c: 'clean' } },
     });
   });
 
-  it('allows arguments that are as they should be', () => {
+  it('allows arguments that need no change', () => {
     expect(change({ set: { dryRun: true }, remove: ['x'], redact: ['email'] }, { dryRun: true })).toEqual({
       kind: 'allow',
     });
   });
 
-  it('is missing where there is nothing to set something in', () => {
+  it('is missing if a path leads through something that is not an object', () => {
     expect(change({ set: { 'to.name': 'x' } }, { to: 'text' })).toEqual({ kind: 'missing' });
     expect(change({ set: { '5': 'x' } }, [1])).toEqual({ kind: 'missing' });
     expect(change({ set: { a: 1 } }, undefined)).toEqual({ kind: 'modify', args: { a: 1 } });
   });
 
-  it('changes no prototype', () => {
+  it('does not pollute prototypes', () => {
     const effect = change({ set: { '__proto__.polluted': true } }, {});
     expect(effect).toMatchObject({ kind: 'modify' });
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(Object.getPrototypeOf(effect.kind === 'modify' ? effect.args : null)).toBe(Object.prototype);
   });
 
-  it('does what it does once: doing it again changes nothing', () => {
+  it('is idempotent', () => {
     const config = { set: { 'a.b': 1, c: [2] }, remove: ['d', 'e.f'], redact: ['email'] };
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'c', 'd', 'e', 'x'), fc.jsonValue()), (args) => {
@@ -55,7 +55,7 @@ describe('modify_arguments', () => {
     );
   });
 
-  it.each([{}, { remove: [] }, { redact: ['nonsense'] }, { set: { 'a..b': 1 } }])('refuses %j', (config) => {
+  it.each([{}, { remove: [] }, { redact: ['nonsense'] }, { set: { 'a..b': 1 } }])('rejects %j', (config) => {
     expect(modifyArguments.config.safeParse(config).success).toBe(false);
   });
 });

@@ -16,7 +16,7 @@ const ModifyConfig = z
   });
 type ModifyConfig = z.infer<typeof ModifyConfig>;
 
-/** The call goes ahead with other arguments. Arguments that already are as they should be are left alone. */
+/** Lets the call proceed with changed arguments. Has the effect `allow` if they need no change. */
 export const modifyArguments: DecisionAction<ModifyConfig> = {
   type: 'modify_arguments',
   title: 'Change the arguments',

@@ -10,7 +10,7 @@ const SECRET = `whsec_${KEY.toString('base64')}`;
 const URL_ = 'https://hooks.example/in';
 
 describe('notify_webhook', () => {
-  it('posts the trigger with the flat fields beside the standard ones', async () => {
+  it('posts the trigger with the flat fields next to the standard ones', async () => {
     const tools = actionTools();
     const trigger = aTrigger();
     expect(await action.execute({ url: URL_ }, trigger, tools)).toMatchObject({ kind: 'delivered' });
@@ -29,7 +29,7 @@ describe('notify_webhook', () => {
     });
   });
 
-  it('signs with the secret, over id, time and body', async () => {
+  it('signs id, timestamp and body with the secret', async () => {
     const tools = actionTools();
     await action.execute({ url: URL_, secret: SECRET, headers: { 'X-Team': 'a' } }, aTrigger(), tools);
     const request = tools.requests[0];
@@ -58,7 +58,7 @@ describe('notify_webhook', () => {
     [answered(301), { kind: 'retry', reason: 'HTTP 301' }],
     [{ kind: 'unreachable', reason: 'timeout' } as const, { kind: 'retry', destinationDown: true }],
     [{ kind: 'refused', reason: 'private address' } as const, { kind: 'rejected' }],
-  ])('makes of %j %j', async (response, outcome) => {
+  ])('turns %j into %j', async (response, outcome) => {
     expect(await action.execute({ url: URL_ }, aTrigger(), actionTools(response))).toMatchObject(outcome);
   });
 
@@ -71,11 +71,11 @@ describe('notify_webhook', () => {
     { url: URL_, headers: { Host: 'other' } },
     { url: URL_, headers: { 'x-a': 'b\r\nx-c: d' } },
     { url: URL_, headers: { 'bad name': 'x' } },
-  ])('refuses %j', (bad) => expect(action.config.safeParse(bad).success).toBe(false));
+  ])('rejects %j', (bad) => expect(action.config.safeParse(bad).success).toBe(false));
 });
 
 describe('signWebhook', () => {
-  it('agrees with the example of the specification', () => {
+  it("produces the signature of the specification's example", () => {
     // standard-webhooks/spec: msg_p5jXN8AQM9LWM0D4loKWxJek, timestamp 1614265330, body {"test": 2432232314}
     expect(
       signWebhook(
@@ -87,5 +87,5 @@ describe('signWebhook', () => {
     ).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 
-  it('refuses what is no webhook secret', () => expect(() => signWebhook('x', 'id', 1, '')).toThrow('whsec_'));
+  it('rejects a malformed secret', () => expect(() => signWebhook('x', 'id', 1, '')).toThrow('whsec_'));
 });

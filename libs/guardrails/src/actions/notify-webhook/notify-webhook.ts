@@ -4,7 +4,10 @@ import type { ExecutedAction } from '../../catalog/action-module.ts';
 import { postWebhook } from './post-webhook.ts';
 import { webhookKey } from './sign-webhook.ts';
 
-/** Headers that the platform or HTTP itself sets: a rule that could set them could forge a signature or smuggle. */
+/**
+ * Headers set by the platform or by HTTP itself. A rule that could set them could forge a signature or smuggle
+ * requests.
+ */
 const RESERVED =
   /^(webhook-.*|host|content-length|content-type|transfer-encoding|connection|upgrade|te|trailer|expect|proxy-.*|keep-alive)$/i;
 
@@ -35,7 +38,7 @@ const WebhookConfig = z.strictObject({
 });
 type WebhookConfig = z.infer<typeof WebhookConfig>;
 
-/** Tells somebody's server, as Standard Webhooks 1.0 describes. */
+/** Posts the trigger to a webhook, following Standard Webhooks 1.0. */
 export const notifyWebhook: ExecutedAction<WebhookConfig> = {
   type: 'notify_webhook',
   title: 'Call a webhook',
@@ -49,7 +52,7 @@ export const notifyWebhook: ExecutedAction<WebhookConfig> = {
   execute: (config, trigger, tools) => postWebhook({ ...config, body: webhookBody(trigger) }, tools),
 };
 
-/** `type`, `timestamp` and `data` of Standard Webhooks, beside the flat fields that AgentLens receivers read. */
+/** `type`, `timestamp` and `data` of Standard Webhooks, plus the flat fields that AgentLens receivers read. */
 function webhookBody(trigger: Trigger): string {
   return JSON.stringify({
     type: 'guardrail.triggered',

@@ -5,13 +5,16 @@ import { signWebhook } from './sign-webhook.ts';
 interface WebhookPost {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** `whsec_...`; without one the request is not signed. */
+  /** Standard Webhooks secret (`whsec_...`). Without one the request is not signed. */
   readonly secret?: string | undefined;
   /** JSON with `type`, `timestamp` and `data`. */
   readonly body: string;
 }
 
-/** One attempt as Standard Webhooks 1.0 asks: 2xx is success, 410 ends it for good, everything else is tried again. */
+/**
+ * One delivery attempt, as Standard Webhooks 1.0 defines it: 2xx succeeds, 410 disables the destination, anything else
+ * is retried.
+ */
 export async function postWebhook(
   { url, headers, secret, body }: WebhookPost,
   tools: Pick<ActionDependencies, 'deliveryId' | 'now' | 'send'>,

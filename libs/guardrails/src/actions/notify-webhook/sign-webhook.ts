@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** The key inside a Standard Webhooks secret, or null where the text is none: `whsec_` and 24 to 64 bytes in base64. */
+/** Decodes a Standard Webhooks secret: `whsec_` and 24 to 64 bytes in base64. Returns null if the text is malformed. */
 export function webhookKey(secret: string): Buffer | null {
   if (!secret.startsWith(PREFIX)) return null;
   const encoded = secret.slice(PREFIX.length);
@@ -13,7 +13,7 @@ export function webhookKey(secret: string): Buffer | null {
 
 /**
  * Signature header of Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`, base64, version `v1`.
- * @throws Error where `secret` is not a webhook secret.
+ * @throws Error if `secret` is not a webhook secret.
  */
 export function signWebhook(secret: string, id: string, timestampSeconds: number, body: string): string {
   const key = webhookKey(secret);

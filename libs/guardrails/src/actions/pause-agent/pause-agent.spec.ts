@@ -4,7 +4,7 @@ import { actionTools } from '../action-tools.testing.ts';
 import { pauseAgent } from './pause-agent.ts';
 
 describe('pause_agent', () => {
-  it('pauses the agent with the reason of the rule', async () => {
+  it("pauses the agent with the rule's message as the reason", async () => {
     const tools = actionTools();
     const trigger = aTrigger();
     expect(await pauseAgent.execute({ message: 'stop' }, trigger, tools)).toMatchObject({ kind: 'delivered' });
@@ -13,7 +13,7 @@ describe('pause_agent', () => {
     ]);
   });
 
-  it('gives the message of the trigger where the rule has none', async () => {
+  it("uses the trigger's message if the rule has none", async () => {
     const tools = actionTools();
     await pauseAgent.execute({}, aTrigger({ message: 'why' }), tools);
     expect(tools.orders[0]).toMatchObject({ reason: 'why' });

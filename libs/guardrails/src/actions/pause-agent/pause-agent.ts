@@ -6,13 +6,13 @@ const PauseConfig = z.strictObject({
 });
 type PauseConfig = z.infer<typeof PauseConfig>;
 
-/** Sets the standing instruction that the agent is paused, until somebody resumes it. */
+/** Sets the agent's `paused` directive until an operator resumes it. */
 export const pauseAgent: ExecutedAction<PauseConfig> = {
   type: 'pause_agent',
   title: 'Pause the agent',
   description: 'Tells the agent to stop. It stays paused until it is resumed by hand or through the API.',
   config: PauseConfig,
-  example: { message: 'Too many errors: paused until somebody has looked' },
+  example: { message: 'Too many errors: paused for review' },
   phases: ['stream'],
   urgency: 'control',
   secrets: [],

@@ -6,7 +6,7 @@ import { raiseAlert as action } from './raise-alert.ts';
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 describe('raise_alert', () => {
-  it('raises an alert with the words of the rule', async () => {
+  it('raises an alert with the configured title and message', async () => {
     const tools = actionTools();
     const trigger = aTrigger();
     const config = action.config.parse({ severity: 'critical', title: 'Look', message: 'now' });
@@ -27,7 +27,7 @@ describe('raise_alert', () => {
     ]);
   });
 
-  it('takes name and message of what fired where the rule has no words of its own', async () => {
+  it("defaults to the rule's name and the trigger's message", async () => {
     const tools = actionTools();
     await action.execute(action.config.parse({}), aTrigger({ message: 'why' }), tools);
     expect(tools.orders[0]).toMatchObject({ severity: 'warn', title: 'Too many errors', message: 'why' });
@@ -36,12 +36,12 @@ describe('raise_alert', () => {
   it.each([
     ['folded', /open already/],
     ['held_back', /too many alerts/],
-  ] as const)('counts as carried out where the alert was %s', async (raised, detail) => {
+  ] as const)('is delivered if the alert was %s', async (raised, detail) => {
     const outcome = await action.execute(action.config.parse({}), aTrigger(), actionTools(undefined, raised));
     expect(outcome).toEqual({ kind: 'delivered', detail: expect.stringMatching(detail) });
   });
 
-  it('calls nobody itself', async () => {
+  it('sends no request itself', async () => {
     const tools = actionTools();
     await action.execute(action.config.parse({ webhookUrl: 'https://hooks.example/in' }), aTrigger(), tools);
     expect(tools.requests).toEqual([]);
@@ -57,5 +57,5 @@ describe('raise_alert', () => {
     { webhookAlso: ['approval'] },
     { webhookUrl: 'https://hooks.example', webhookAlso: ['rule'] },
     { webhook: 'https://hooks.example' },
-  ])('refuses %j', (bad) => expect(action.config.safeParse(bad).success).toBe(false));
+  ])('rejects %j', (bad) => expect(action.config.safeParse(bad).success).toBe(false));
 });

@@ -8,12 +8,12 @@ const AlertConfig = z
     severity: z.enum(['info', 'warn', 'error', 'critical']).default('warn').meta({ title: 'Severity' }),
     title: z.string().trim().min(1).max(200).optional().meta({ title: 'Title' }),
     message: z.string().trim().min(1).max(2000).optional().meta({ title: 'Message' }),
-    webhookUrl: HttpAddress.optional().meta({ title: 'Address told of every change of the alert' }),
+    webhookUrl: HttpAddress.optional().meta({ title: 'Webhook for every change of the alert' }),
     webhookAlso: z
       .array(z.enum(['approval', 'breaker']))
       .max(2)
       .optional()
-      .meta({ title: 'Other alerts of the same agents it is told of too' }),
+      .meta({ title: 'Also notify about other alerts of these agents' }),
     secret: WebhookSecret.optional().meta({ title: 'Signing secret', secret: true }),
   })
   .refine(({ webhookUrl, secret }) => webhookUrl !== undefined || secret === undefined, {
@@ -22,7 +22,7 @@ const AlertConfig = z
   })
   .refine(({ webhookUrl, webhookAlso }) => webhookUrl !== undefined || webhookAlso === undefined, {
     path: ['webhookAlso'],
-    message: 'says what "webhookUrl" is told of: set that too, or remove this',
+    message: 'selects more alerts for "webhookUrl": set that too, or remove this',
   });
 type AlertConfig = z.infer<typeof AlertConfig>;
 
@@ -32,11 +32,11 @@ const DETAIL: Readonly<Record<AlertRaised, string>> = {
   held_back: 'too many alerts at once: counted, not raised',
 };
 
-/** Puts something before a human, who acknowledges it. What listens at `webhookUrl` is told by the dispatcher. */
+/** Raises an alert for a person to acknowledge. The dispatcher notifies `webhookUrl` of each change. */
 export const raiseAlert: ExecutedAction<AlertConfig> = {
   type: 'raise_alert',
   title: 'Raise an alert',
-  description: 'Asks a human to look. One alert per agent and run stays open until somebody acknowledges it.',
+  description: 'Asks a person to look. One alert per agent and run stays open until it is acknowledged.',
   config: AlertConfig,
   example: { severity: 'error', title: 'Look at this agent' },
   phases: ['stream'],

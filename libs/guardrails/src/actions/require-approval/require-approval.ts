@@ -12,11 +12,12 @@ const ApprovalConfig = z.strictObject({
 });
 type ApprovalConfig = z.infer<typeof ApprovalConfig>;
 
-/** The call waits until a human has approved exactly it. */
+/** Holds the call until a person approves exactly this call. */
 export const requireApproval: DecisionAction<ApprovalConfig> = {
   type: 'require_approval',
   title: 'Ask a human',
-  description: 'The call is held back until somebody approves exactly this call; unanswered, it is denied.',
+  description:
+    'The call waits until a person approves exactly this call. If no decision is made in time, it is denied.',
   config: ApprovalConfig,
   example: { title: 'May the agent pay this invoice?', expiresInSeconds: 900 },
   phases: ['decision'],

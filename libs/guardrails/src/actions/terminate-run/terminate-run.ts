@@ -6,11 +6,11 @@ const TerminateConfig = z.strictObject({
 });
 type TerminateConfig = z.infer<typeof TerminateConfig>;
 
-/** The call must not happen, and nothing after it. */
+/** Rejects the call and ends the run. */
 export const terminateRun: DecisionAction<TerminateConfig> = {
   type: 'terminate_run',
   title: 'End the run',
-  description: 'The call is not made, and the agent is told to end its run.',
+  description: 'The call is not made, and the agent ends its run.',
   config: TerminateConfig,
   example: { message: 'This run is over' },
   phases: ['decision'],

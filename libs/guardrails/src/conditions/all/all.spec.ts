@@ -6,17 +6,17 @@ const named = (value: string) => ({ type: 'tool_name', config: { value } });
 const tagged = { type: 'enduser_tag', config: { tag: 'vip' } };
 
 describe('all', () => {
-  it('holds where each one does', () => {
+  it('matches if every condition matches', () => {
     expect(answerTo('all', { conditions: [named('s*'), named('*h')] }, {})).toBe(true);
     expect(answerTo('all', { conditions: [named('s*'), named('x')] }, {})).toBe(false);
   });
 
-  it('is missing where it hangs on something missing, and only then', () => {
+  it('is missing only if a missing condition decides the result', () => {
     expect(answerTo('all', { conditions: [named('s*'), tagged] }, {})).toBe('missing');
     expect(answerTo('all', { conditions: [named('x'), tagged] }, {})).toBe(false);
   });
 
-  it('needs what its conditions need, however deep', () => {
+  it('needs the facts of its conditions at any depth', () => {
     const inner = { type: 'not', config: { condition: { type: 'repeated_call' } } };
     const cost = { type: 'cost_limit', config: { maxCostUsd: 1, scope: 'session' } };
     const rule = aDecisionRule({ conditionType: 'all', conditionConfig: { conditions: [inner, cost] } });
@@ -37,7 +37,7 @@ describe('all', () => {
       ['conditions', 0, 'config', 'conditions', '0', 'config', 'value'],
       'is required',
     ],
-  ])('says where %j is wrong', async (config, path, message) => {
+  ])('reports the path of the error in %j', async (config, path, message) => {
     const { CONDITIONS } = await import('../index.ts');
     const issues = CONDITIONS.get('all')?.config.safeParse(config).error?.issues ?? [];
     expect(issues).toContainEqual(expect.objectContaining({ path, message: expect.stringContaining(message) }));

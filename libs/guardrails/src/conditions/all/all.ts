@@ -3,7 +3,7 @@ import type { CallCondition } from '../../catalog/condition-module.ts';
 import { allOf } from '../../decisions/answer.ts';
 import { type CatalogSoFar, combined, nestedCondition } from '../../decisions/nested.ts';
 
-/** Every one of some conditions. */
+/** Matches if every nested condition matches. */
 export function all(catalog: CatalogSoFar) {
   const AllConfig = z.strictObject({
     conditions: z.array(nestedCondition(catalog)).min(1).max(50).meta({ title: 'All of' }),
@@ -11,7 +11,7 @@ export function all(catalog: CatalogSoFar) {
   return {
     type: 'all',
     title: 'All of these',
-    description: 'Every one of the conditions holds.',
+    description: 'All of the conditions match.',
     unit: '',
     cadence: 'call',
     config: AllConfig,

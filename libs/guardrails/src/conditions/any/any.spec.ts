@@ -5,12 +5,12 @@ const named = (value: string) => ({ type: 'tool_name', config: { value } });
 const tagged = { type: 'enduser_tag', config: { tag: 'vip' } };
 
 describe('any', () => {
-  it('holds where one does', () => {
+  it('matches if one condition matches', () => {
     expect(answerTo('any', { conditions: [named('x'), named('s*')] }, {})).toBe(true);
     expect(answerTo('any', { conditions: [named('x'), named('y')] }, {})).toBe(false);
   });
 
-  it('is missing where it hangs on something missing, and only then', () => {
+  it('is missing only if a missing condition decides the result', () => {
     expect(answerTo('any', { conditions: [named('x'), tagged] }, {})).toBe('missing');
     expect(answerTo('any', { conditions: [named('s*'), tagged] }, {})).toBe(true);
   });

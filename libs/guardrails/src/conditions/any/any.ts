@@ -3,7 +3,7 @@ import type { CallCondition } from '../../catalog/condition-module.ts';
 import { anyOf } from '../../decisions/answer.ts';
 import { type CatalogSoFar, combined, nestedCondition } from '../../decisions/nested.ts';
 
-/** At least one of some conditions. */
+/** Matches if at least one nested condition matches. */
 export function any(catalog: CatalogSoFar) {
   const AnyConfig = z.strictObject({
     conditions: z.array(nestedCondition(catalog)).min(1).max(50).meta({ title: 'Any of' }),
@@ -11,7 +11,7 @@ export function any(catalog: CatalogSoFar) {
   return {
     type: 'any',
     title: 'Any of these',
-    description: 'At least one of the conditions holds.',
+    description: 'At least one of the conditions matches.',
     unit: '',
     cadence: 'call',
     config: AnyConfig,

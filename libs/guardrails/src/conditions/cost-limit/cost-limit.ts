@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
 import type { Series, WindowSpan } from '../../ports/window-store.ts';
 
-/** `2026-03-01` */
+/** Length of `2026-03-01`. */
 const DAY_CHARS = 10;
 
 const CostLimitConfig = z.strictObject({
@@ -12,7 +12,7 @@ const CostLimitConfig = z.strictObject({
 });
 type CostLimitConfig = z.infer<typeof CostLimitConfig>;
 
-/** What a run, or an agent in one UTC day, has cost. */
+/** Cost of a run, or of an agent within one UTC day. */
 export const costLimit: EventCondition<CostLimitConfig> = {
   type: 'cost_limit',
   title: 'Cost limit',
@@ -22,7 +22,7 @@ export const costLimit: EventCondition<CostLimitConfig> = {
   config: CostLimitConfig,
   example: { maxCostUsd: 5, scope: 'session' },
   phases: ['stream', 'decision'],
-  // Every kind: an agent that goes on after its limit must be caught again, whatever it does next.
+  // Every kind: an agent that continues after reaching its limit must trigger again with its next event of any kind.
   listensTo: () => EVENT_KINDS,
   ready({ scope }) {
     const spent = scope === 'session' ? spentOnRuns() : spentOnDays();
@@ -33,12 +33,12 @@ export const costLimit: EventCondition<CostLimitConfig> = {
     };
   },
   threshold: (config) => ({ operator: 'gte', value: config.maxCostUsd }),
-  // Of a cost that just reaches it, too: clients know this wording.
+  // Says "exceeds" even if the cost only reaches the limit, because clients know this wording.
   message: (config, value) =>
     `${config.scope === 'session' ? 'Session' : 'Daily'} cost $${value.toFixed(4)} exceeds limit $${config.maxCostUsd}`,
 };
 
-/** What is spent in a run, or on a day: made anew only where it is not that of the last event. */
+/** Series of a run's or a day's cost. Reuses the previous series while the run or day stays the same. */
 type Spent = (runId: string, at: string) => readonly Series[];
 
 function spentOnRuns(): Spent {

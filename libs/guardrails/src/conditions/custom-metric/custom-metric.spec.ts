@@ -18,7 +18,7 @@ const measured = (config: object, totals: Totals) =>
   condition.ready(configOf(config)).measure([new RunningTotals(totals)]);
 
 describe('custom_metric', () => {
-  it('defaults to "more than 0 within an hour"', () => {
+  it('defaults to more than 0 within an hour', () => {
     expect(configOf({ metricName: 'event_count' })).toMatchObject({ operator: 'gt', value: 0, windowMinutes: 60 });
   });
 
@@ -34,7 +34,7 @@ describe('custom_metric', () => {
     expect(measured({ metricKeyPath: 'x', aggregate }, TOTALS)).toBe(value);
   });
 
-  it.each(['last', 'avg', 'min', 'max', 'p95'])('has no %s of nothing', (aggregate) => {
+  it.each(['last', 'avg', 'min', 'max', 'p95'])('has no %s over an empty window', (aggregate) => {
     expect(measured({ metricKeyPath: 'x', aggregate }, NO_TOTALS)).toBeNull();
   });
 
@@ -46,7 +46,7 @@ describe('custom_metric', () => {
     [{ metricName: 'queue.depth' }, 3],
     [{ metricKeyPath: 'event_count' }, 3],
     [{ metricName: 'event_count', metricKeyPath: 'depth' }, 3],
-  ])('takes the natural aggregate for %j', (config, value) => {
+  ])('uses the default aggregate for %j', (config, value) => {
     expect(measured(config, TOTALS)).toBe(value);
   });
 
@@ -54,7 +54,7 @@ describe('custom_metric', () => {
     expect(condition.ready(configOf({ metricName: 'error_count' })).series(anEvent())).toHaveLength(1);
   });
 
-  it('measures a path only where an event has a number there', () => {
+  it('measures a path only on events that have a number there', () => {
     const { series } = condition.ready(configOf({ metricKeyPath: 'queue.depth' }));
     expect(series(anEvent({ metadata: { queue: { depth: 7 } } }))).toEqual([
       { metric: 'path:queue.depth', span: { kind: 'sliding', minutes: 60 }, shape: 'spread' },
@@ -68,7 +68,7 @@ describe('custom_metric', () => {
     expect(condition.listensTo(configOf({ metricKeyPath: 'tool_call_count' }))).toContain('custom.recorded');
   });
 
-  it('says the value and the comparison', () => {
+  it('reports the value and the comparison', () => {
     const config = configOf({ metricName: 'total_tokens', operator: 'gte', value: 5, aggregate: 'max' });
     expect(condition.message(config, 6)).toBe('total_tokens (max over 60 min) is 6, >= 5');
   });
@@ -81,5 +81,5 @@ describe('custom_metric', () => {
     { metricName: 'event_count', aggregate: 'median' },
     { metricName: 'event_count', windowMinutes: 1441 },
     { metricName: 'event_count', value: Number.POSITIVE_INFINITY },
-  ])('refuses %j', (bad) => expect(condition.config.safeParse(bad).success).toBe(false));
+  ])('rejects %j', (bad) => expect(condition.config.safeParse(bad).success).toBe(false));
 });

@@ -58,7 +58,7 @@ const CALLS: Partial<Record<string, readonly EventKind[]>> = {
   llm_call_count: ['llm.called', 'llm.completed'],
 };
 
-/** Any number an agent reports, or one of the built-in metrics, aggregated over a sliding window. */
+/** A number that the agent reports, or a built-in metric, aggregated over a sliding window. */
 export const customMetric: EventCondition<CustomMetricConfig> = {
   type: 'custom_metric',
   title: 'Custom metric',
@@ -75,8 +75,8 @@ export const customMetric: EventCondition<CustomMetricConfig> = {
     const quantity = quantityReader(series.metric);
     const aggregate = AGGREGATE[aggregateOf(config)];
     return {
-      // A count is known (as it stands) at every event; a quantity only where an event reports one, else an old
-      // reading would fire again and again.
+      // A count is known at every event. A quantity is measured only on events that report one; otherwise an old
+      // reading would fire repeatedly.
       series: isCount(config) ? () => list : (event) => (quantity(event) === null ? null : list),
       seriesAt: () => list,
       measure: ([totals]) => (totals === undefined ? null : aggregate(totals)),
@@ -101,7 +101,7 @@ function nameOf(config: CustomMetricConfig): string {
   return config.metricKeyPath ?? config.metricName ?? '';
 }
 
-/** Where both are given, as older clients do, the path is meant. */
+/** If both keys are set, as older clients do, the path takes precedence. */
 function builtInOf({ metricName = '', metricKeyPath }: CustomMetricConfig): BuiltInMetricName | null {
   return metricKeyPath === undefined && isBuiltIn(metricName) ? metricName : null;
 }

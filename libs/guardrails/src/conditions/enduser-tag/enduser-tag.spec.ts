@@ -9,7 +9,7 @@ describe('enduser_tag', () => {
     ['', false],
     ['0', false],
     ['False', false],
-  ])('takes %j for %s', (value, answer) => {
+  ])('treats %j as %s', (value, answer) => {
     expect(answerTo('enduser_tag', { tag: 'vip' }, actor({ vip: value }))).toBe(answer);
   });
 
@@ -22,13 +22,13 @@ describe('enduser_tag', () => {
     ).toBe(false);
   });
 
-  it('is false without the tag, and missing without an end user', () => {
+  it('is false without the tag and missing without an end user', () => {
     expect(answerTo('enduser_tag', { tag: 'toString' }, actor({}))).toBe(false);
     expect(answerTo('enduser_tag', { tag: 'vip' }, actor())).toBe(false);
     expect(answerTo('enduser_tag', { tag: 'vip' }, {})).toBe('missing');
   });
 
-  it('wants values where it compares, and only there', () => {
+  it('requires values for comparisons and rejects them otherwise', () => {
     expect(() => answerTo('enduser_tag', { tag: 'a', operator: 'hasValue' }, {})).toThrow('list of values');
     expect(() => answerTo('enduser_tag', { tag: 'a', values: ['x'] }, {})).toThrow('list of values');
   });

@@ -13,10 +13,10 @@ const EnduserTagConfig = z
   });
 type EnduserTagConfig = z.infer<typeof EnduserTagConfig>;
 
-/** Texts that say no. */
+/** Values that count as false. */
 const NO = new Set(['', '0', 'false']);
 
-/** What is known of the person a run acts for: `actor.metadata`. */
+/** Tags of the person a run acts for: `actor.metadata`. */
 export const enduserTag: CallCondition<EnduserTagConfig> = {
   type: 'enduser_tag',
   title: 'End-user tag',

@@ -11,11 +11,11 @@ const rate = (events: number, errors: number, over = config) =>
   condition.ready(over).measure([new RunningTotals({ ...NO_TOTALS, count: events, sum: errors })]);
 
 describe('error_rate_threshold', () => {
-  it('defaults to 30 % of 5 minutes', () => {
+  it('defaults to 30 % over 5 minutes', () => {
     expect(config).toEqual({ threshold: 30, windowMinutes: 5, of: 'events', minEvents: 1 });
   });
 
-  it('measures errors among events in percent', () => {
+  it('measures the percentage of events that are errors', () => {
     expect(rate(8, 1)).toBe(12.5);
     expect(rate(3, 3)).toBe(100);
     expect(rate(5, 0)).toBe(0);
@@ -23,7 +23,7 @@ describe('error_rate_threshold', () => {
 
   it('never fires on an empty window', () => expect(rate(0, 0)).toBeNull());
 
-  it('waits for the least number of events', () => {
+  it('waits for the minimum number of events', () => {
     const patient = condition.config.parse({ minEvents: 10 });
     expect(rate(9, 9, patient)).toBeNull();
     expect(rate(10, 10, patient)).toBe(100);
@@ -33,7 +33,7 @@ describe('error_rate_threshold', () => {
     expect(condition.threshold(config)).toEqual({ operator: 'gte', value: 30 });
   });
 
-  it('says what was measured', () => {
+  it('reports the measured rate', () => {
     expect(condition.message({ ...config, threshold: 20 }, 25)).toBe('Error rate 25.0% exceeds threshold 20%');
   });
 
@@ -41,7 +41,7 @@ describe('error_rate_threshold', () => {
     const ofCalls = condition.config.parse({ of: 'calls', minEvents: 2 });
     const { series, measure } = condition.ready(ofCalls);
 
-    /** The rate after these events, each added to what the rule reads of it. */
+    /** Returns the rate after these events, with each added to the series the rule reads. */
     const after = (...events: AgentEvent[]) => {
       const totals =
         condition
@@ -63,29 +63,29 @@ describe('error_rate_threshold', () => {
     const failedRun = anEvent({ kind: 'run.ended', outcome: 'failed' });
     const failedRoot = anEvent({ kind: 'run.ended', outcome: 'failed', dialect: 'otlp', isError: true });
 
-    it('measures failed ones among those of tools and models', () => {
+    it('measures failures among tool and model calls', () => {
       expect(after(tool(true), tool(false), model(false), model(true))).toBe(50);
       expect(after(tool(true), tool(true))).toBe(100);
     });
 
-    it('waits for the least number of calls', () => expect(after(tool(true))).toBeNull());
+    it('waits for the minimum number of calls', () => expect(after(tool(true))).toBeNull());
 
     it.each([
-      ['an error that was raised', raised],
-      ['a run that failed', failedRun],
-      ['a root that failed', failedRoot],
-    ])('takes %s without a failed call for a failed call', (_, event) => {
+      ['an error event', raised],
+      ['a failed run', failedRun],
+      ['a failed root span', failedRoot],
+    ])('counts %s without a failed call as a failed call', (_, event) => {
       expect(after(event, event)).toBe(100);
       expect(after(model(false), event)).toBe(50);
     });
 
-    it('counts a failed call, the error it raised and the run it ended once, in whatever order they come', () => {
+    it('counts a failed call, its error and its failed run once, in any order', () => {
       expect(after(tool(true), raised, failedRun, tool(false))).toBe(50);
       expect(after(failedRun, raised, tool(false), tool(true))).toBe(50);
       expect(after(tool(true), raised, raised, tool(false))).toBe(66.66666666666667);
     });
 
-    it('leaves out runs that ended well and agents that failed inside a root', () => {
+    it('ignores successful runs and agents that failed inside a root span', () => {
       const inside = anEvent({ kind: 'run.ended', outcome: 'failed', dialect: 'otlp' });
       expect(after(model(false), anEvent({ kind: 'run.ended', outcome: 'succeeded' }), inside)).toBeNull();
     });
@@ -94,7 +94,7 @@ describe('error_rate_threshold', () => {
   it.each([
     ['tools', 'tool.completed', 'llm.completed'],
     ['models', 'llm.completed', 'tool.completed'],
-  ] as const)('of %s it counts events %s alone', (of, counted, other) => {
+  ] as const)('with of %s counts only %s events', (of, counted, other) => {
     const over = condition.config.parse({ of });
     const [metric = ''] =
       condition
@@ -114,5 +114,5 @@ describe('error_rate_threshold', () => {
     { windowMinutes: 1441 },
     { minEvents: 0 },
     { of: 'steps' },
-  ])('refuses %j', (bad) => expect(condition.config.safeParse(bad).success).toBe(false));
+  ])('rejects %j', (bad) => expect(condition.config.safeParse(bad).success).toBe(false));
 });

@@ -22,7 +22,7 @@ const ErrorRateConfig = z.strictObject({
 });
 type ErrorRateConfig = z.infer<typeof ErrorRateConfig>;
 
-/** Share of what an agent did in a sliding window that failed: of its finished calls, or of its events. */
+/** Share of an agent's finished calls, or of its events, that failed within a sliding window. */
 export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   type: 'error_rate_threshold',
   title: 'Error rate',
@@ -49,7 +49,7 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
     };
   },
   threshold: (config) => ({ operator: 'gte', value: config.threshold }),
-  // Of a value that just reaches it, too: clients know this wording.
+  // Says "exceeds" even if the rate only reaches the threshold, because clients know this wording.
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
 
@@ -67,8 +67,9 @@ const KINDS: Readonly<Record<Counted, readonly EventKind[]>> = {
 };
 
 /**
- * Calls that failed without an event of their own: some frameworks trace no failed call. A failed call, the error it
- * raises and the run it ends are one failure told three times, so only what is told more often than calls failed counts.
+ * Number of failed calls without a call event, because some frameworks trace no failed call. A failed call, the error
+ * it raises and the run it ends are one failure reported three times, so only the surplus over reported failed calls
+ * counts.
  */
 function untracedFailures(calls: SeriesTotals, beside: SeriesTotals): number {
   const [raised, failedRuns] = [beside.sum, beside.count - beside.sum];

@@ -11,7 +11,7 @@ const ExecutionTimeConfig = z.strictObject({
 });
 type ExecutionTimeConfig = z.infer<typeof ExecutionTimeConfig>;
 
-/** How long a tool took, or all tools of the run together; known only after a call. */
+/** Duration of a tool call, or of all tool calls of the run; known only after a call. */
 export const executionTime: CallCondition<ExecutionTimeConfig> = {
   type: 'execution_time',
   title: 'Execution time',

@@ -1,30 +1,35 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { spend } from '../../decisions/step-meter.ts';
 
-/** Walks over lists; the second of their arguments is asked about each element. */
+/** Macros that iterate over lists. Their second argument is evaluated for each element. */
 export const MACROS: ReadonlySet<unknown> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-/** In the names of functions: `charged(x)` is x, and `walked(x, n)` is x whose elements cost n steps each. */
+/**
+ * Names of the charging functions: `charged(x)` returns x, and `walked(x, n)` returns x and charges n steps per
+ * element.
+ */
 export const CHARGED = 'charged';
 export const WALKED = 'walked';
 
-/** Of a value that is compared, and of every eight characters of a text. */
+/** Steps per compared value, and characters of a string per step. */
 const VALUE_STEPS = 4;
 const CHARACTERS_A_STEP = 8;
-/** A time is read in a time zone, whose calendar is made anew. */
+/** Reading a time in a time zone builds that zone's calendar. */
 const TIME_STEPS = 2_000;
-/** Of an element of a walk, and of each node that is asked about it. */
+/** Steps per element of an iteration, and per node evaluated for each element. */
 const ELEMENT_STEPS = 10;
 const NODE_STEPS = 4;
-/** Of an element where asking about it may fail: that is noted for each, and costs far more than asking. */
+/**
+ * Steps per element if its evaluation can fail: the error recorded for each element costs far more than the evaluation.
+ */
 const FAILING_STEPS = 100;
 const NEVER_FAILING: ReadonlySet<unknown> = new Set(['value', 'id', 'list', '==', '!=', '&&', '||', '!_', 'in']);
 
 const COMPARING: ReadonlySet<unknown> = new Set(['==', '!=', '<', '<=', '>', '>=']);
 
 /**
- * Changes an expression so that whatever may cost more than one step is charged before it is done: walks over lists,
- * membership, comparisons of anything but constants, and arguments of functions.
+ * Rewrites an expression so that everything that can cost more than one step is charged first: iterations over lists,
+ * membership tests, comparisons of non-constants, and function arguments.
  * @param free functions that charge for themselves
  */
 export function addCharges(node: ASTNode, free: ReadonlySet<unknown>): void {
@@ -51,10 +56,10 @@ export function addCharges(node: ASTNode, free: ReadonlySet<unknown>): void {
   }
 }
 
-/** Sizes of what one evaluation met. Lists made while evaluating may hold one value many times. */
+/** Sizes of the values seen during one evaluation. A list built by the expression can contain one value many times. */
 let sizes: WeakMap<object, number> | undefined;
 
-/** Before each evaluation: values may have changed since the last. */
+/** Call before each evaluation, because values may have changed since the previous one. */
 export function forgetSizes(): void {
   sizes = undefined;
 }
@@ -78,7 +83,7 @@ function stepsOf(value: unknown): number {
   sizes ??= new WeakMap();
   const known = sizes.get(value);
   if (known !== undefined) return known;
-  // Until it is known: what holds itself has no end.
+  // Placeholder until the size is known: a value that contains itself is infinite.
   sizes.set(value, Number.POSITIVE_INFINITY);
   const steps = stepsOfObject(value);
   sizes.set(value, steps);
@@ -108,13 +113,13 @@ function charged(node: unknown): unknown {
   return isConstant(node) ? node : { op: 'call', args: [CHARGED, [node]] };
 }
 
-/** Written in the expression, whose length is limited. */
+/** True for literals of the expression, whose length is limited. */
 export function isConstant(node: unknown): boolean {
   if (!isNode(node)) return false;
   return node.op === 'value' || (node.op === 'list' && childrenOf(node.args).every(isConstant));
 }
 
-/** Whether an expression walks a list, and so may fail many times over. */
+/** True if an expression iterates over a list, and so can fail many times in one evaluation. */
 export function hasWalk(node: ASTNode): boolean {
   return (node.op === 'rcall' && MACROS.has(node.args[0])) || childrenOf(node.args).some(hasWalk);
 }
@@ -133,7 +138,7 @@ function sizeOfTree(node: unknown): number {
   return children.reduce((sum, child) => sum + sizeOfTree(child), isNode(node) ? 1 : 0);
 }
 
-/** Nodes directly below, through the lists that group them. */
+/** Direct child nodes, including those inside the lists that group them. */
 export function childrenOf(args: unknown): ASTNode[] {
   if (isNode(args)) return [args];
   return Array.isArray(args) ? args.flatMap(childrenOf) : [];

@@ -2,7 +2,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { compareExactly, exactNumber } from '../../patterns/exact-number.ts';
 import { childrenOf } from './charges.ts';
 
-/** `compared(a, ">", b)` is `a > b` whatever represents the numbers: 5000, "5000" and "5e3" are one value. */
+/** `compared(a, ">", b)` is `a > b` for any representation of the numbers: 5000, "5000" and "5e3" are equal. */
 export const COMPARED = 'compared';
 
 const HOLDS: Readonly<Record<string, (difference: number) => boolean>> = {
@@ -14,20 +14,20 @@ const HOLDS: Readonly<Record<string, (difference: number) => boolean>> = {
   '!=': (difference) => difference !== 0,
 };
 
-/** A value that a number is compared with, and that cannot be read as one. */
+/** A value is compared with a number but cannot be read as one. */
 class UnreadableNumber extends Error {
   override readonly name = 'UnreadableNumber';
 }
 
-/** The library wraps what a function throws. */
+/** Searches the causes, because the library wraps errors thrown by functions. */
 export function isUnreadable(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof UnreadableNumber) return true;
   return false;
 }
 
 /**
- * Replaces comparisons of a value of the call with a number, and ordered ones of two such values. Comparisons with a text
- * that stands in the expression stay comparisons of texts.
+ * Replaces comparisons of a call value with a number, and ordered comparisons of two call values. Comparisons with a
+ * string literal of the expression remain string comparisons.
  */
 export function compareAnyRepresentation(node: ASTNode): void {
   const { op } = node;

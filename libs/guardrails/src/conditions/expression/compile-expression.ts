@@ -22,19 +22,19 @@ import {
 import { COMPARED, compareAnyRepresentation, compareValues, isUnreadable } from './comparisons.ts';
 
 export const MAX_EXPRESSION = 2_000;
-/** Patterns made of values while evaluating are kept up to this many; then all are forgotten. */
-const MOST_PATTERNS = 50;
+/** Cache size for patterns built from values during evaluation. The cache is cleared when full. */
+const MAX_PATTERNS = 50;
 const patterns = new Map<string, Pattern>();
 
-/** Matches in linear time, in place of the `matches` of the library, which backtracks. */
+/** Linear-time replacement for the library's `matches`, which backtracks. */
 const LINEAR_MATCHES = 'linearMatches';
 
-/** A pattern that a value holds is compiled while a call waits. */
+/** Steps for compiling a pattern that comes from a value, because the call waits for it. */
 const COMPILING_STEPS = 20_000;
 
 const LIMITS = { maxListElements: 200, maxMapEntries: 200, maxCallArguments: 20 };
 const environment = environmentOf({ ...LIMITS, maxAstNodes: 500, maxDepth: 50 });
-/** Charges are calls around parts of the expression. */
+/** Larger limits, because each charge adds a call around a part of the expression. */
 const evaluating = environmentOf({ ...LIMITS, maxAstNodes: 2_000, maxDepth: 150 })
   .registerFunction(`${CHARGED}(dyn): dyn`, chargeFor)
   .registerFunction(`${WALKED}(dyn, int): dyn`, chargeWalk)
@@ -57,7 +57,9 @@ function environmentOf(limits: Partial<Limits>): Environment {
     );
 }
 
-/** Why an expression cannot be a condition, in one line; null: it can. Checks names and types, and the patterns in it. */
+/**
+ * Returns in one line why an expression is not a valid condition, or null if it is. Checks names, types and patterns.
+ */
 export function expressionProblem(source: string): string | null {
   try {
     const { valid, type, error } = environment.parse(serialize(withLinearMatches(source))).check();
@@ -68,10 +70,13 @@ export function expressionProblem(source: string): string | null {
   }
 }
 
-/** Maps: to look for a name in one walks nothing. */
+/** Maps: looking up a name in them is not an iteration. */
 const MAPS: ReadonlySet<unknown> = new Set(['tags', 'metrics', 'actor', 'tool']);
 
-/** What an expression walks for each element of a list it walks, said to its author; null: nothing, or it is not valid. */
+/**
+ * Returns a message for the author if an expression hides an iteration inside another, or null if it does not or is not
+ * valid.
+ */
 export function hiddenWalk(source: string): string | null {
   try {
     return walksInside(environment.parse(source).ast, false)
@@ -99,7 +104,7 @@ interface CompiledExpression {
   readonly ask: (request: DecisionRequest) => DecisionAnswer;
 }
 
-/** @throws where the expression is not valid; ask `expressionProblem` first */
+/** @throws if the expression is invalid; check with `expressionProblem` first */
 export function compileExpression(source: string): CompiledExpression {
   const ast = withLinearMatches(source);
   const names = new Set<unknown>();
@@ -124,7 +129,7 @@ export function compileExpression(source: string): CompiledExpression {
   };
 }
 
-/** Every name in an expression; those of members and of variables inside it are among them, which does no harm. */
+/** Collects every name in an expression. Includes names of members and local variables, which does no harm. */
 function collectNames(node: unknown, names: Set<unknown>): void {
   if (Array.isArray(node)) {
     for (const inner of node) collectNames(inner, names);
@@ -135,7 +140,7 @@ function collectNames(node: unknown, names: Set<unknown>): void {
   collectNames(node.args, names);
 }
 
-/** Codes of errors that mean that the call lacks what the expression looks at. */
+/** Error codes that mean that the call lacks a value the expression reads. */
 const LACKING = new Set(['no_such_key', 'index_out_of_range', 'index_out_of_bounds']);
 
 function contextOf(request: DecisionRequest): Record<string, unknown> {
@@ -162,7 +167,10 @@ function directly<T>(evaluate: () => T): T {
   return evaluate();
 }
 
-/** A walk makes an error for each element it fails on; their stacks would cost ten times the walk, and nobody reads them. */
+/**
+ * An iteration creates an error for each element it fails on. Their stack traces are never read and would cost ten
+ * times the iteration.
+ */
 function withoutStacks<T>(evaluate: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -173,7 +181,7 @@ function withoutStacks<T>(evaluate: () => T): T {
   }
 }
 
-/** Macros walk whole lists: one inside another would make the cost the product of their lengths. */
+/** Rejects nested macros, because their cost is the product of the list lengths, and replaces `matches`. */
 function rewrite(node: unknown, macros: number): void {
   if (Array.isArray(node)) {
     for (const inner of node) rewrite(inner, macros);
@@ -200,7 +208,7 @@ function patternOf(source: string): Pattern {
   const known = patterns.get(source);
   if (known !== undefined) return known;
   spend(COMPILING_STEPS);
-  if (patterns.size >= MOST_PATTERNS) patterns.clear();
+  if (patterns.size >= MAX_PATTERNS) patterns.clear();
   const made = compilePattern(source);
   patterns.set(source, made);
   return made;

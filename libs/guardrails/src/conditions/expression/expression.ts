@@ -19,7 +19,7 @@ const ExpressionConfig = z.strictObject({
 });
 type ExpressionConfig = z.infer<typeof ExpressionConfig>;
 
-/** Whatever else can be said about a call, in the Common Expression Language. */
+/** Any other condition on a call, in the Common Expression Language. */
 export const expression: CallCondition<ExpressionConfig> = {
   type: 'expression',
   title: 'Expression',

@@ -7,7 +7,7 @@ const HealthScoreConfig = z.strictObject({
 });
 type HealthScoreConfig = z.infer<typeof HealthScoreConfig>;
 
-/** The five-part health score of an agent, looked at once a minute. */
+/** The five-part health score of an agent, checked once a minute. */
 export const healthScoreThreshold: TickCondition<HealthScoreConfig> = {
   type: 'health_score_threshold',
   title: 'Health score',

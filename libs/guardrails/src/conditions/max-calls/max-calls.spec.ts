@@ -8,30 +8,30 @@ const config = { tools: ['sea*'], max: 3 };
 const windowed = { ...config, per: 'agent', windowMinutes: 5 };
 
 describe('max_calls', () => {
-  it('matches at the count that is allowed: the next would be one more', () => {
+  it('matches once the allowed number of calls was made', () => {
     expect(answerTo('max_calls', config, {}, { history: calls(2) })).toBe(false);
     expect(answerTo('max_calls', config, {}, { history: calls(3) })).toBe(true);
   });
 
-  it('counts calls that are being asked about at the same time', () => {
+  it('counts calls that are being decided concurrently', () => {
     const history = [...calls(2), aPastCall({ callKey: 'x', status: 'asked' })];
     expect(answerTo('max_calls', config, {}, { history })).toBe(true);
   });
 
-  it('stops only calls of the counted tools, unless told to stop every call', () => {
+  it('stops only calls of the counted tools unless configured to stop every call', () => {
     const other = { tool: { name: 'other', tags: [] } };
     expect(answerTo('max_calls', config, other, { history: calls(9) })).toBe(false);
     expect(answerTo('max_calls', { ...config, appliesTo: 'every_call' }, other, { history: calls(9) })).toBe(true);
   });
 
-  it('counts over a window what the series holds', () => {
+  it('counts calls over a window', () => {
     const held = (sum: number) => ({ totals: [{ ...NO_TOTALS, count: sum, sum }] });
     expect(answerTo('max_calls', windowed, {}, held(2))).toBe(false);
     expect(answerTo('max_calls', windowed, {}, held(3))).toBe(true);
     expect(answerTo('max_calls', windowed, {}, { totals: 'unavailable' })).toBe('unavailable');
   });
 
-  it('adds a counted call before it is made, and takes it back if it is refused', () => {
+  it('adds a counted call before it is made and removes it if it is rejected', () => {
     const rule = aDecisionRule({ conditionType: 'max_calls', conditionConfig: windowed });
     const needs = factsNeeded([rule], aRequest());
     expect(needs.increments).toEqual([expect.objectContaining({ series: 0, value: 1 })]);
@@ -40,7 +40,7 @@ describe('max_calls', () => {
     expect(factsNeeded([rule], aRequest({ tool: { name: 'x', tags: [] } })).increments).toEqual([]);
   });
 
-  it('keeps end users apart, and is missing where there is none', () => {
+  it('counts per end user and is missing without an end user', () => {
     const perUser = { ...windowed, per: 'agent_user' };
     const rule = aDecisionRule({ conditionType: 'max_calls', conditionConfig: perUser });
     const metric = (externalId: string) => factsNeeded([rule], aRequest({ actor: { externalId } })).series[0]?.metric;
@@ -48,7 +48,7 @@ describe('max_calls', () => {
     expect(answerTo('max_calls', perUser, {})).toBe('missing');
   });
 
-  it('wants a window for counts that would never end, and none for a run', () => {
+  it('requires a window for counts per agent and rejects one for a run', () => {
     expect(() => answerTo('max_calls', { ...config, per: 'agent' }, {})).toThrow('is required per agent');
     expect(() => answerTo('max_calls', { ...config, windowMinutes: 5 }, {})).toThrow('a run is counted whole');
   });

@@ -28,7 +28,7 @@ const MaxCallsConfig = z
   });
 type MaxCallsConfig = z.infer<typeof MaxCallsConfig>;
 
-/** How often tools were called: in this run, or by the agent (for one end user) in a sliding window. */
+/** Number of tool calls: in this run, or by the agent (optionally per end user) in a sliding window. */
 export const maxCalls: CallCondition<MaxCallsConfig> = {
   type: 'max_calls',
   title: 'Number of calls',
@@ -76,7 +76,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
   },
 };
 
-/** Null: counted per end user, and the request names none. */
+/** Returns null if calls are counted per end user and the request names none. */
 function seriesOf(
   metric: string,
   per: 'agent' | 'agent_user',
@@ -88,7 +88,7 @@ function seriesOf(
   return { metric: whose, span: { kind: 'sliding', minutes }, shape: 'sum' };
 }
 
-/** Rules that count the same tools share their series. */
+/** Key of a tool choice. Rules that count the same tools share their series. */
 function keyOf(choice: ToolChoice): string {
   return sha256Hex(canonicalJson(choice)).slice(0, 16);
 }

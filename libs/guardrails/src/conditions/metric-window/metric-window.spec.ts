@@ -8,7 +8,7 @@ const sums = (...values: number[]) => ({ totals: values.map((sum) => ({ ...NO_TO
 const BYTES = { metric: 'bytes_in', operator: 'gt', value: 100 };
 
 describe('metric_window', () => {
-  it('counts what this call reports', () => {
+  it('includes the quantity reported with this call', () => {
     const ask = (bytes: number) =>
       answerTo('metric_window', BYTES, { metrics: { bytes_in: bytes } }, { totals: [NO_TOTALS] });
     expect(ask(100)).toBe(false);
@@ -16,7 +16,7 @@ describe('metric_window', () => {
     expect(answerTo('metric_window', BYTES, { metrics: { bytes_in: 41 } }, sums(60))).toBe(true);
   });
 
-  it('counts the size of the arguments once, although it is sent before and after', () => {
+  it('counts the size of the arguments once although it is sent before and after the call', () => {
     const rule = aDecisionRule({ conditionType: 'metric_window', conditionConfig: BYTES });
     const metrics = { bytes_in: 7 };
     expect(factsNeeded([rule], aRequest({ metrics })).increments.map(({ value }) => value)).toEqual([7]);
@@ -24,14 +24,14 @@ describe('metric_window', () => {
     expect(factsNeeded([rule], aRequest({ metrics, phase: 'tool.after' })).increments).toEqual([]);
   });
 
-  it('takes tokens from calls or from events, whichever know more, never both', () => {
+  it('takes the larger of the tokens reported by calls and by events, never the sum', () => {
     const config = { metric: 'llm_tokens_in', operator: 'gte', value: 100 };
     expect(answerTo('metric_window', config, {}, sums(60, 60))).toBe(false);
     expect(answerTo('metric_window', config, {}, sums(100, 0))).toBe(true);
     expect(answerTo('metric_window', config, {}, sums(0, 100))).toBe(true);
   });
 
-  it('is fed by events that report it', () => {
+  it('is fed by events that report the metric', () => {
     const rule = aDecisionRule({
       conditionType: 'metric_window',
       conditionConfig: { metric: 'llm_tokens_in', value: 1 },
@@ -53,7 +53,7 @@ describe('metric_window', () => {
     expect(answerTo('metric_window', { metric: 'x', aggregate, operator: 'eq', value }, {}, { totals })).toBe(true);
   });
 
-  it('is missing where nothing was reported, unless it says what that means', () => {
+  it('is missing if nothing was reported, unless onMissing is set', () => {
     expect(answerTo('metric_window', BYTES, {}, { totals: [NO_TOTALS] })).toBe('missing');
     expect(answerTo('metric_window', { ...BYTES, onMissing: 'block' }, {}, { totals: [NO_TOTALS] })).toBe(true);
     const perUser = { ...BYTES, scope: 'agent_user', windowMinutes: 5 };
@@ -69,5 +69,5 @@ describe('metric_window', () => {
     [{ metric: 'x', value: 1, scope: 'agent' }, 'is required for agent'],
     [{ metric: 'x', value: 1, windowMinutes: 5 }, 'a run is measured whole'],
     [{ metric: 'cost_usd', value: 1, scope: 'agent_user', windowMinutes: 5 }, 'on whose behalf'],
-  ])('refuses %j: %s', (config, message) => expect(() => answerTo('metric_window', config, {})).toThrow(message));
+  ])('rejects %j: %s', (config, message) => expect(() => answerTo('metric_window', config, {})).toThrow(message));
 });

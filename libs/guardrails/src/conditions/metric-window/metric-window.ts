@@ -8,7 +8,7 @@ import type { Totals } from '../../ports/window-store.ts';
 import { type Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 import { additionsTo, feedOf, sourcesOf } from './sources.ts';
 
-/** A quantity of the run, or of the agent (for one end user) in a sliding window, this call included. */
+/** A quantity of the run, or of the agent (optionally per end user) in a sliding window, including this call. */
 export const metricWindow: CallCondition<MetricWindowConfig> = {
   type: 'metric_window',
   title: 'Metric over a window',
@@ -47,7 +47,7 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
   },
 };
 
-/** Two sources of one quantity may each lag behind: the larger is nearer the truth, and they are never added. */
+/** Each of the two sources of a quantity can lag, so the larger is closer to the truth. They are never added. */
 function greatest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);

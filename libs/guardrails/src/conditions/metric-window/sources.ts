@@ -4,7 +4,10 @@ import type { Series, WindowSpan } from '../../ports/window-store.ts';
 import { isBuiltIn, quantityOf } from '../../windows/metrics.ts';
 import type { Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 
-/** What both report, by the names calls and events have for it. Events are the authority and come later. */
+/**
+ * Metrics that both calls and events report, from the call's name to the event's. Events are authoritative and arrive
+ * later.
+ */
 const TWICE_REPORTED: Readonly<Record<string, string>> = {
   llm_tokens_in: 'input_tokens',
   llm_tokens_out: 'output_tokens',
@@ -13,7 +16,7 @@ const TWICE_REPORTED: Readonly<Record<string, string>> = {
 
 const CALL_PREFIX = 'call:';
 
-/** The series a metric is read from; none where it is counted per end user and the request names none. */
+/** Returns the series a metric is read from; empty if it is counted per end user and the request names none. */
 export function sourcesOf(config: MetricWindowConfig, { runId, actor }: DecisionRequest): readonly Series[] {
   const { scope, metric } = config;
   if (scope === 'agent_user') {
@@ -24,15 +27,15 @@ export function sourcesOf(config: MetricWindowConfig, { runId, actor }: Decision
   return isBuiltIn(metric) ? sources : [...sources, seriesOf(config, CALL_PREFIX + metric, runId)];
 }
 
-/** The series an event adds to; null: it says nothing of the metric. */
+/** Returns the series an event adds to, or null if it does not report the metric. */
 export function feedOf(config: MetricWindowConfig, event: AgentEvent): readonly Series[] | null {
   const name = config.scope === 'agent_user' ? undefined : eventName(config.metric);
   return name === undefined || quantityOf(name, event) === null ? null : [seriesOf(config, name, event.runId)];
 }
 
 /**
- * What a request adds. The size of the arguments is sent before and after a call and counts once, before it. What a
- * refused call would have taken in is taken back, where the aggregate lets itself be taken back.
+ * Quantities that a request adds. The size of the arguments is sent before and after a call and counts once, before it.
+ * For a sum, the arguments of a rejected call are subtracted again.
  */
 export function additionsTo(
   sources: readonly Series[],

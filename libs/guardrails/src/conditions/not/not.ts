@@ -3,13 +3,13 @@ import type { CallCondition } from '../../catalog/condition-module.ts';
 import { not as opposite } from '../../decisions/answer.ts';
 import { type CatalogSoFar, combined, nestedCondition } from '../../decisions/nested.ts';
 
-/** The opposite of a condition. What cannot be told stays untold. */
+/** Negates a condition. `missing` and `unavailable` stay as they are. */
 export function not(catalog: CatalogSoFar) {
   const NotConfig = z.strictObject({ condition: nestedCondition(catalog).meta({ title: 'Not' }) });
   return {
     type: 'not',
     title: 'Not',
-    description: 'The condition does not hold.',
+    description: 'The condition does not match.',
     unit: '',
     cadence: 'call',
     config: NotConfig,

@@ -11,7 +11,7 @@ const RepeatedCallConfig = z.strictObject({
 });
 type RepeatedCallConfig = z.infer<typeof RepeatedCallConfig>;
 
-/** A loop: the same tool with the same arguments, and nothing new ever comes of it. */
+/** Detects a loop: the same tool call with the same arguments, and the result never changes. */
 export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   type: 'repeated_call',
   title: 'Repeated call',
@@ -39,7 +39,7 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   },
 };
 
-/** How many of the newest completed calls had the result of the very newest. */
+/** Counts the newest completed calls that share the newest result. */
 function fruitless(calls: readonly PastCall[]): number {
   const results = calls.filter(({ status }) => status === 'completed').map(({ resultHash }) => resultHash);
   const newest = results.at(-1);

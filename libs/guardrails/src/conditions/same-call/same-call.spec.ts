@@ -21,28 +21,28 @@ describe('same_call', () => {
     ]);
   });
 
-  it('knows a call by its tool and its arguments, in whatever order their keys are', () => {
+  it('identifies a call by its tool and arguments, regardless of key order', () => {
     expect(metricOf({ payload: { arguments: { page: 1, q: 'x' } } })).toBe(metricOf({}));
     expect(metricOf({ payload: { arguments: { page: 2, q: 'x' } } })).not.toBe(metricOf({}));
     expect(metricOf({ toolName: 'fetch' })).not.toBe(metricOf({}));
   });
 
-  it.each(['otlp', 'handlebar'])('counts a call of %s when it is over', (dialect) => {
+  it.each(['otlp', 'handlebar'])('counts a call of %s when it completes', (dialect) => {
     expect(series(call({ dialect }))).toBeNull();
     expect(metricOf({ dialect, kind: 'tool.completed' })).toBe(metricOf({}));
   });
 
   it.each([
     ['a call without arguments', { payload: {} }],
-    ['a call whose arguments are no object', { payload: { arguments: 'x' } }],
-    ['a call of no tool', { toolName: undefined }],
-    ['what is no tool call', { kind: 'llm.called' }],
+    ['a call whose arguments are not an object', { payload: { arguments: 'x' } }],
+    ['a call without a tool', { toolName: undefined }],
+    ['an event that is not a tool call', { kind: 'llm.called' }],
     ['the end of a call that was counted when it began', { kind: 'tool.completed' }],
-  ])('says nothing of %s', (_, fields) => {
+  ])('ignores %s', (_, fields) => {
     expect(series(call(fields))).toBeNull();
   });
 
-  it('fires from the last allowed call on', () => {
+  it('fires from the configured number of calls on', () => {
     expect(condition.threshold({ times: 3 })).toEqual({ operator: 'gte', value: 3 });
     expect(measure([new RunningTotals({ ...NO_TOTALS, count: 3, sum: 3 })])).toBe(3);
     expect(condition.message({ times: 3 }, 4)).toContain('4 times');

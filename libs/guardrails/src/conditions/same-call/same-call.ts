@@ -7,7 +7,7 @@ const SameCallConfig = z.strictObject({
 });
 type SameCallConfig = z.infer<typeof SameCallConfig>;
 
-/** A loop as it is seen from outside: the same tool with the same arguments, again and again in one run. */
+/** Detects a loop from events: the same tool call with the same arguments several times in one run. */
 export const sameCall: EventCondition<SameCallConfig> = {
   type: 'same_call',
   title: 'Same call in a run',

@@ -9,13 +9,16 @@ interface Detection {
   readonly value?: string | string[] | undefined;
 }
 
-/** The parts a finding of a detector can be judged by. */
+/** Parts that a match of a detector can be tested by. */
 export function partOf(detector: DetectorName): readonly Part[] {
   if (detector === 'url') return ['domain', 'tld', 'scheme'];
   return detector === 'email' || detector === 'email_domain' ? ['domain', 'tld'] : [];
 }
 
-/** Whether a text holds something that a detector finds and that, where a part is asked for, has such a part. */
+/**
+ * Returns a test that is true if a text has a match of the detector and, if `check` is set, a match whose part passes
+ * the comparison.
+ */
 export function findingTest({ detector, check, operator, value }: Detection): (text: string) => boolean {
   if (check === undefined) return (text) => detect(detector, text).length > 0;
   const wanted = [value ?? []].flat().map((one) => one.toLowerCase());

@@ -5,13 +5,13 @@ const args = { to: 'ada@corp.example', note: { text: ['pay 4111 1111 1111 1111',
 const ask = (config: object, request: object = { args }) => answerTo('sensitive_data', config, request);
 
 describe('sensitive_data', () => {
-  it('looks everywhere below a path', () => {
+  it('searches everything below a path', () => {
     expect(ask({ detectors: [{ detector: 'credit_card' }] })).toBe(true);
     expect(ask({ path: 'to', detectors: [{ detector: 'credit_card' }] })).toBe(false);
     expect(ask({ path: 'nowhere', detectors: [{ detector: 'credit_card' }] })).toBe('missing');
   });
 
-  it('looks for any or all', () => {
+  it('searches for any or all detectors', () => {
     const detectors = [{ detector: 'credit_card' }, { detector: 'iban' }];
     expect(ask({ operator: 'anyOf', detectors })).toBe(true);
     expect(ask({ operator: 'allOf', detectors })).toBe(false);
@@ -24,9 +24,11 @@ describe('sensitive_data', () => {
     [{ detector: 'email', check: 'tld', operator: 'in', value: ['com', 'example'] }, true],
     [{ detector: 'url', check: 'scheme', operator: 'neq', value: 'https' }, true],
     [{ detector: 'url', check: 'domain', operator: 'eq', value: 'files.example' }, true],
-  ])('judges parts: %j is %s', (detection, answer) => expect(ask({ detectors: [detection] })).toBe(answer));
+  ])('compares parts of a match: %j is %s', (detection, answer) =>
+    expect(ask({ detectors: [detection] })).toBe(answer),
+  );
 
-  it('looks in results after a call', () => {
+  it('searches results after a call', () => {
     const after = { phase: 'tool.after', args: {}, result: 'ok, a@b.example' };
     expect(ask({ in: 'result', detectors: [{ detector: 'email' }] }, after)).toBe(true);
     expect(ask({ in: 'result', detectors: [{ detector: 'email' }] })).toBe('missing');
@@ -36,5 +38,5 @@ describe('sensitive_data', () => {
     [{ detector: 'phone', check: 'tld', operator: 'eq', value: 'x' }, 'has no tld'],
     [{ detector: 'email', check: 'domain' }, 'goes together'],
     [{ detector: 'email', check: 'domain', operator: 'in', value: 'x' }, 'must be a list'],
-  ])('refuses %j: %s', (detection, message) => expect(() => ask({ detectors: [detection] })).toThrow(message));
+  ])('rejects %j: %s', (detection, message) => expect(() => ask({ detectors: [detection] })).toThrow(message));
 });

@@ -37,7 +37,7 @@ const SensitiveDataConfig = z.strictObject({
 });
 type SensitiveDataConfig = z.infer<typeof SensitiveDataConfig>;
 
-/** Personal data and secrets in what a call is given, or gives back. */
+/** Personal data and secrets in the arguments or the result of a call. */
 export const sensitiveData: CallCondition<SensitiveDataConfig> = {
   type: 'sensitive_data',
   title: 'Sensitive data',

@@ -12,11 +12,11 @@ describe('sequence', () => {
     expect(after(verified, aPastCall({ toolName: 'Verify_identity', status: 'allowed' }))).toBe(false);
   });
 
-  it('does not take a call for made that is only being asked about', () => {
+  it('does not count a call that is still being decided', () => {
     expect(after(verified, aPastCall({ toolName: 'verify_identity', status: 'asked' }))).toBe(true);
   });
 
-  it('matches once a forbidden call was made', () => {
+  it('matches after a forbidden call', () => {
     const config = { mustNotHaveCalled: [{ toolTagsAny: ['external'] }] };
     expect(after(config, aPastCall({ toolTags: ['internal'] }))).toBe(false);
     expect(after(config, aPastCall({ toolTags: ['External'] }))).toBe(true);
@@ -26,7 +26,7 @@ describe('sequence', () => {
     expect(answerTo('sequence', verified, {}, { history: 'unavailable' })).toBe('unavailable');
   });
 
-  it('refuses to mean nothing', () => {
+  it('rejects an empty config', () => {
     expect(() => after({})).toThrow('is required');
     expect(() => after({ mustNotHaveCalled: [] })).toThrow('must not be empty');
     expect(() => after({ mustHaveCalled: [{}] })).toThrow('must name tools or tags');

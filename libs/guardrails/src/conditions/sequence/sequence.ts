@@ -16,7 +16,7 @@ const SequenceConfig = z
   });
 type SequenceConfig = z.infer<typeof SequenceConfig>;
 
-/** The order of the calls of a run is broken: something is called too early, or after what excludes it. */
+/** Detects a wrong order of calls: a call comes before one it requires, or after one it excludes. */
 export const sequence: CallCondition<SequenceConfig> = {
   type: 'sequence',
   title: 'Order of calls',
@@ -44,7 +44,7 @@ export const sequence: CallCondition<SequenceConfig> = {
   },
 };
 
-/** A call that is only being asked about may still be refused: it has not been made. */
+/** A call that is still being decided may be rejected, so it does not count as made. */
 function wasMade({ status }: PastCall): boolean {
   return status !== 'asked';
 }

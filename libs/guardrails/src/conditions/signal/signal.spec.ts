@@ -26,5 +26,5 @@ describe('signal', () => {
     [{ key: 'a', operator: 'in', value: 'x' }, 'must be a list'],
     [{ key: 'a', operator: 'gt', value: 'x' }, 'must be a number'],
     [{ key: 'a', value: ['x'] }, 'must be one value'],
-  ])('refuses %j: %s', (config, message) => expect(() => answerTo('signal', config, {})).toThrow(message));
+  ])('rejects %j: %s', (config, message) => expect(() => answerTo('signal', config, {})).toThrow(message));
 });

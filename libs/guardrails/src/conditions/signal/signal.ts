@@ -27,7 +27,7 @@ const SignalConfig = z
   });
 type SignalConfig = z.infer<typeof SignalConfig>;
 
-/** A value the agent gives with its question: a metric, a tag of the run, or of the end user; looked up in this order. */
+/** A value the agent sends with its request: a metric, a tag of the run, or a tag of the end user, in this order. */
 export const signal: CallCondition<SignalConfig> = {
   type: 'signal',
   title: 'Signal',
@@ -46,7 +46,7 @@ export const signal: CallCondition<SignalConfig> = {
         if (given !== undefined) return TEST[operator](given, value);
         return onMissing === undefined ? 'missing' : onMissing === 'block';
       },
-      // Tags may hold what should not be repeated; a metric is a number that was given to be counted.
+      // Tag values may be confidential and are not repeated. Metrics are numbers meant to be measured.
       measured({ request: { metrics } }) {
         const given = Object.hasOwn(metrics, key) ? metrics[key] : undefined;
         return given !== undefined && typeof value === 'number' && operator !== 'neq'
@@ -65,7 +65,7 @@ function signalOf(key: string, { metrics, tags, actor }: DecisionRequest): strin
 
 type Test = (given: string | number, value: Scalar | readonly Scalar[]) => boolean;
 
-/** Tags are texts: a number written in one is that number. Text that is none is neither more nor less than anything. */
+/** Tags are strings; numeric text counts as its number. Any other text is NaN, so it is neither less nor greater. */
 const numeric = (given: string | number) => (given === '' ? Number.NaN : Number(given));
 const same = (given: string | number, value: unknown) =>
   typeof value === 'number' ? numeric(given) === value : String(given) === String(value);

@@ -11,7 +11,7 @@ const SubjectConfig = z.strictObject({
 });
 type SubjectConfig = z.infer<typeof SubjectConfig>;
 
-/** What a call is about, as the agent says. Put it into `not` to require a subject. */
+/** Subject of a call, as reported by the agent. Nest it in `not` to require a subject. */
 export const subject: CallCondition<SubjectConfig> = {
   type: 'subject',
   title: 'Subject',

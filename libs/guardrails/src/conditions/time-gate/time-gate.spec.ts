@@ -11,7 +11,7 @@ const hours = (start: string, end: string, days: readonly string[] = DAYS, timeZ
 });
 
 describe('time_gate', () => {
-  it('goes by the clock on the wall, both ends included', () => {
+  it('uses local wall-clock time and includes both ends', () => {
     // 2026-11-20 is a Friday; Berlin is one hour ahead of UTC.
     expect(at('2026-11-20T16:59:59.000Z', hours('18:00', '20:00'))).toBe(false);
     expect(at('2026-11-20T17:00:00.000Z', hours('18:00', '20:00'))).toBe(true);
@@ -19,7 +19,7 @@ describe('time_gate', () => {
     expect(at('2026-11-20T19:01:00.000Z', hours('18:00', '20:00'))).toBe(false);
   });
 
-  it('goes on through midnight, into the day after the one it began on', () => {
+  it('continues past midnight into the day after it began', () => {
     const night = hours('22:00', '06:00', ['fri']);
     expect(at('2026-11-20T21:30:00.000Z', night)).toBe(true);
     expect(at('2026-11-21T04:30:00.000Z', night)).toBe(true);
@@ -28,7 +28,7 @@ describe('time_gate', () => {
     expect(at('2026-11-21T21:30:00.000Z', night)).toBe(false);
   });
 
-  it('goes through changes of the clock', () => {
+  it('handles daylight-saving changes', () => {
     // Berlin: 02:00 became 03:00 on 2026-03-29, and 03:00 became 02:00 on 2026-10-25.
     const small = hours('02:00', '02:59');
     expect(at('2026-03-29T00:59:00.000Z', small)).toBe(false);
@@ -38,7 +38,7 @@ describe('time_gate', () => {
     expect(at('2026-10-25T02:00:00.000Z', small)).toBe(false);
   });
 
-  it('is open or closed at every instant, never both: the window and what is left of the day', () => {
+  it('covers every instant exactly once together with its complement', () => {
     const clock = (minute: number) =>
       `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
     const minute = fc.integer({ min: 0, max: 1439 });
@@ -54,7 +54,7 @@ describe('time_gate', () => {
     );
   });
 
-  it('takes the zone from the end user, then the fixed one, and is missing where there is none', () => {
+  it("prefers the end user's time zone over the fixed one and is missing without either", () => {
     const config = { timeZoneTag: 'tz', windows: [{ days: DAYS, start: '09:00', end: '10:00' }] };
     const now = '2026-11-20T09:30:00.000Z';
     expect(at(now, config, { externalId: 'u', metadata: { tz: 'UTC' } })).toBe(true);
@@ -68,5 +68,5 @@ describe('time_gate', () => {
     [hours('09:00', '24:30'), 'must be a time'],
     [hours('09:00', '10:00', DAYS, 'Mars/Olympus'), 'not a known time zone'],
     [{ windows: [{ days: ['mon'], start: '09:00', end: '10:00' }] }, 'is required'],
-  ])('refuses %j: %s', (config, message) => expect(() => at('2026-01-01T00:00:00.000Z', config)).toThrow(message));
+  ])('rejects %j: %s', (config, message) => expect(() => at('2026-01-01T00:00:00.000Z', config)).toThrow(message));
 });

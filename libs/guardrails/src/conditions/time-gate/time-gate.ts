@@ -5,19 +5,22 @@ export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
 interface LocalTime {
   readonly day: (typeof DAYS)[number];
-  /** Minutes since local midnight by the clock on the wall. */
+  /** Minutes since local midnight, by wall-clock time. */
   readonly minute: number;
 }
 
-/** Making a formatter costs a hundred times more than using it. Names come from end users too, so only some are kept. */
-const MOST_ZONES = 200;
+/**
+ * Cache size. Creating a formatter costs a hundred times more than using it. Bounded because names also come from end
+ * users.
+ */
+const MAX_ZONES = 200;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function isTimeZone(name: string): boolean {
   return formatOf(name) !== null;
 }
 
-/** What a clock on the wall shows in a time zone; null: there is no such zone. */
+/** Returns the wall-clock time in a time zone, or null if the zone does not exist. */
 function localTime(zone: string | undefined, atMs: number): LocalTime | null {
   const format = zone === undefined ? null : formatOf(zone);
   if (format === null) return null;
@@ -39,7 +42,7 @@ function formatOf(zone: string): Intl.DateTimeFormat | null {
       minute: '2-digit',
       hourCycle: 'h23',
     });
-    if (formats.size >= MOST_ZONES) formats.clear();
+    if (formats.size >= MAX_ZONES) formats.clear();
     formats.set(zone, made);
     return made;
   } catch {
@@ -76,7 +79,7 @@ const TimeGateConfig = z
 type TimeGateConfig = z.infer<typeof TimeGateConfig>;
 type Window = TimeGateConfig['windows'][number];
 
-/** What time it is where it matters. A window that ends before it begins goes on through midnight. */
+/** Matches within weekly windows of local time. A window that ends before it begins continues past midnight. */
 export const timeGate: CallCondition<TimeGateConfig> = {
   type: 'time_gate',
   title: 'Time of day',

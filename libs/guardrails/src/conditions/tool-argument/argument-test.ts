@@ -23,7 +23,7 @@ const FITTING: Readonly<Record<ArgumentTest['type'], readonly string[]>> = {
   boolean: ['eq', 'neq'],
 };
 
-/** What does not fit together in a test; null: it is whole. */
+/** Returns the inconsistency in a test, or null if there is none. */
 export function argumentProblem({ path, type, operator, value }: ArgumentTest): ArgumentProblem | null {
   if (operator === 'exists' || operator === 'notExists') {
     if (path === undefined) return { path: ['path'], message: `is required by operator "${operator}"` };
@@ -42,8 +42,8 @@ export function argumentProblem({ path, type, operator, value }: ArgumentTest): 
 }
 
 /**
- * A value as the type that a test is about, whatever represents it: plain numeric text is a number, and "true" is true.
- * Undefined: it cannot be read as that.
+ * Reads a value, in any representation, as the type of a test: plain numeric text is a number, and "true" is true.
+ * Returns undefined if it cannot be read as that type.
  */
 export function asType(value: unknown, type: ArgumentTest['type']): string | boolean | ExactNumber | undefined {
   if (type === 'number') return exactNumber(value);
@@ -54,7 +54,7 @@ export function asType(value: unknown, type: ArgumentTest['type']): string | boo
 
 type Test = (value: unknown) => boolean;
 
-/** The test of one value that was read as the type. */
+/** Returns the test for a value that was read with `asType`. */
 export function scalarTest({ type, operator, value }: ArgumentTest): Test {
   if (type === 'number') return numberTest(operator, exactNumber(value));
   if (operator === 'eq') return (actual) => actual === value;

@@ -25,13 +25,13 @@ describe('tool_argument', () => {
     [{ operator: 'contains', value: 'nowhere' }, false],
   ])('%j is %s', (config, answer) => expect(ask(config)).toBe(answer));
 
-  it('is missing where nothing, or another type, stands at the path', () => {
+  it('is missing if the path has no value or a value of another type', () => {
     expect(ask({ path: 'nothing', value: 'x' })).toBe('missing');
     expect(ask({ path: 'amount', value: '12.5' })).toBe('missing');
     expect(ask({ path: 'to', value: 'x' }, null)).toBe('missing');
   });
 
-  it('survives arguments that hold themselves', () => {
+  it('handles circular arguments', () => {
     const args: Record<string, unknown> = { text: 'a' };
     args.self = args;
     expect(ask({ operator: 'eq', value: 'a' }, args)).toBe(true);
@@ -46,5 +46,5 @@ describe('tool_argument', () => {
     [{ operator: 'regex', value: '(a)\\1' }, 'RE2'],
     [{ operator: 'eq' }, 'give a string'],
     [{ path: 'a', operator: 'exists', value: 'x' }, 'remove it'],
-  ])('refuses %j: %s', (config, message) => expect(() => ask(config)).toThrow(message));
+  ])('rejects %j: %s', (config, message) => expect(() => ask(config)).toThrow(message));
 });

@@ -29,7 +29,7 @@ const ToolArgumentConfig = z
   });
 type ToolArgumentConfig = z.infer<typeof ToolArgumentConfig> & ArgumentTest;
 
-/** What a call is made with. */
+/** Compares an argument of a call, or any string in its arguments. */
 export const toolArgument: CallCondition<ToolArgumentConfig> = {
   type: 'tool_argument',
   title: 'Tool argument',
@@ -63,7 +63,7 @@ export const toolArgument: CallCondition<ToolArgumentConfig> = {
     }
     return {
       reads: ['args'],
-      // A value that is here is the one that was sent.
+      // Truncation removes values but never changes them, so a value at the path is the one that was sent.
       certain: 'always',
       matches({ request }) {
         const value = asType(valueAt(readArguments(request), path), type);

@@ -17,11 +17,11 @@ describe('tool_name', () => {
     expect(answerTo('tool_name', { operator, value }, called(name))).toBe(answer);
   });
 
-  it('is missing where no tool is called', () => {
+  it('is missing if the call has no tool', () => {
     expect(answerTo('tool_name', { value: '*' }, { phase: 'llm.before', tool: undefined })).toBe('missing');
   });
 
-  it('wants a list for "in" and for nothing else', () => {
+  it('requires a list for "in" and rejects one otherwise', () => {
     expect(() => answerTo('tool_name', { operator: 'in', value: 'x' }, {})).toThrow('must be a list');
     expect(() => answerTo('tool_name', { operator: 'eq', value: ['x'] }, {})).toThrow('must be a list');
   });

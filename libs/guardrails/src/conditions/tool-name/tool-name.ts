@@ -39,7 +39,7 @@ const TEST: Record<(typeof OPERATORS)[number], (name: string, value: string) => 
   in: (name, value) => globMatchesFolded(value, name),
 };
 
-/** What the tool is called, in any case. */
+/** Name of the tool, ignoring case. */
 export const toolName: CallCondition<ToolNameConfig> = {
   type: 'tool_name',
   title: 'Tool name',

@@ -8,7 +8,7 @@ const ToolTagConfig = z.strictObject({
 });
 type ToolTagConfig = z.infer<typeof ToolTagConfig>;
 
-/** How the tool is tagged, in any case. */
+/** Tags of the tool, ignoring case. */
 export const toolTag: CallCondition<ToolTagConfig> = {
   type: 'tool_tag',
   title: 'Tool tag',

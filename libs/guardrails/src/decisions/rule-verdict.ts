@@ -10,21 +10,21 @@ import { metered, type StepAllowance, StepsSpent } from './step-meter.ts';
 
 type Effect = Exclude<ActionEffect, { kind: 'missing' }>;
 
-/** What one rule says of a call. */
-export interface Saying {
+/** Result of one rule for a call. */
+export interface RuleVerdict {
   readonly rule: DecisionRule;
   readonly matched: boolean;
   readonly effect: Effect;
   readonly bypass?: RuleBypass;
-  /** Of a rule that matched, where its condition measures something. */
+  /** Present for a rule that matched if its condition measures something. */
   readonly measured?: CallMeasurement;
 }
 
 const ALLOW: Effect = { kind: 'allow' };
 const FREE_ONLY: StepAllowance = { take: () => false };
 
-/** What a rule's condition says; null: the rule is about other agents. Never throws. */
-export function asked(
+/** Evaluates a rule's condition. Returns null if the rule is for other agents. Never throws. */
+export function conditionAnswer(
   rule: DecisionRule,
   view: CallFacts,
   { agent }: DecisionFacts,
@@ -41,14 +41,14 @@ export function asked(
   }
 }
 
-/** What a rule asks for after its condition gave `answer`, where the arguments are `args` by now. Never throws. */
-export function saying(
+/** Applies a rule's action after its condition returned `answer`; `args` are the arguments so far. Never throws. */
+export function verdictOf(
   rule: DecisionRule,
   answer: DecisionAnswer | 'error',
   args: unknown,
   facts: DecisionFacts,
   { unread }: Pick<DecisionRequest, 'unread'> = {},
-): Saying {
+): RuleVerdict {
   if (answer === false) return { rule, matched: false, effect: ALLOW };
   if (answer !== true) return bypassed(rule, answer, facts);
   if (rule.changesArguments && unread?.args !== undefined) return bypassed(rule, 'missing', facts);
@@ -62,8 +62,11 @@ export function saying(
   }
 }
 
-/** What the rule measured, for people. Changes no answer: what costs too much to tell is left untold. Never throws. */
-export function withMeasurement(one: Saying, view: CallFacts): Saying {
+/**
+ * Adds the measurement for display. Does not affect the ruling: a measurement that costs too many steps is left out.
+ * Never throws.
+ */
+export function withMeasurement(one: RuleVerdict, view: CallFacts): RuleVerdict {
   if (!one.matched) return one;
   try {
     const measured = metered(FREE_ONLY, () => one.rule.measured(view));
@@ -74,7 +77,7 @@ export function withMeasurement(one: Saying, view: CallFacts): Saying {
   }
 }
 
-export function findingOf({ rule, matched, effect, measured }: Saying): RuleFinding {
+export function findingOf({ rule, matched, effect, measured }: RuleVerdict): RuleFinding {
   const kind: DecisionEffect = effect.kind;
   return {
     ruleId: rule.id,
@@ -88,7 +91,11 @@ export function findingOf({ rule, matched, effect, measured }: Saying): RuleFind
   };
 }
 
-function bypassed(rule: DecisionRule, what: Exclude<DecisionAnswer, boolean> | 'error', facts: DecisionFacts): Saying {
+function bypassed(
+  rule: DecisionRule,
+  what: Exclude<DecisionAnswer, boolean> | 'error',
+  facts: DecisionFacts,
+): RuleVerdict {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
   const late = [facts.history, facts.totals, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;
