@@ -2,10 +2,10 @@ import type { Decision } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
 import type { BudgetRefusal } from './outcome.ts';
 
-/** Rules with a series of their own, per process. */
-const MOST_NAMED = 500;
+/** Maximum number of rules with their own series, per process. */
+const MAX_NAMED_RULES = 500;
 
-/** What deciding counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of decisions. Does nothing without a telemetry SDK. */
 export class DecisionMetrics {
   readonly #decisions;
   readonly #bypasses;
@@ -13,7 +13,7 @@ export class DecisionMetrics {
   readonly #dropped;
   readonly #refusals;
   readonly #findings;
-  /** Rules that have a series of their own. */
+  /** Rules that have their own series. */
   readonly #named = new Set<string>();
 
   constructor() {
@@ -54,9 +54,11 @@ export class DecisionMetrics {
     }
   }
 
-  /** Every rule is a series: beyond so many they share one, or a tenant with many rules costs every scrape. */
+  /**
+   * Each rule is a series. Further rules share one, so that a tenant with many rules does not slow down every scrape.
+   */
   #nameOf(ruleId: string): string {
-    if (this.#named.size < MOST_NAMED) this.#named.add(ruleId);
+    if (this.#named.size < MAX_NAMED_RULES) this.#named.add(ruleId);
     return this.#named.has(ruleId) ? ruleId : 'other';
   }
 

@@ -1,7 +1,7 @@
 import type { StopCounts } from '@agentlens/guardrails';
 import { metrics } from '@opentelemetry/api';
 
-/** What the evaluator counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of the evaluator. Does nothing without a telemetry SDK. */
 export class EvaluatorMetrics {
   readonly #stops;
   readonly #triggers;

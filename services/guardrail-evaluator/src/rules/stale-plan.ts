@@ -1,7 +1,7 @@
 import type { FieldChange, ProblemDetail, RulesetBasis, RulesetPlan } from '@agentlens/contracts';
 import type { RecordedVersion, TenantRules } from './rule-transaction.ts';
 
-/** Who changed what since a plan was made on `basis`, by rule. Empty: the plan still holds. */
+/** Lists the changes since a plan was made on `basis`, by rule. Empty if the plan is still current. */
 export async function staleDetails(
   rules: Pick<TenantRules, 'changesSince' | 'lastOfKeys'>,
   { basis: current, changes }: RulesetPlan,
