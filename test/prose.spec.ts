@@ -58,7 +58,6 @@ const PENDING = [
   'python/',
   'scripts/',
   'services/action-dispatcher/',
-  'services/ingest/',
   'services/query/',
   'services/run-tracking/',
   'services/standalone/',

@@ -29,7 +29,7 @@ export const Subject = z.object({
 export type Subject = z.infer<typeof Subject>;
 
 /** How far up a run is asked for those that led to it. */
-export const MOST_ANCESTORS = 32;
+export const MAX_ANCESTORS = 32;
 
 /**
  * A content that is here in part only: what cannot be read, or is too large to be handed over, is left out, and lists end
@@ -52,7 +52,7 @@ export const DecisionRequest = z.object({
   /** Id of the key it was asked with. */
   askedBy: z.string().optional(),
   /** Runs that led to this one, nearest first, as far as the gateway knows them: an order for one of them holds for this. */
-  ancestors: z.array(ClientId).max(MOST_ANCESTORS).optional(),
+  ancestors: z.array(ClientId).max(MAX_ANCESTORS).optional(),
   /** Groups runs; absent: the run is a session of its own. */
   sessionId: ClientId.optional(),
   /** Where the run's start named others than this question does: the call has to be allowed for both. */

@@ -51,7 +51,7 @@ export {
   DecisionPhase,
   DecisionReason,
   DecisionRequest,
-  MOST_ANCESTORS,
+  MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,
   Subject,

@@ -1,10 +1,10 @@
 import { metrics } from '@opentelemetry/api';
 import type { RefusalReason } from './intake/refusal.ts';
 
-/** Why a whole request was turned away. */
+/** Why a whole request was rejected. */
 type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
 
-/** What the gateway counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of the gateway. Does nothing without a telemetry SDK. */
 export class IngestMetrics {
   readonly #accepted;
   readonly #refused;

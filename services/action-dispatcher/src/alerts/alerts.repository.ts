@@ -3,7 +3,7 @@ import {
   alertChanged,
   type ControlOrder,
   type EndedCall,
-  MOST_ANCESTORS,
+  MAX_ANCESTORS,
 } from '@agentlens/contracts';
 import { type AlertsTable, alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
@@ -221,7 +221,7 @@ function runAndDescendants(tenantId: string, runId: string) {
       union all
       select r.run_id, tree.depth + 1
       from tree join runs r on r.tenant_id = ${tenantId} and r.parent_run_id = tree.run_id
-      where tree.depth < ${MOST_ANCESTORS}
+      where tree.depth < ${MAX_ANCESTORS}
     )
     select run_id from tree limit ${MAX_DESCENDANTS}
   )`;

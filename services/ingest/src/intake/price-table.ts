@@ -1,10 +1,10 @@
 import type { PriceBook, PricedCall, Usage } from '@agentlens/contracts';
 import { calcPrice, findProvider } from '@pydantic/genai-prices';
 
-/** More model names than exist; a client that invents them must not grow the process. */
-const MOST_REMEMBERED_MODELS = 2_000;
+/** More model names than exist. A client that invents names must not grow the process. */
+const MAX_CACHED_MODELS = 2_000;
 
-/** Prices from the table that comes with the package; nothing is fetched while running. */
+/** Prices from the table in the package. Nothing is fetched at run time. */
 export class PriceTable implements PriceBook {
   readonly #providers = new Map<string, string | undefined>();
 
@@ -12,14 +12,14 @@ export class PriceTable implements PriceBook {
     if (this.#providers.has(model)) return this.#providers.get(model);
     const { modelId, providerId } = partsOf(model);
     const provider = findProvider(providerId === undefined ? { modelId } : { modelId, providerId })?.id;
-    if (this.#providers.size >= MOST_REMEMBERED_MODELS) this.#providers.clear();
+    if (this.#providers.size >= MAX_CACHED_MODELS) this.#providers.clear();
     this.#providers.set(model, provider);
     return provider;
   }
 
   /**
-   * A provider the table does not know, or one that does not list the model, is priced as the model's own maker
-   * charges; `maker/model` names (LiteLLM) are split.
+   * If the provider is unknown or does not list the model, the price of the model's maker applies. `maker/model` names
+   * (LiteLLM) are split.
    */
   costOf({ model, provider, usage, atMs, cachedInside }: PricedCall): number | undefined {
     const named = partsOf(model);
@@ -42,8 +42,8 @@ function partsOf(model: string): { modelId: string; providerId: string | undefin
 type Tokens = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_write_tokens', number>>;
 
 /**
- * The table wants cached tokens inside the input tokens. A source that always counts them there says so. Of the others,
- * Anthropic's own API reports them beside the input; if the total or the sizes say so, that decides.
+ * The table expects cached tokens inside the input tokens. A source that always counts them there says so. Of the
+ * others, Anthropic's own API reports them beside the input; if the total or the sizes show that, it decides.
  */
 function tokensOf(usage: Usage, model: string, cachedInside: boolean): Tokens {
   const { inputTokens: input = 0, outputTokens: output = 0, totalTokens } = usage;
@@ -64,7 +64,7 @@ function priceOf(tokens: Tokens, model: string, provider: string | undefined, ti
     const options = provider === undefined ? { timestamp } : { timestamp, providerId: provider };
     return calcPrice({ ...tokens }, model, options)?.total_price;
   } catch {
-    // The table throws for a kind of token it has no price for; that is "no price known", not a fault of the event.
+    // The table throws for a kind of token without a price. That means an unknown price, not an invalid event.
     return undefined;
   }
 }

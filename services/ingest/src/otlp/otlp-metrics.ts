@@ -1,7 +1,7 @@
 import type { SpanClass } from '@agentlens/contracts/otlp';
 import { metrics } from '@opentelemetry/api';
 
-/** What the gateway counts of OpenTelemetry. Without a telemetry SDK every call is free of effect. */
+/** OpenTelemetry metrics of the gateway. Does nothing without a telemetry SDK. */
 export class OtlpMetrics {
   readonly #spans;
   readonly #rejected;

@@ -1,12 +1,12 @@
 import { metrics } from '@opentelemetry/api';
 
 /**
- * What the gateway gives up beside events: a run's sign of life, a record of a bypass (which is counted all the same),
- * the stream of a client that does not read (which comes back and is told what it missed).
+ * What the gateway drops besides events: a heartbeat of a run, a record of a bypass (the bypass is still counted), the
+ * stream of a client that does not read (the client reconnects and gets what it missed).
  */
 type GivenUpAnswer = 'heartbeat' | 'bypass_record' | 'control_stream';
 
-/** What the agent protocol counts beyond events. */
+/** Metrics of the agent protocol besides events. */
 export class ProtocolMetrics {
   readonly #bypassed;
   readonly #overQuota;
