@@ -60,7 +60,6 @@ const PENDING = [
   'services/action-dispatcher/',
   'services/query/',
   'services/run-tracking/',
-  'services/standalone/',
   'test/',
   '.github/',
   'README.md',
