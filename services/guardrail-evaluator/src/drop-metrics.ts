@@ -12,8 +12,7 @@ type DroppedByEvaluator = 'late_value' | 'rule_state' | 'breaker_change' | 'eval
 /** Counts the items that the evaluator drops. */
 export class EvaluatorDropMetrics {
   readonly #dropped = metrics.getMeter('@agentlens/guardrail-evaluator').createCounter('agentlens.evaluator.dropped', {
-    description:
-      'Values that came too late for their window, and states, breaker changes and marks for the auditor that were not kept, by what it was',
+    description: 'Dropped late values, rule states, breaker changes and evaluation marks, by kind',
   });
 
   dropped(what: DroppedByEvaluator, count: number): void {

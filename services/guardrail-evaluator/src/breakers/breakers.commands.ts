@@ -15,7 +15,7 @@ import { closeBelowLimits } from './raised-limits.ts';
 
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 const NO_LIMITS: Problem = {
-  error: 'No limits are set there',
+  error: 'No limits are set for this scope',
   status: 404,
   hint: 'PUT /api/breakers/limits sets them; GET lists those that are set, and the defaults. PATCH /api/settings {"defaultBreaker":"off"} turns the defaults off.',
 };

@@ -66,7 +66,7 @@ export class SeededBudgetStore {
     for (let refills = 0; ; refills++) {
       const answer = await ask();
       if (answer !== null) return answer;
-      if (refills === MAX_REFILLS) throw new StateUnavailable('budgets', 'it does not keep what it is given');
+      if (refills === MAX_REFILLS) throw new StateUnavailable('budgets', 'the store does not keep its data');
       await this.#filling.run(tenantId, () => this.#fill(tenantId));
     }
   }

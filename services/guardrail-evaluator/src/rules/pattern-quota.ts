@@ -24,7 +24,7 @@ export async function overPatternQuota(
   const ids = new Set(rules.map(({ id }) => id));
   const held = (await others()).filter((rule) => !ids.has(rule.id) && patternPath(rule) !== null).length;
   if (held + added.length <= MAX_PATTERN_RULES) return null;
-  const message = `is one regular expression too many: at most ${MAX_PATTERN_RULES} rules of a tenant may have them, ${held} others do`;
+  const message = `exceeds the limit of regular expressions: at most ${MAX_PATTERN_RULES} rules of a tenant may have them, and ${held} others do`;
   return {
     ok: false,
     problem: {

@@ -197,7 +197,8 @@ function remaining({ changes }: RulesetPlan, held: readonly GuardrailRule[]): Gu
 
 function parsed<T extends z.ZodType>(schema: T, ruleset: string, body: unknown): ValidatedRule<z.output<T>> {
   const name = RuleKey.safeParse(ruleset);
-  if (!name.success) return refused([{ path: 'name', message: name.error.issues[0]?.message ?? 'is no name' }], 400);
+  if (!name.success)
+    return refused([{ path: 'name', message: name.error.issues[0]?.message ?? 'is not a valid name' }], 400);
   const read = schema.safeParse(body);
   return read.success ? { ok: true, value: read.data } : refused(detailsOf(read.error), 400);
 }

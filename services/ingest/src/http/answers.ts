@@ -81,7 +81,7 @@ export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemExceptio
   const { error = 'Validation failed', code } = all.find((refusal) => refusal.status === status) ?? {};
   const hint =
     outcomes.length > all.length
-      ? `${all.length} of ${outcomes.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
+      ? `${all.length} of ${outcomes.length} events are rejected, so none was stored. Add ?partial=true to store the valid ones.`
       : undefined;
   return new ProblemException(status, error, { code, details: details.slice(0, MAX_DETAILS), hint });
 }
