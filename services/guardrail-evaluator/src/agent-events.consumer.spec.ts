@@ -32,14 +32,14 @@ afterEach(async () => {
   await bus.close();
 });
 
-describe('the consumer of agent events', () => {
-  it('has each batch evaluated and counted', async () => {
+describe('AgentEventsConsumer', () => {
+  it('evaluates and counts each batch', async () => {
     const batch = aBatch();
     await bus.publish(agentEvents, batch);
     await eventually(() => expect([evaluated, counted]).toEqual([[batch.id], [batch.id]]));
   });
 
-  it('makes a dead letter of a message whose events cannot be read, and goes on with the others', async () => {
+  it('dead-letters a message whose events cannot be read and continues with the others', async () => {
     const [bad, good] = [aBatch(), aBatch()];
     await bus.publishEncoded(agentEvents, { ...encodeMessage(agentEvents, bad), body: Buffer.from('{"events":[') });
     await bus.publish(agentEvents, good);

@@ -14,13 +14,13 @@ import type { BatchEvaluator, EvaluationRound } from './evaluation/batch-evaluat
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { Rounds } from './evaluation/rounds.ts';
 
-const MOST_FAILURES = 5;
-const MOST_REMEMBERED = 1_000;
+const MAX_FAILURES = 5;
+const MAX_TRACKED_MESSAGES = 1_000;
 
 /**
- * What is to become of a message whose evaluation failed. A store or broker that is away says nothing against the
- * message: it waits. What cannot be read now cannot be read later. Anything else is a bug that this message brings
- * out: after a few tries it becomes a dead letter instead of holding up the others for ever.
+ * Decides what happens to a message whose evaluation failed. If the store or the broker is unavailable, the message is
+ * retried. An unreadable message becomes a dead letter at once. Any other error is a bug that this message triggers:
+ * after a few attempts the message becomes a dead letter, so that it does not block the others.
  */
 export class Failures {
   readonly #counts = new Map<string, number>();
@@ -33,32 +33,32 @@ export class Failures {
     }
     if (error instanceof StateUnavailable) return { kind: 'retry', afterMs: Math.min(backOff(attempt), 2_000), reason };
     const failures = (this.#counts.get(messageId) ?? 0) + 1;
-    if (failures >= MOST_FAILURES) {
+    if (failures >= MAX_FAILURES) {
       this.#counts.delete(messageId);
       return { kind: 'poison', reason: `evaluation failed ${failures} times: ${reason}` };
     }
-    if (this.#counts.size >= MOST_REMEMBERED) this.#counts.clear();
+    if (this.#counts.size >= MAX_TRACKED_MESSAGES) this.#counts.clear();
     this.#counts.set(messageId, failures);
     return { kind: 'retry', afterMs: backOff(attempt), reason };
   }
 
-  /** The message was evaluated after all. */
+  /** Clears the failure count of a message that was evaluated. */
   forget(messageId: string): void {
     this.#counts.delete(messageId);
   }
 }
 
-/** Something that is done with every batch. May be done again with the same batch at any time. */
+/** Work to do on every batch. Must be idempotent, because a batch can be redelivered. */
 export type BatchWork = (batch: EventBatch) => Promise<void>;
 
-/** Takes batches of events from the stream and has them evaluated and counted. */
+/** Consumes batches of events from the stream, evaluates them and counts them. */
 export class AgentEventsConsumer {
   readonly #failures = new Failures();
   readonly #rounds: Rounds;
 
   constructor(
     private readonly evaluator: Pick<BatchEvaluator, 'begin' | 'evaluate'>,
-    private readonly works: readonly BatchWork[],
+    private readonly batchWork: readonly BatchWork[],
     private readonly logger: Platform['logger'],
     private readonly marks?: EvaluationMarks,
   ) {
@@ -80,15 +80,15 @@ export class AgentEventsConsumer {
     } catch (error) {
       const outcome = this.#failures.outcome(messageId, attempt, error);
       const tenantId = tenantOfEvents(message.subject);
-      this.logger.warn({ err: error, tenantId, messageId, attempt }, `batch not evaluated: ${outcome.kind}`);
+      this.logger.warn({ err: error, tenantId, messageId, attempt }, `batch evaluation failed: ${outcome.kind}`);
       return outcome;
     }
   }
 
-  /** By itself once it has failed: whatever is wrong with it must not fail the others of its round again. */
+  /** A redelivered message is evaluated alone, so that it cannot fail the other messages of its round again. */
   async #evaluate(message: Received<EventBatch>): Promise<void> {
     if (message.attempt > 1) {
-      await this.#withWorks(message.value, this.evaluator.evaluate(message.value));
+      await this.#withBatchWork(message.value, this.evaluator.evaluate(message.value));
       return;
     }
     const tenantId = tenantOfEvents(message.subject);
@@ -98,10 +98,10 @@ export class AgentEventsConsumer {
 
   #begin(batches: readonly EventBatch[]): EvaluationRound {
     const { measured, done } = this.evaluator.begin(batches);
-    return { measured, done: batches.map((batch, at) => this.#withWorks(batch, done[at] ?? Promise.resolve())) };
+    return { measured, done: batches.map((batch, at) => this.#withBatchWork(batch, done[at] ?? Promise.resolve())) };
   }
 
-  async #withWorks(batch: EventBatch, evaluated: Promise<void>): Promise<void> {
-    await settleAll([evaluated, ...this.works.map((work) => work(batch))]);
+  async #withBatchWork(batch: EventBatch, evaluated: Promise<void>): Promise<void> {
+    await settleAll([evaluated, ...this.batchWork.map((work) => work(batch))]);
   }
 }

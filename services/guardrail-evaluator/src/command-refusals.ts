@@ -16,7 +16,7 @@ const UNAVAILABLE: Problem = {
   hint: 'It is not known whether the change was made: read it back, then send the same request again',
 };
 
-/** Refuses the invalid body of a command. */
+/** Rejects the invalid body of a command. */
 export function invalid(error: z.ZodError): CommandRefusal {
   return { ok: false, problem: { error: 'Validation failed', status: 400, details: detailsOf(error) } };
 }

@@ -6,7 +6,7 @@ import { GuardrailEvaluator } from './guardrail-evaluator.ts';
 
 type Question<Name extends keyof typeof COMMANDS> = QuestionOf<(typeof COMMANDS)[Name]>;
 
-/** Commands that change rules, limits and budgets, or read them. */
+/** Handles commands that change or read rules, limits and budgets. */
 @Controller()
 @UseFilters(StoreErrorFilter)
 export class EvaluatorCommands {

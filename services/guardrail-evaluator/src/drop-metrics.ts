@@ -1,19 +1,18 @@
 import { metrics } from '@opentelemetry/api';
 
 /**
- * What evaluation lets go of:
- * `late_value`, an event's contribution to a window that had moved on when the event arrived;
- * `rule_state`, a rule's newest value for the screens, while Postgres is away for long;
- * `breaker_change`, the record of one, until somebody next reads the breaker;
- * `evaluation_mark`, word to the auditor that a message was evaluated, while Redis is away for long.
+ * What the evaluator can drop:
+ * - `late_value`: an event's contribution to a window that had moved on when the event arrived.
+ * - `rule_state`: the newest value of a rule for the console, during a long outage of Postgres.
+ * - `breaker_change`: the record of a breaker change, until the breaker is next read.
+ * - `evaluation_mark`: the report to the auditor that a message was evaluated, during a long outage of Redis.
  */
 type DroppedByEvaluator = 'late_value' | 'rule_state' | 'breaker_change' | 'evaluation_mark';
 
-/** Counts what the evaluator lets go of; each count is the number of things that are gone. */
+/** Counts the items that the evaluator drops. */
 export class EvaluatorDropMetrics {
   readonly #dropped = metrics.getMeter('@agentlens/guardrail-evaluator').createCounter('agentlens.evaluator.dropped', {
-    description:
-      'Values that came too late for their window, and states, breaker changes and marks for the auditor that were not kept, by what it was',
+    description: 'Dropped late values, rule states, breaker changes and evaluation marks, by kind',
   });
 
   dropped(what: DroppedByEvaluator, count: number): void {

@@ -7,14 +7,14 @@ import { GuardrailEvaluator } from './guardrail-evaluator.ts';
 export const EVENTS: ConsumeOptions = {
   group: GROUPS.guardrailEvaluator,
   maxBatch: 1,
-  // Batches held at once. Their order is decided here, so that the busiest tenant does not decide it.
+  // Batches held at once. The evaluator decides their order, so that the busiest tenant does not.
   concurrency: 128,
-  // After this time the batches of an evaluator that died are redelivered; running handlers extend it.
+  // After this time the batches of a crashed evaluator are redelivered; running handlers extend it.
   ackWaitMs: 5_000,
   lazy: true,
 };
 
-/** Decisions and events, which need the rules: both begin when these are loaded. */
+/** Handles decisions and events. Both start when the rules are loaded. */
 @Controller()
 export class EvaluationController {
   constructor(@Inject(GuardrailEvaluator) private readonly evaluator: GuardrailEvaluator) {}

@@ -20,7 +20,7 @@ export class GuardrailEvaluatorModule implements OnApplicationBootstrap, OnAppli
     return GuardrailEvaluatorModule.of(wireEvaluator(platform));
   }
 
-  /** The module of an evaluator that is built already. */
+  /** The module of an evaluator that has already been built. */
   static of(wired: { readonly evaluator: GuardrailEvaluator }): DynamicModule {
     return { module: GuardrailEvaluatorModule, providers: providersOf({ ...wired }) };
   }
@@ -29,7 +29,7 @@ export class GuardrailEvaluatorModule implements OnApplicationBootstrap, OnAppli
     await this.evaluator.start();
   }
 
-  /** Message handlers have stopped by now. */
+  /** Message handlers have stopped at this point. */
   async onApplicationShutdown(): Promise<void> {
     await this.evaluator.stop();
   }

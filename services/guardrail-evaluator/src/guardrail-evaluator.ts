@@ -24,12 +24,14 @@ import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
 import type { EvaluatorPorts } from './wire.ts';
 
-/** The sums of an agent over the window and over the baseline before it, each as if it were one day. */
+/** The sums of an agent over the window, or over the baseline before it, as if they were one day. */
 interface SummedRow extends DailyRollup {
   readonly agentId: string;
 }
 
-/** Scores from `agent_daily`. The days are added up by the database: two rows per agent, however long the window. */
+/**
+ * Health scores from `agent_daily`. The database adds up the days, so each agent is two rows regardless of the window.
+ */
 export class RollupHealthScores implements HealthScores {
   readonly #db: Kysely<Tables>;
 
@@ -63,10 +65,10 @@ export class RollupHealthScores implements HealthScores {
 }
 
 const RETRY_MS = 1_000;
-/** A batch waiting longer than this means that evaluation stands still. */
+/** If a batch waits longer than this, evaluation counts as stalled. */
 const STALLED_MS = 30_000;
 
-/** The service: its parts, put together, and their order of coming and going. */
+/** The guardrail evaluator service: its parts and the order in which they start and stop. */
 export class GuardrailEvaluator {
   readonly rules: RuleLibrary;
   readonly ticker: HealthTicker;
@@ -102,18 +104,18 @@ export class GuardrailEvaluator {
     const gap = new WindowGap();
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
     this.#recovery = new WindowRecovery({ marker: windows.marker, evaluator, gap, bus, clock, logger });
-    this.consumer = new AgentEventsConsumer(evaluator, this.decisions.works, logger, marksOf(ports, drops));
+    this.consumer = new AgentEventsConsumer(evaluator, this.decisions.batchWork, logger, marksOf(ports, drops));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 
-  /** Without rules nothing may be consumed: while they cannot be read, starting goes on in the background. */
+  /** Nothing may be consumed without rules. While they cannot be read, starting continues in the background. */
   async start(): Promise<void> {
     this.#states.start();
     this.#relay.start();
     await this.#startEvaluating();
   }
 
-  /** Resolves when rules and settings are loaded: without all of them a decision would be wrong. */
+  /** Resolves when rules and settings are loaded. Without all of them a decision would be wrong. */
   get loaded(): Promise<void> {
     return this.#loaded.promise;
   }
@@ -129,7 +131,7 @@ export class GuardrailEvaluator {
     return { ok: true, value: { ok: true } } as const;
   }
 
-  /** Finishes what is in hand and writes what is pending. */
+  /** Finishes work in progress and writes what is pending. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#retry);
@@ -166,15 +168,15 @@ export class GuardrailEvaluator {
     this.ticker.start();
   }
 
-  /** This instance at once, the others by the announcement. A failure to reload must not fail a change that stands. */
+  /**
+   * Reloads this instance at once; other instances follow the announcement. A failed reload must not fail a committed
+   * change.
+   */
   async #ruleChanged(tenantId: string): Promise<void> {
     this.#relay.nudge();
     if (!this.rules.loaded) return;
     await this.rules.reload(tenantId).catch((error: unknown) => {
-      this.#ports.logger.warn(
-        { err: error, tenantId },
-        'a changed rule is not yet in force, the next poll will see to it',
-      );
+      this.#ports.logger.warn({ err: error, tenantId }, 'reloading a changed rule failed, the next poll will retry');
     });
   }
 }
@@ -186,7 +188,7 @@ function marksOf(
   if (evaluationTally === undefined) return undefined;
   return new EvaluationMarks(
     evaluationTally,
-    (err) => logger.warn({ err }, 'the auditor is told later what was evaluated'),
+    (err) => logger.warn({ err }, 'writing evaluation marks failed, will retry'),
     (count) => drops.dropped('evaluation_mark', count),
   );
 }
@@ -199,6 +201,6 @@ function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger']): O
       topic === breakerChanged.name
         ? bus.publish(breakerChanged, BreakerChanged.parse(body))
         : bus.publish(rulesChanged, RulesChanged.parse(body)),
-    onError: (error) => logger.warn({ err: error }, 'changes are not announced yet, trying again'),
+    onError: (error) => logger.warn({ err: error }, 'publishing changes from the outbox failed, will retry'),
   });
 }

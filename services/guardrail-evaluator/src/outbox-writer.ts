@@ -1,2 +1,2 @@
-/** Names this service in the outbox: its relay sends only what it wrote. */
+/** The name of this service in the outbox. Its relay sends only entries with this name. */
 export const WRITER = 'guardrail-evaluator';

@@ -16,7 +16,7 @@ export interface EvaluatorPorts extends Omit<EvaluatorPlatform, 'config' | 'data
   readonly evaluationTally?: Platform['evaluationTally'] | undefined;
 }
 
-/** Builds the service. Starts nothing. */
+/** Builds the service without starting it. */
 export function wireEvaluator(platform: EvaluatorPlatform) {
   const { breakers, budgets, bus, calls, clock, config, cooldowns, egressPolicy, health, secrets, windows } = platform;
   const logger = platform.logger.child({ service: 'guardrail-evaluator' });

@@ -1,7 +1,7 @@
 import { type Alert, COMMANDS, type Decision, type DecisionRequest } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 
-/** A question about calling `search`; specs change what they are about. */
+/** A question about a call of `search`. Specs override fields. */
 export function aQuestion(fields: Partial<DecisionRequest> = {}): DecisionRequest {
   return {
     tenantId: 'acme',
@@ -25,8 +25,10 @@ export async function ask(bus: EventBus, fields: Partial<DecisionRequest> = {}):
   return answer.value;
 }
 
-/** Asks the bus and answers the value, or throws the problem. */
-export async function told<A>(answer: Promise<{ ok: true; value: A } | { ok: false; problem: unknown }>): Promise<A> {
+/** Resolves to the value of an answer, or throws its problem. */
+export async function valueOf<A>(
+  answer: Promise<{ ok: true; value: A } | { ok: false; problem: unknown }>,
+): Promise<A> {
   const settled = await answer;
   if (!settled.ok) throw new Error(JSON.stringify(settled.problem));
   return settled.value;

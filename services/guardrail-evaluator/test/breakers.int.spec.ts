@@ -3,14 +3,14 @@ import { openDatabase } from '@agentlens/database';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { BreakersRepository } from '../src/breakers/breakers.repository.ts';
-import { told } from './asking.ts';
+import { valueOf } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
 const { newTenant, replica, stopAll, asking, limit, publish, runBreaker, settled } = platform;
 
 describe('the breaker of a run', () => {
-  it('counts events once, however often and wherever they come again, also when the evaluator dies in between', async () => {
+  it('counts events once, regardless of redelivery and of a crash of the evaluator', async () => {
     newTenant();
     await replica();
     await limit('tenant', platform.tenantId, { maxIterations: 100 });
@@ -40,7 +40,7 @@ describe('the breaker of a run', () => {
     expect(deaths).toBeGreaterThan(1);
   });
 
-  it('opens over its limit, not at it; is recorded and announced once, for others to tell people; and is reset', async () => {
+  it('opens above its limit, not at it, is recorded and announced once, and can be reset', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await limit('run', 'run-1', { maxIterations: 2 });
@@ -61,7 +61,7 @@ describe('the breaker of a run', () => {
       .where('tenant_id', '=', platform.tenantId)
       .execute();
     expect(rows).toMatchObject([{ scope: 'run', scope_id: 'run-1', state: { kind: 'open', reason: 'iterations' } }]);
-    await told(
+    await valueOf(
       platform.harness.bus.request(COMMANDS.resetBreaker, {
         tenantId: platform.tenantId,
         scope: 'run',
@@ -77,7 +77,7 @@ describe('the breaker of a run', () => {
     );
   });
 
-  it('lets one probe through of all replicas, and its success closes the breaker', async () => {
+  it('allows one probe across all replicas, whose success closes the breaker', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await limit('run', 'run-1', { maxIterations: 0, probeAfterSeconds: 1 });
@@ -97,7 +97,7 @@ describe('the breaker of a run', () => {
     expect((await asking({ callId: 'another' })).verdict).toBe('ALLOW');
   });
 
-  it('takes the greater of what the agent says and what its events say, never both', async () => {
+  it('uses the greater of what the agent and its events report, never the sum', async () => {
     newTenant();
     await replica();
     await limit('agent', 'agent-1', { maxTokens: 1_000, maxIterations: 100 });
@@ -110,7 +110,7 @@ describe('the breaker of a run', () => {
     expect((await asking({ metrics: { llm_tokens_in: 1 }, callId: 'c' })).message).toMatch(/open: tokens/);
   });
 
-  it('by default stops a run that asks, and leaves alone those who never do', async () => {
+  it('by default stops a run that asks for decisions and ignores runs that never do', async () => {
     newTenant();
     await replica();
     await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent', usage: { totalTokens: 1 } })));
@@ -131,7 +131,7 @@ describe('the breaker of a run', () => {
     ).not.toContain('silent');
   });
 
-  it('is open again from the record after Redis lost everything', async () => {
+  it('is restored as open from the record after Redis lost its data', async () => {
     newTenant();
     await replica();
     await limit('tenant', platform.tenantId, { maxIterations: 0 });
@@ -143,7 +143,7 @@ describe('the breaker of a run', () => {
     await eventually(async () => expect((await asking()).message).toMatch(/open: iterations/));
   });
 
-  it('of an agent opens on failures in a row over its runs, where limits are set', async () => {
+  it('of an agent opens on consecutive failures over its runs if limits are set', async () => {
     newTenant();
     await replica();
     await limit('agent', 'agent-1', { maxConsecutiveFailures: 2, maxIterations: 0, maxConfidenceDrop: null });
@@ -170,7 +170,7 @@ describe('the breaker of a run', () => {
     return changes;
   };
 
-  it('closes when its limit is raised above what was used, not before, and goes on counting', async () => {
+  it('closes only when its limit is raised above the usage, and continues counting', async () => {
     const changes = await openBreaker();
     await limit('agent', 'agent-1', { maxIterations: 12 });
     await limit('agent', 'someone-else', { maxIterations: 100 });
@@ -184,7 +184,7 @@ describe('the breaker of a run', () => {
     expect((await asking()).message).toMatch(/open: iterations/);
   });
 
-  it('closes when limits are taken away that kept it open', async () => {
+  it('closes when the limits that kept it open are deleted', async () => {
     newTenant();
     await replica();
     await limit('agent', 'agent-1', { maxIterations: 2 });
@@ -194,7 +194,7 @@ describe('the breaker of a run', () => {
     const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
     const recorded = () => platform.changes.some((one) => one.tenantId === platform.tenantId);
     await eventually(() => expect(recorded()).toBe(true));
-    await told(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    await valueOf(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
     expect((await asking()).verdict).toBe('ALLOW');
     expect(await platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref)).toMatchObject({
       ok: false,
@@ -202,7 +202,7 @@ describe('the breaker of a run', () => {
     });
   });
 
-  it('by default is off where the tenant has turned that off, also one that is open already', async () => {
+  it('does not apply by default, even if it is open, if the tenant turned the default off', async () => {
     newTenant();
     const { evaluator } = await replica();
     await asking();
@@ -222,7 +222,7 @@ describe('the breaker of a run', () => {
     expect((await asking({ phase: 'llm.before', tool: undefined })).message).toMatch(/open: iterations/);
   });
 
-  it('notices a tenant that turned the default off, although another tenant was read meanwhile', async () => {
+  it('notices that a tenant turned the default off, even if another tenant was read in between', async () => {
     newTenant();
     const database = openDatabase({
       url: platform.harness.databaseUrl,
@@ -245,7 +245,7 @@ describe('the breaker of a run', () => {
     await Promise.all([database.close(), query.close()]);
   });
 
-  it('has limits that are changed only from the version that was read', async () => {
+  it('rejects changes of limits for a version other than the current one', async () => {
     newTenant();
     await replica();
     const { bus } = platform.harness;
@@ -264,14 +264,14 @@ describe('the breaker of a run', () => {
     expect(await patch(2, { maxTokens: 9 })).toMatchObject({ value: { maxTokens: 9, maxIterations: 8, version: 3 } });
     expect(await set(undefined, {})).toMatchObject({ value: { maxIterations: 50, version: 4 } });
     expect(await bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 3 })).toMatchObject(other(4));
-    await told(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
+    await valueOf(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
     expect(await patch(undefined, { maxTokens: 9 })).toMatchObject({ ok: false, problem: { status: 404 } });
-    // A version that was read before they were deleted is no version of those that are set again.
+    // A version from before the deletion does not match the limits that were set afterwards.
     expect(await set(4, {})).toMatchObject(other(0));
     expect(await set(0, { maxTokens: 3 })).toMatchObject({ value: { maxTokens: 3, version: 6 } });
   });
 
-  it('notices limits that were deleted, though nobody said so', async () => {
+  it('notices deleted limits without an announcement', async () => {
     newTenant();
     await replica();
     const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
@@ -284,13 +284,13 @@ describe('the breaker of a run', () => {
     const { limits } = new BreakersRepository(database, () => Date.now());
     expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toMatchObject({ maxIterations: 2 });
     const before = new Date().toISOString();
-    await told(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    await valueOf(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
     expect(await limits.changedSince(before)).toContain(platform.tenantId);
     expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toBeUndefined();
     await database.close();
   });
 
-  it('is not changed by a part of its limits that makes no sense', async () => {
+  it('is not affected by an invalid part of its limits', async () => {
     newTenant();
     await replica();
     await limit('run', 'run-1', { maxTokens: 5 });
@@ -301,7 +301,7 @@ describe('the breaker of a run', () => {
     expect(await patched({})).toMatchObject({ value: { maxTokens: 5, maxIterations: 50 } });
   });
 
-  it('refuses limits that make no sense, and resets of runs nobody knows', async () => {
+  it('rejects invalid limits and resets of unknown runs', async () => {
     newTenant();
     await replica();
     const set = (body: unknown) =>

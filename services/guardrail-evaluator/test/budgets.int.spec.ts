@@ -1,6 +1,6 @@
 import { COMMANDS, type DecisionRequest } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aQuestion, told } from './asking.ts';
+import { aQuestion, valueOf } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
@@ -14,7 +14,7 @@ describe('a budget', () => {
     return (await platform.harness.state.budgets.balances(platform.tenantId, [account], Date.now()))?.[0];
   };
 
-  it('holds an estimate, and the event of the same call settles it, once', async () => {
+  it('reserves an estimate, which the event of the same call settles once', async () => {
     newTenant();
     await replica();
     const money = await budget({});
@@ -35,7 +35,7 @@ describe('a budget', () => {
     expect((await asking()).verdict).toBe('ALLOW');
   });
 
-  it('changes and keeps what was spent of it, unless it was changed meanwhile', async () => {
+  it('can be changed, keeps what was spent, and rejects a change for a stale version', async () => {
     newTenant();
     await replica();
     const money = await budget({});
@@ -64,7 +64,7 @@ describe('a budget', () => {
     expect(await remove()).toMatchObject({ ok: false, problem: { status: 404 } });
   });
 
-  it('that is spent stops every call under it, and says nothing of its size', async () => {
+  it('that is spent blocks every call, and does not reveal its amount', async () => {
     newTenant();
     await replica();
     await budget({ name: 'Per run', scope: 'run', limitUsd: 1.2345 });
@@ -76,13 +76,13 @@ describe('a budget', () => {
     expect((await asking({ runId: 'run-2' })).verdict).toBe('ALLOW');
   });
 
-  it('is in the ledger, and is what it was after Redis lost everything', async () => {
+  it('is written to the ledger and restored after Redis lost its data', async () => {
     newTenant();
     const { evaluator } = await replica();
     const money = await budget({ scope: 'agent', limitUsd: 2 });
     const { reservationId = '' } = await reserve(1, { callId: 'call' });
     await publish(aModelCall({ usage: { costUsd: 0.7 } }));
-    await told(
+    await valueOf(
       platform.harness.bus.request(COMMANDS.settleReservation, {
         tenantId: platform.tenantId,
         reservationId,
@@ -108,7 +108,7 @@ describe('a budget', () => {
     expect((await reserve(0.9)).verdict).toBe('ALLOW');
   });
 
-  it('is overshot by 500 callers at once by no more than their estimates were wrong, and refuses none while money is left', async () => {
+  it('is exceeded by 500 concurrent callers only by the error of their estimates, and rejects none while money is left', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     const money = await budget({ limitUsd: 4 });
@@ -117,18 +117,18 @@ describe('a budget', () => {
     const estimate = { tokens: 0, costUsd: 0.01 };
     const caller = (n: number) => ({ tenantId: platform.tenantId, estimate, callId: `call-${n}`, deadlineMs: 30_000 });
     const answers = await Promise.all(
-      Array.from({ length: 500 }, (_, n) => told(platform.harness.bus.request(patient, aQuestion(caller(n))))),
+      Array.from({ length: 500 }, (_, n) => valueOf(platform.harness.bus.request(patient, aQuestion(caller(n))))),
     );
     const allowed = answers.filter(({ verdict }) => verdict === 'ALLOW');
     expect(allowed).toHaveLength(400);
     expect(await spent(money)).toEqual({ spentUsd: 0, heldUsd: 4 });
-    // Every call costs 20 % more than it was thought to.
+    // Every call costs 20 % more than its estimate.
     await publish(...allowed.map(({ callId }) => aModelCall({ callId, usage: { costUsd: 0.012 } })));
     await settled();
     expect(await spent(money)).toEqual({ spentUsd: 4.8, heldUsd: 0 });
   });
 
-  it('tells what is spent, reserved and left, and of whom', async () => {
+  it('reports what is spent, reserved and left, and by whom', async () => {
     newTenant();
     const { evaluator } = await replica();
     const balances = (scopeId?: string) =>
@@ -138,7 +138,7 @@ describe('a budget', () => {
         scopeId,
       });
     const money = await budget({ scope: 'agent', limitUsd: 2, period: 'day' });
-    expect(await told(balances())).toMatchObject({ budget: { id: money.id }, pots: [] });
+    expect(await valueOf(balances())).toMatchObject({ budget: { id: money.id }, pots: [] });
     await publish(aModelCall({ usage: { costUsd: 0.7 } }), aModelCall({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
     await settled();
     await reserve(0.4, { callId: 'call' });
@@ -146,15 +146,15 @@ describe('a budget', () => {
     const periodStart = new Date().toISOString().slice(0, 10);
     const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
     const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
-    expect((await told(balances())).pots).toEqual([overdrawn, pot]);
-    expect((await told(balances('agent-1'))).pots).toEqual([pot]);
+    expect((await valueOf(balances())).pots).toEqual([overdrawn, pot]);
+    expect((await valueOf(balances('agent-1'))).pots).toEqual([pot]);
     const unknown = { tenantId: platform.tenantId, budgetId: 'nobody' };
     expect(await platform.harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({
       problem: { status: 404 },
     });
   });
 
-  it('of an end user is his alone', async () => {
+  it('of an end user applies to that user only', async () => {
     newTenant();
     await replica();
     await budget({ scope: 'actor', limitUsd: 1 });
@@ -165,7 +165,7 @@ describe('a budget', () => {
     expect((await asking()).verdict).toBe('ALLOW');
   });
 
-  it('of a session is shared by its runs, also where only their events tell the session', async () => {
+  it('of a session is shared by its runs, even if only their events name the session', async () => {
     newTenant();
     await replica();
     await budget({ scope: 'session', limitUsd: 1 });
@@ -177,14 +177,14 @@ describe('a budget', () => {
     expect((await asking({ runId: 'run-3' })).verdict).toBe('ALLOW');
   });
 
-  it('no longer holds once it is deleted', async () => {
+  it('does not apply after it was deleted', async () => {
     newTenant();
     await replica();
     const money = await budget({ limitUsd: 0.01 });
     await publish(aModelCall({ usage: { costUsd: 1 } }));
     await settled();
     expect((await asking()).verdict).toBe('BLOCK');
-    await told(
+    await valueOf(
       platform.harness.bus.request(COMMANDS.deleteBudget, { tenantId: platform.tenantId, budgetId: money.id }),
     );
     expect((await asking()).verdict).toBe('ALLOW');
@@ -202,7 +202,7 @@ describe('a budget', () => {
     [{ period: 'hour' }, 'period'],
     [{ name: '' }, 'name'],
     [{ limit: 5 }, ''],
-  ])('is refused with %j', async (body, path) => {
+  ])('is rejected with %j', async (body, path) => {
     newTenant();
     await replica();
     const draft = { name: 'Money', scope: 'tenant', period: 'total', limitUsd: 1, ...body };

@@ -10,12 +10,12 @@ import {
 } from '@agentlens/contracts';
 import { aBatch, anEvent, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import { ask, told } from './asking.ts';
+import { ask, valueOf } from './asking.ts';
 import { type Harness, openHarness } from './harness.ts';
 
 /**
- * Evaluators that decide, over real servers, and who asks them. Belongs to the spec file that calls it: they start with its
- * tests and end with them. Everything is of the latest tenant.
+ * Evaluators on real servers, and clients that ask them for decisions. Bound to the spec file that calls it: they start
+ * and stop with its tests. All helpers use the newest tenant.
  */
 export function decidingPlatform() {
   let harness: Harness;
@@ -43,7 +43,7 @@ export function decidingPlatform() {
     get tenantId() {
       return tenantId;
     },
-    /** Of breakers, and decisions, of all tenants so far. */
+    /** Breaker changes and decisions of all tenants so far. */
     changes,
     published,
 
@@ -52,20 +52,20 @@ export function decidingPlatform() {
       tenantId = `deciding-${tenantNumber}`;
     },
 
-    /** Stopped after the test, if not before. */
+    /** Starts a replica, which is stopped at the latest after the test. */
     replica: async (change?: Parameters<Harness['replica']>[0]) => {
       const started = await harness.replica(change);
       running.push(started);
       return started;
     },
 
-    /** All that run stop now. */
+    /** Stops all running replicas. */
     stopAll,
 
     asking: (fields: Partial<DecisionRequest> = {}) => ask(harness.bus, { tenantId, ...fields }),
 
     limit: (scope: 'tenant' | 'agent' | 'run', scopeId: string, body: object) =>
-      told(harness.bus.request(COMMANDS.setBreakerLimits, { tenantId, scope, scopeId, body })),
+      valueOf(harness.bus.request(COMMANDS.setBreakerLimits, { tenantId, scope, scopeId, body })),
 
     publish: (...events: AgentEvent[]) =>
       harness.bus.publish(agentEvents, aBatch({ tenantId, receivedAt: new Date().toISOString(), events })),
@@ -77,14 +77,14 @@ export function decidingPlatform() {
     },
 
     budget: (body: object) =>
-      told(
+      valueOf(
         harness.bus.request(COMMANDS.createBudget, {
           tenantId,
           body: { name: 'Money', scope: 'tenant', period: 'total', limitUsd: 1, ...body },
         }),
       ),
 
-    /** Nothing is left to deliver: whatever was going to be counted is counted. */
+    /** Resolves when nothing is left to deliver, so that everything is counted. */
     settled: async (): Promise<void> => {
       await eventually(
         async () => {

@@ -7,7 +7,7 @@ import { connectRedisState } from '@agentlens/state';
 import { eventually, freshDatabase, startRedis, type TcpProxy, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EvaluatorPorts } from '../src/wire.ts';
-import { anAlert, ask, told } from './asking.ts';
+import { anAlert, ask, valueOf } from './asking.ts';
 import { startEvaluator } from './start-evaluator.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -21,7 +21,7 @@ const approvalQuestions: unknown[] = [];
 const end = Promise.withResolvers<Alert>();
 let storeAsked = 0;
 
-const makeRule = (body: object) => told(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
+const makeRule = (body: object) => valueOf(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
 const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
   makeRule({
     ...{ name, onUnavailable, actionType: 'block', conditionType: 'max_calls' },
@@ -68,7 +68,7 @@ beforeAll(async () => {
   });
   for (const onUnavailable of ['allow', 'block']) {
     const budget = { name: onUnavailable, scope: 'agent', scopeId: onUnavailable, period: 'day', limitUsd: 1 };
-    await told(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
+    await valueOf(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
     await makeRule({
       ...{ name: `Ask, else ${onUnavailable}`, actionType: 'require_approval', onUnavailable },
       ...{ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: `ask-${onUnavailable}` } },
@@ -80,7 +80,7 @@ afterAll(async () => {
   for (const close of closing) await close();
 });
 
-/** The same history; every question to it is counted. */
+/** The same history with a count of its requests. */
 function counted(calls: CallHistory): CallHistory {
   const asked = <T>(answer: Promise<T>) => {
     storeAsked += 1;
@@ -108,7 +108,7 @@ describe('while Redis does not answer', () => {
     await eventually(async () => expect((await calling('open')).bypasses).toEqual([]), { timeoutMs: 20_000 });
   });
 
-  it('each rule does what it says, within the deadline, and the bypass is reported', async () => {
+  it('applies each rule’s setting within the deadline and reports the bypass', async () => {
     const startedAt = performance.now();
     const [open, shut, forbidden] = await Promise.all([calling('open'), calling('shut'), calling('forbidden')]);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
@@ -126,7 +126,7 @@ describe('while Redis does not answer', () => {
     await eventually(() => expect(published.map(({ id }) => id)).toEqual(expect.arrayContaining([open.id, shut.id])));
   });
 
-  it('nobody waits for it any more once it is known to be away', async () => {
+  it('answers at once when Redis is known to be unavailable', async () => {
     for (let i = 0; i < 3; i++) await calling('shut');
     const before = storeAsked;
     const answers = await Promise.all(Array.from({ length: 50 }, () => calling('shut', { deadlineMs: 2_000 })));
@@ -137,7 +137,7 @@ describe('while Redis does not answer', () => {
     }
   });
 
-  it('each budget does what it says, with and without an estimate', async () => {
+  it('applies each budget’s setting, with and without an estimate', async () => {
     for (const estimate of [undefined, { tokens: 1, costUsd: 0.1 }]) {
       expect((await calling('x', { agentId: 'allow', estimate })).verdict).toBe('ALLOW');
       const blocked = await calling('x', { agentId: 'block', estimate });
@@ -147,7 +147,7 @@ describe('while Redis does not answer', () => {
 });
 
 describe('while Postgres does not answer', () => {
-  it('decides with the rules it has', async () => {
+  it('decides with the cached rules', async () => {
     postgres.mode('blackhole');
     postgres.reset();
     expect((await calling('forbidden')).verdict).toBe('BLOCK');
@@ -174,7 +174,7 @@ describe('an approval', () => {
     expect(await calling('ask-allow')).toMatchObject(answer);
   });
 
-  it('is asked for without secrets and personal data', async () => {
+  it('is requested without secrets and personal data', async () => {
     approval = anAlert();
     const args = { to: 'ann@example.com', password: 'hunter2', note: `${'x'.repeat(440)} ghp_${'a'.repeat(36)}` };
     await calling('ask-allow', { args });
@@ -184,7 +184,7 @@ describe('an approval', () => {
     expect(question).not.toMatch(/ann@example|hunter2|ghp_/);
   });
 
-  it('that nobody can be asked for is passed or blocked as the rule says', async () => {
+  it('that cannot be requested is allowed or blocked as the rule says', async () => {
     approval = 'hangs';
     expect(await calling('ask-allow')).toMatchObject({ verdict: 'ALLOW', bypasses: [{ did: 'allow' }] });
     expect(await calling('ask-block')).toMatchObject({ verdict: 'BLOCK', bypasses: [{ did: 'block' }] });

@@ -1,14 +1,14 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { told } from './asking.ts';
+import { valueOf } from './asking.ts';
 import { aModelCall, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
 const { newTenant, replica, stopAll, asking, limit, publish, budget, settled } = platform;
 
 describe('a decision', () => {
-  it('about a run nobody has heard of is complete, and is published after it was answered', async () => {
+  it('about an unknown run is complete, and is published after the answer', async () => {
     newTenant();
     await replica();
     const decision = await asking();
@@ -20,10 +20,10 @@ describe('a decision', () => {
     await eventually(() => expect(platform.published.map(({ id }) => id)).toContain(decision.id));
   });
 
-  it('is made by the rules of the tenant, on every replica, and a refused call is not counted', async () => {
+  it('follows the rules of the tenant on every replica, and a blocked call is not counted', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
-    const rule = await told(
+    const rule = await valueOf(
       platform.harness.bus.request(COMMANDS.createRule, {
         tenantId: platform.tenantId,
         body: {
@@ -44,7 +44,7 @@ describe('a decision', () => {
   });
 });
 
-describe('two deciders at once', () => {
+describe('two replicas at once', () => {
   const atMost = async (max: number) => {
     const body = {
       name: 'Few',
@@ -52,7 +52,7 @@ describe('two deciders at once', () => {
       conditionConfig: { tools: ['*'], max },
       actionType: 'block',
     };
-    await told(platform.harness.bus.request(COMMANDS.createRule, { tenantId: platform.tenantId, body }));
+    await valueOf(platform.harness.bus.request(COMMANDS.createRule, { tenantId: platform.tenantId, body }));
     return (evaluators: Awaited<ReturnType<typeof replica>>[]) =>
       eventually(() => {
         for (const { evaluator } of evaluators) expect(evaluator.rules.decisions.matching(question())).toHaveLength(1);
@@ -63,14 +63,14 @@ describe('two deciders at once', () => {
     return answers.filter(({ verdict }) => verdict === 'ALLOW').length;
   };
 
-  it('let exactly as many calls pass as the rule allows', async () => {
+  it('allow exactly as many calls as the rule permits', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await (await atMost(5))(replicas);
     expect(await verdicts(Array.from({ length: 30 }, (_, n) => `call-${n}`))).toBe(5);
   });
 
-  it('count a call once that is asked about at both', async () => {
+  it('count a call once if the agent asks both', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await (await atMost(2))(replicas);
@@ -80,12 +80,12 @@ describe('two deciders at once', () => {
 });
 
 describe('a restart of every process in the middle of a run', () => {
-  it('loses neither its calls nor what it spent nor its breaker', async () => {
+  it('loses neither its calls nor its spending nor its breaker', async () => {
     newTenant();
     await replica();
     await limit('run', 'run-1', { maxTokens: 1_000, maxIterations: 100 });
     const money = await budget({ scope: 'run', limitUsd: 1 });
-    await told(
+    await valueOf(
       platform.harness.bus.request(COMMANDS.createRule, {
         tenantId: platform.tenantId,
         body: {
@@ -115,7 +115,7 @@ describe('a restart of every process in the middle of a run', () => {
     });
     await publish(aModelCall({ usage: { totalTokens: 101, costUsd: 0 } }));
     await settled();
-    // The broker may not yet count what was only just published: settled then means settled before.
+    // The broker may not count the newest messages yet; settled would then mean settled before them.
     await eventually(async () =>
       expect((await asking({ tool: { name: 'read', tags: [] } })).message).toMatch(/open: tokens/),
     );

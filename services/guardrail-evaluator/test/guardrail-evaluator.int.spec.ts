@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Every test has tenants of its own, so that they share the servers and nothing else. */
+/** Every test uses its own tenants, so that tests share only the servers. */
 function newTenant(): string {
   tenantNumber += 1;
   tenantId = `tenant-${tenantNumber}`;
@@ -59,7 +59,7 @@ const batchOf = (events: AgentEvent[], fields: Partial<EventBatch> = {}) =>
 const publish = (batch: EventBatch, bus: EventBus = harness.bus) => bus.publish(agentEvents, batch);
 const triggersOf = (tenant = tenantId) => harness.triggers.filter((trigger) => trigger.tenantId === tenant);
 
-/** Nothing is left to deliver: whatever was going to happen has happened. */
+/** Resolves when nothing is left to deliver. */
 async function settled(): Promise<void> {
   await eventually(
     async () => {
@@ -68,7 +68,7 @@ async function settled(): Promise<void> {
     },
     { timeoutMs: 25_000 },
   );
-  // The watch sees triggers in the order of the stream: once the last of them is here, all are.
+  // The watch receives triggers in stream order: when the last one has arrived, all have.
   const last = aTrigger({ tenantId: 'nobody' });
   await harness.bus.publish(guardrailTriggered, last);
   await eventually(() => expect(harness.triggers.map(({ id }) => id)).toContain(last.id));
@@ -82,7 +82,7 @@ const holds = (rule: GuardrailRule, { evaluator }: Awaited<ReturnType<typeof rep
   );
 
 describe('cooldown', () => {
-  it('makes one trigger of a hundred matching events in one batch', async () => {
+  it('makes one trigger for a hundred matching events in one batch', async () => {
     newTenant();
     await replica();
     const rule = await createRule();
@@ -91,7 +91,7 @@ describe('cooldown', () => {
     expect(triggersOf()).toMatchObject([{ ruleId: rule.id, conditionValue: 100, ruleVersion: 1 }]);
   });
 
-  it('makes one trigger of eight senders and three replicas', async () => {
+  it('makes one trigger for eight senders and three replicas', async () => {
     newTenant();
     const replicas = [await replica(), await replica(), await replica()];
     const rule = await createRule();
@@ -106,7 +106,7 @@ describe('cooldown', () => {
 });
 
 describe('tenants', () => {
-  it('do not mix when their agents have the same name', async () => {
+  it('stay separate if their agents have the same name', async () => {
     const [a, b] = [newTenant(), newTenant()];
     await replica();
     await createRule({}, a);
@@ -125,7 +125,7 @@ describe('tenants', () => {
 
 class Killed extends Error {}
 
-/** Fails the first call with what it did already done, as a killed process leaves it. */
+/** Fails the first call after carrying it out, like a process that crashes. */
 function dyingAfter<A extends unknown[], R>(work: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
   let dead = false;
   return async (...args) => {
@@ -136,14 +136,14 @@ function dyingAfter<A extends unknown[], R>(work: (...args: A) => Promise<R>): (
   };
 }
 
-describe('a crash, and the batch delivered again', () => {
+describe('a crash with redelivery of the batch', () => {
   it.each([
     ['after counting', ({ windows }) => ({ windows: dying(windows, 'advance') })],
     ['after claiming', ({ cooldowns }) => ({ cooldowns: dying(cooldowns, 'claim') })],
     ['after publishing', ({ bus }) => ({ bus: dying(bus, 'publish', (topic) => topic === 'guardrail.triggered') })],
   ] satisfies [string, NonNullable<Parameters<Harness['replica']>[0]>][])('%s', async (_when, change) => {
     newTenant();
-    // Made elsewhere: the rule's own announcement must not be the call that dies.
+    // Created by another replica: the announcement of the rule must not be the call that fails.
     const sound = await replica();
     const rule = await createRule({ conditionConfig: { threshold: 50, minEvents: 4, windowMinutes: 5 } });
     await sound.stop();
@@ -161,7 +161,7 @@ describe('a crash, and the batch delivered again', () => {
   });
 });
 
-/** `port` whose first matching call of `method` dies after it was carried out. */
+/** `port` whose first matching call of `method` fails after it was carried out. */
 function dying<T extends object>(
   port: T,
   method: keyof T & string,
@@ -183,8 +183,8 @@ function dying<T extends object>(
   });
 }
 
-describe('events that come again', () => {
-  it('count once, in whatever order and in whatever batch', async () => {
+describe('repeated events', () => {
+  it('count once, in any order and in any batch', async () => {
     newTenant();
     await replica();
     await createRule({ conditionConfig: { threshold: 50, minEvents: 6, windowMinutes: 5 } });
@@ -219,7 +219,7 @@ describe('a rule', () => {
     await eventually(() => expect(inForce()).toEqual([null, null]));
   });
 
-  it('stays as it was read when another of its tenant changes', async () => {
+  it('stays cached when another rule of its tenant changes', async () => {
     newTenant();
     const { evaluator } = await replica();
     const kept = await createRule({ name: 'Kept' });
@@ -235,7 +235,7 @@ describe('a rule', () => {
     expect(inForce()[0]).toBe(before);
   });
 
-  it('stays readable when deleted, with its secrets sealed', async () => {
+  it('stays readable after deletion, with sealed secrets', async () => {
     newTenant();
     await replica();
     const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -267,7 +267,7 @@ describe('a rule', () => {
     expect(versions).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
 
-  it('leaves each of its versions behind, numbered without a gap, with the author', async () => {
+  it('keeps all its versions, numbered without gaps, with their authors', async () => {
     newTenant();
     await replica();
     await replica();
@@ -294,13 +294,13 @@ describe('a rule', () => {
       .where('rule_id', '=', ruleId)
       .orderBy('version')
       .execute();
-    const said = { changed_by: null, reason: null, source: 'api', deleted: false, changes: [] };
+    const revision = { changed_by: null, reason: null, source: 'api', deleted: false, changes: [] };
     const change = { path: 'priority', from: 0, to: won };
     expect(versions).toEqual([
-      { ...said, version: 1 },
-      { ...said, version: 2, changed_by: `author ${won}`, changes: [change] },
-      { ...said, version: 3, source: 'revert', reason: 'no', changes: [{ path: 'priority', from: won, to: 0 }] },
-      { ...said, version: 4, changed_by: 'sam', deleted: true },
+      { ...revision, version: 1 },
+      { ...revision, version: 2, changed_by: `author ${won}`, changes: [change] },
+      { ...revision, version: 3, source: 'revert', reason: 'no', changes: [{ path: 'priority', from: won, to: 0 }] },
+      { ...revision, version: 4, changed_by: 'sam', deleted: true },
     ]);
   });
 

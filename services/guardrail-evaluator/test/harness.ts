@@ -13,25 +13,25 @@ import { startEvaluator } from './start-evaluator.ts';
 
 const BACK_OFF_MS = [20, 50, 100];
 
-/** How a store that is slow or away is done without is for other specs: a busy machine is neither. */
+/** A timeout that a busy machine does not reach. Other specs cover slow and unavailable stores. */
 const PATIENT = { commandTimeoutMs: 30_000 };
 
-/** One evaluator process, as far as its connections go. */
+/** One evaluator process with its own connections. */
 export interface Replica {
   readonly evaluator: GuardrailEvaluator;
   stop(): Promise<void>;
 }
 
-/** Real NATS, Redis and Postgres, and any number of evaluators on them. */
+/** Real NATS, Redis and Postgres servers, and any number of evaluators on them. */
 export interface Harness {
-  /** A bus of somebody else: publishes events, sends commands. */
+  /** The bus of another client, which publishes events and sends commands. */
   readonly bus: EventBus;
   readonly database: Database;
   readonly state: StateStores;
-  /** Triggers the stream keeps, each once. */
+  /** The triggers in the stream, each once. */
   readonly triggers: Trigger[];
   readonly databaseUrl: string;
-  /** Redis forgets everything. */
+  /** Deletes all data in Redis. */
   flushRedis(): Promise<void>;
   replica(change?: (ports: EvaluatorPorts) => Partial<EvaluatorPorts>): Promise<Replica>;
   close(): Promise<void>;

@@ -55,8 +55,8 @@ async function memoryBus(): Promise<{ bus: EventBus; triggers: Trigger[] }> {
 
 const erring = () => aBatch({ events: [anEvent({ isError: true, severity: 'error' })] });
 
-describe('while Redis is away', () => {
-  it('events wait and are evaluated when it is back, each once', async () => {
+describe('while Redis is unavailable', () => {
+  it('events wait and are evaluated once when it is back', async () => {
     const redis = closeLater(await startRedis(), (server) => server.stop());
     const fresh = closeLater(await freshDatabase({ migrate }), (database) => database.drop());
     const state = closeLater(await connectRedisState({ url: redis.url }), (stores) => stores.close());
@@ -74,8 +74,8 @@ describe('while Redis is away', () => {
   });
 });
 
-describe('while Postgres is away', () => {
-  it('evaluates with the rules it has, refuses changes honestly, and takes them again afterwards', async () => {
+describe('while Postgres is unavailable', () => {
+  it('evaluates with the cached rules, rejects changes with a clear error, and accepts them afterwards', async () => {
     const fresh = closeLater(await freshDatabase({ migrate }), (database) => database.drop());
     const proxy = closeLater(await tcpProxy(fresh.url), (open) => open.close());
     const { bus, triggers } = await memoryBus();

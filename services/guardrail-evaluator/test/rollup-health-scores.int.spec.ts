@@ -53,11 +53,11 @@ afterAll(async () => {
 });
 
 describe('health scores from rollups', () => {
-  it('score the window against the days before it, and leave out agents without data', async () => {
+  it('compare the window with the days before it, and leave out agents without data', async () => {
     expect(Object.fromEntries(await scores.of('acme', 7, NOW))).toEqual({ dear: 80, failing: 55, well: 100 });
   });
 
-  it('see one tenant', async () => {
+  it('cover one tenant', async () => {
     expect([...(await scores.of('other', 7, NOW))]).toEqual([['failing', 100]]);
     expect([...(await scores.of('nobody', 7, NOW))]).toEqual([]);
   });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** A ruleset of a tenant of its own, and two replicas that may be asked to change it. */
+/** A ruleset in its own tenant, and two replicas that can change it. */
 function aRuleset() {
   tenants += 1;
   const ref = { tenantId: `tenant-${tenants}`, ruleset: 'house' };
@@ -33,7 +33,7 @@ function aRuleset() {
 }
 
 describe('a ruleset', () => {
-  it('is applied by one of two who try at once; the other is told who was first', async () => {
+  it('is applied by one of two concurrent clients; the other gets a conflict that names the first', async () => {
     const { plan, apply } = aRuleset();
     await apply([rule('a')], {});
     const { basis } = await plan([rule('a', { priority: 1 })]);
@@ -50,7 +50,7 @@ describe('a ruleset', () => {
     });
   });
 
-  it('names what others changed and deleted since, from what is recorded', async () => {
+  it('reports from the record what others changed and deleted since the plan', async () => {
     const { tenantId, plan, apply } = aRuleset();
     await apply([rule('a'), rule('b'), rule('c')], {});
     const { basis, changes } = await plan([rule('a', { priority: 1 })]);
@@ -71,7 +71,7 @@ describe('a ruleset', () => {
     ]);
   });
 
-  it('may hold a thousand rules, which stand all at once', async () => {
+  it('may hold a thousand rules, which are stored together', async () => {
     const { tenantId, apply } = aRuleset();
     const rules = Array.from({ length: 1_000 }, (_, at) => rule(`rule-${at}`));
     expect(await apply(rules, {})).toMatchObject({ ok: true });

@@ -3,7 +3,7 @@ import { GuardrailEvaluatorModule } from '../src/guardrail-evaluator.module.ts';
 import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
 import type { EvaluatorPorts } from '../src/wire.ts';
 
-/** Starts an evaluator as its process does, on ports of a spec. */
+/** Starts an evaluator like its process does, on the ports of a spec. */
 export async function startEvaluator(ports: EvaluatorPorts) {
   const evaluator = new GuardrailEvaluator(ports);
   const platform = {

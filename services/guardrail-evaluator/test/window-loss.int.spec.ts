@@ -23,8 +23,8 @@ async function erring(count: number): Promise<void> {
   await harness.bus.publish(agentEvents, aBatch({ receivedAt: at, events }));
 }
 
-describe('when Redis has lost everything', () => {
-  it('every window is counted again, each event once, by however many evaluators', async () => {
+describe('after Redis lost its data', () => {
+  it('every window is recounted with each event once, regardless of the number of evaluators', async () => {
     const replicas = await Promise.all([harness.replica(), harness.replica()]);
     await harness.bus.request(COMMANDS.createRule, {
       tenantId: 'acme',

@@ -8,29 +8,29 @@ import { IngestMetrics } from './ingest-metrics.ts';
 const caller = { keyId: 'k', tenantId: 'acme', eventsPerSecond: 1_000 } as Caller;
 const reply = { headers: () => undefined };
 
-/** What may stand in the way of a request that is within its quota. */
-const OBSTACLES = ['a line that is full', 'a bus that takes no more', 'a pace that is held'] as const;
+/** Reasons to reject a request that is within its quota. */
+const OBSTACLES = ['a full queue', 'a saturated bus', 'a throttled tenant'] as const;
 type Obstacle = (typeof OBSTACLES)[number];
 
-/** An ingestor with quota to spare: who its admission let in, and what was counted as shed. */
+/** An ingestor with quota to spare. Records what its admission admitted and what was counted as shed. */
 function ingestorWith(inTheWay: () => Obstacle | undefined) {
   const letIn: number[] = [];
   const metrics = new IngestMetrics();
   const shed = jest.spyOn(metrics, 'shed');
   const publisher = {
     get saturated() {
-      return inTheWay() === 'a bus that takes no more';
+      return inTheWay() === 'a saturated bus';
     },
   };
   const quota = { take: async () => ({ allowed: true, limit: 1_000, remaining: 900, resetMs: 1_000 }) };
   const admission = {
     admit: (_tenantId: string, events: number) => {
-      if (inTheWay() === 'a pace that is held') return 500;
+      if (inTheWay() === 'a throttled tenant') return 500;
       letIn.push(events);
       return null;
     },
   };
-  const turns = { isFull: () => inTheWay() === 'a line that is full' };
+  const turns = { isFull: () => inTheWay() === 'a full queue' };
   const ingestor = new EventIngestor({
     quota,
     turns,
@@ -42,15 +42,15 @@ function ingestorWith(inTheWay: () => Obstacle | undefined) {
   return { ingestor, letIn, shed: () => shed.mock.calls.map(([events]) => events) };
 }
 
-describe('what admission is told was let in', () => {
-  it('is what came in', async () => {
+describe('the events reported to admission', () => {
+  it('are those that were admitted', async () => {
     const { ingestor, letIn } = ingestorWith(() => undefined);
     await ingestor.admit(caller, 100, reply);
     expect(letIn).toEqual([100]);
   });
 
   it.each(OBSTACLES)(
-    'is nothing of what %s refuses, or a pace would be learnt from events that nobody handled',
+    'exclude those rejected by %s; otherwise the pace would be learned from events that were not handled',
     async (obstacle) => {
       const { ingestor, letIn } = ingestorWith(() => obstacle);
       await expect(ingestor.admit(caller, 100, reply)).rejects.toThrow();
@@ -59,8 +59,8 @@ describe('what admission is told was let in', () => {
   );
 });
 
-describe('what is counted as shed', () => {
-  it('is what was refused because the platform is behind, each event once', async () => {
+describe('the events counted as shed', () => {
+  it('are those rejected because the platform is behind, each once', async () => {
     const obstacle = fc.option(fc.constantFrom(...OBSTACLES), { nil: undefined });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), obstacle)), async (requests) => {
@@ -81,20 +81,20 @@ describe('what is counted as shed', () => {
   });
 });
 
-describe('a request that is still to be read', () => {
-  it('is refused where its tenant has its line full, its events unknown', () => {
-    const { ingestor, shed } = ingestorWith(() => 'a line that is full');
+describe('a request whose body is not read yet', () => {
+  it('is rejected if the queue of its tenant is full, with an unknown number of events', () => {
+    const { ingestor, shed } = ingestorWith(() => 'a full queue');
     expect(() => ingestor.refuseIfFull('acme')).toThrow('The platform is behind');
     expect(shed()).toEqual([0]);
   });
 
-  it('is let through otherwise', () => {
+  it('is admitted otherwise', () => {
     expect(() => ingestorWith(() => undefined).ingestor.refuseIfFull('acme')).not.toThrow();
   });
 });
 
-describe('a request whose events are on their way', () => {
-  it('holds none of them, and is answered when they are safe', async () => {
+describe('a request whose events are being published', () => {
+  it('does not hold its events, and is answered when they are safe', async () => {
     const safe = Promise.withResolvers<void>();
     const onItsWay = Promise.withResolvers<void>();
     const verdicts = [{ ok: true, repeated: false, event: { id: 'e', hash: 'h' }, json: '{}', bytes: 2 }];

@@ -11,7 +11,7 @@ import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
 import type { EventIntake } from './intake/intake.ts';
 import type { EventPublisher } from './publish/event-publisher.ts';
 
-/** RateLimit fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10); the unit is events. */
+/** RateLimit fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10). The unit is events. */
 function rateLimitFields(answer: QuotaAnswer): Record<string, string> {
   const seconds = Math.ceil(answer.retryAfterMs / 1000);
   return {
@@ -28,7 +28,7 @@ export function tooMany(answer: QuotaAnswer): ProblemException {
   });
 }
 
-/** The platform is behind and this tenant is among the loudest. */
+/** The answer if the platform is behind and this tenant is among the loudest. */
 export function heldBack(waitMs: number): ProblemException {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new ProblemException(429, 'The platform is behind, and you are sending the most', {
@@ -37,23 +37,25 @@ export function heldBack(waitMs: number): ProblemException {
   });
 }
 
-/** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
+/**
+ * Created once: under overload it is used hundreds of times a second, and a stack trace would be a quarter of its cost.
+ */
 const LINE_IS_FULL = heldBack(1_000);
 
-/** Whose events they are. */
+/** The sender of the events. */
 type Sender = Pick<Caller, 'tenantId' | 'agents'>;
 
-/** A request's events, as a controller hands them over. */
+/** The events of a request, as a controller hands them over. */
 interface Handover {
-  /** Empty once they are on their way: what lives as long as that is dear to collect. */
+  /** Cleared once the events are being published, because long-lived objects are expensive to collect. */
   events: readonly unknown[];
   readonly key: string | undefined;
   readonly dialect?: Dialect;
-  /** Take the good ones and answer for each; otherwise one bad event refuses all. */
+  /** Accept the valid events and answer for each; otherwise one invalid event rejects all. */
   readonly partial: boolean;
 }
 
-/** A request whose events are on their way. None of them is held here. */
+/** A request whose events are being published. Holds none of them. */
 interface UnderWay {
   readonly outcomes: readonly EventOutcome[];
   readonly counts: Counts;
@@ -81,33 +83,33 @@ interface EventIngestorDependencies {
 }
 
 /**
- * The way of a request's events through the gateway, whichever route they come by. Each step may refuse, with a metric
- * and an answer of its own, and what it refuses no later step sees.
+ * The path of a request's events through the gateway, for every route. Each step may reject, with its own metric and
+ * answer; later steps do not see rejected events.
  *
- * | Step        | Asks                                               | Refuses with                       | In        |
+ * | Step        | Checks                                             | Rejects with                       | In        |
  * |-------------|----------------------------------------------------|------------------------------------|-----------|
- * | `#quota`    | has this key sent too much in this second?         | 429, `turned_away{quota}`          | admission |
- * | `#line`     | is the tenant's waiting line full?                 | 429, `shed`                        | admission |
- * | `#capacity` | does the broker keep up?                           | 503, `turned_away{saturated}`      | publish   |
- * | `#pace`     | is evaluation behind because of this tenant?       | 429, `shed`                        | admission |
- * | `#turn`     | whose turn is it?                                  | waits                              | admission |
- * | `#judge`    | is each event readable, valid, new?                | 400, 403, 409, 422, `refused`      | intake    |
- * | `#publish`  | is each event safe on the stream?                  | 503, `turned_away{unavailable}`    | publish   |
+ * | `#quota`    | Has this key sent too much in this second?         | 429, `turned_away{quota}`          | admission |
+ * | `#line`     | Is the tenant's queue full?                        | 429, `shed`                        | admission |
+ * | `#capacity` | Does the broker keep up?                           | 503, `turned_away{saturated}`      | publish   |
+ * | `#pace`     | Is evaluation behind because of this tenant?       | 429, `shed`                        | admission |
+ * | `#turn`     | Is it this tenant's turn?                          | waits                              | admission |
+ * | `#judge`    | Is each event readable, valid and new?             | 400, 403, 409, 422, `refused`      | intake    |
+ * | `#publish`  | Is each event safe on the stream?                  | 503, `turned_away{unavailable}`    | publish   |
  */
 export class EventIngestor {
   constructor(private readonly parts: EventIngestorDependencies) {}
 
   /** The steps before the body is judged. @throws ProblemException */
   async admit(caller: Caller, cost: number, reply: Reply): Promise<void> {
-    // The key's own quota first, so that one loud client meets its own limit before the platform's.
+    // The quota of the key comes first, so that a loud client reaches its own limit before that of the platform.
     await this.#quota(caller, cost, reply);
     this.#line(caller.tenantId, cost);
     this.#capacity();
-    // Last: it learns how much is handled from how much it let in.
+    // Last, because it derives the throughput from what it admitted.
     this.#pace(caller.tenantId, cost);
   }
 
-  /** The steps after it. Resolves when every event that is answered as taken is safe. @throws ProblemException */
+  /** The remaining steps. Resolves when every accepted event is safe. @throws ProblemException */
   take(sender: Sender, handover: Handover): Promise<readonly EventOutcome[]> {
     return this.#turn(sender.tenantId, handover, async () => {
       try {
@@ -122,7 +124,7 @@ export class EventIngestor {
     });
   }
 
-  /** Before a body is read nobody knows how many events it holds: they are not counted as shed. */
+  /** The number of events is unknown before the body is read, so they are not counted as shed. */
   refuseIfFull(tenantId: string): void {
     this.#line(tenantId, 0);
   }
@@ -147,7 +149,7 @@ export class EventIngestor {
     const { publisher, metrics } = this.parts;
     if (!publisher.saturated) return;
     metrics.turnedAway('saturated');
-    throw unavailable('The platform takes no more events just now', 1_000);
+    throw unavailable('The platform takes no more events at the moment', 1_000);
   }
 
   #pace(tenantId: string, cost: number): void {
@@ -180,7 +182,7 @@ export class EventIngestor {
     return this.parts.publisher.pass(arrival, fresh);
   }
 
-  /** One event the gateway made of a call. Resolves with its id when it is safe. */
+  /** Records one event that the gateway made from a call. Resolves to its id when it is safe. */
   async record(tenantId: string, event: TranslatedEvent): Promise<string> {
     try {
       const { arrival, verdict } = await this.parts.intake.judgeOwn(tenantId, event, this.parts.clock.now());
@@ -219,7 +221,7 @@ function countsOf(fresh: readonly IdentifiedEvent[]): Counts {
   return { accepted: fresh.length, unpriced, lostByClients };
 }
 
-/** An SDK reports with a later batch what it could not deliver; a repeated report is not counted again. */
+/** An SDK reports lost events with a later batch. A repeated report is not counted again. */
 function lostByClient({ sourceType, payload }: AgentEvent): number {
   const count = sourceType === 'sink.dropped' ? payload.count : 0;
   return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0;

@@ -1,10 +1,10 @@
 import { metrics } from '@opentelemetry/api';
 import type { RefusalReason } from './intake/refusal.ts';
 
-/** Why a whole request was turned away. */
+/** Why a whole request was rejected. */
 type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
 
-/** What the gateway counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of the gateway. Does nothing without a telemetry SDK. */
 export class IngestMetrics {
   readonly #accepted;
   readonly #refused;
@@ -17,13 +17,13 @@ export class IngestMetrics {
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
     this.#accepted = meter.createCounter('agentlens.ingest.events_accepted', {
-      description: 'Events that are durable and answered as such',
+      description: 'Events that are stored and acknowledged',
     });
     this.#refused = meter.createCounter('agentlens.ingest.events_rejected', {
-      description: 'Events refused, by reason',
+      description: 'Rejected events, by reason',
     });
     this.#turnedAway = meter.createCounter('agentlens.ingest.requests_turned_away', {
-      description: 'Requests refused as a whole, by reason',
+      description: 'Requests rejected as a whole, by reason',
     });
     this.#batchEvents = meter.createHistogram('agentlens.ingest.batch_events', {
       description: 'Events per published message, after coalescing',
@@ -31,13 +31,13 @@ export class IngestMetrics {
     });
     this.#shed = meter.createCounter('agentlens.ingest.events_shed', {
       description:
-        'Events turned away because evaluation is behind and their tenant is among the loudest, without those of requests that were refused unread',
+        'Events rejected because evaluation is behind and their tenant is among the loudest, without those of unread requests',
     });
     this.#lostByClients = meter.createCounter('agentlens.ingest.client_events_dropped', {
-      description: 'Events that SDKs say they gave up before they arrived, each report counted once',
+      description: 'Events that SDKs report as lost before they arrived, each report counted once',
     });
     this.#unpriced = meter.createCounter('agentlens.ingest.events_unpriced', {
-      description: 'Events that stand for money whose cost is not known',
+      description: 'Events that cost money, with unknown cost',
     });
   }
 

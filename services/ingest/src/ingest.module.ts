@@ -59,9 +59,9 @@ interface EventsRequest {
 }
 
 /**
- * Events of the AgentLens vocabulary: `POST /api/events`. It is nearly all of the platform's traffic, and most of it one
- * event at a time, so it is a route of Fastify itself: what Nest does for a controller around each call costs as much as
- * the handler. Keys, hooks and errors are those of every other route.
+ * Route for events of the AgentLens vocabulary: `POST /api/events`. It carries almost all of the platform's traffic,
+ * mostly one event at a time. It is a plain Fastify route, because what Nest does around each controller call costs as
+ * much as the handler. Keys, hooks and errors work as for every other route.
  */
 @Injectable()
 class EventsRoute implements OnModuleInit {
@@ -83,7 +83,7 @@ class EventsRoute implements OnModuleInit {
     const partial = isPartial(request.query);
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const handover = { events: eventsOf(request.body), key, partial };
-    // The handover lets go of them once they are on their way; so must the request.
+    // The handover releases the events once they are being published; the request must release them too.
     request.body = undefined;
     await this.ingestor.admit(caller, handover.events.length, reply);
     const outcomes = await this.ingestor.take(caller, handover);
@@ -92,10 +92,10 @@ class EventsRoute implements OnModuleInit {
   }
 }
 
-/** A message this old has outlived its retries: traffic is better sent to another instance. */
+/** If a message is older than this, its retries have failed and traffic should go to another instance. */
 const STUCK_MS = 15_000;
 
-/** The gateway agents report to. Owns no table: what it takes goes to the stream. */
+/** The gateway that agents report to. Owns no table: accepted events go to the stream. */
 @Module({})
 export class IngestModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
@@ -169,7 +169,7 @@ function eventIntake(
   owners: RunOwners,
 ): EventIntake {
   const onMemoryLost = (error: unknown) =>
-    logger.warn({ err: error }, 'event ids were not compared with earlier ones: the state store is away');
+    logger.warn({ err: error }, 'state store unavailable; event ids are not compared with earlier ones');
   return new EventIntake(memory, new PriceTable(), retentionDays, onMemoryLost, owners);
 }
 
@@ -207,8 +207,8 @@ function eventIngestor(
   logger: Platform['logger'],
 ): EventIngestor {
   const restraint = new Restraint((tenantId, perSecond) => {
-    const restrained = 'the CPU is scarce: a tenant that floods beside others is restrained';
-    logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'nobody is restrained any more');
+    const restrained = 'CPU is scarce, throttling a tenant that floods';
+    logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'no tenant is throttled');
   });
   return new EventIngestor({
     quota: new LeasedQuota(quota),

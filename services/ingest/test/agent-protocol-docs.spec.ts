@@ -6,17 +6,17 @@ import { type Protocol, startProtocol } from './agent-protocol.ts';
 const page = readFileSync(new URL('../../../docs/agent-protocol.md', import.meta.url), 'utf8');
 
 describe('docs/agent-protocol.md', () => {
-  it.each(AUDIT_KIND_NAMES)('says what becomes of %s', (kind) => {
+  it.each(AUDIT_KIND_NAMES)('documents what happens to %s', (kind) => {
     expect(page).toMatch(new RegExp(`\\| \`${kind.replaceAll('.', '\\.')}\` \\| \`${AUDIT_KINDS[kind]}\``));
   });
 
-  it('names every way a run may end that new clients use', () => {
+  it('names every run outcome that new clients use', () => {
     for (const status of END_STATUSES.filter((one) => one !== 'ok' && one !== 'blocked')) {
       expect(page).toContain(`\`${status}\``);
     }
   });
 
-  it('shows a question that is one', async () => {
+  it('shows a valid question', async () => {
     const protocol: Protocol = await startProtocol();
     const question = /\{"phase"[\s\S]*?\n\n/.exec(page)?.[0] ?? '';
     const answer = await protocol.call('POST', '/v1/runs/r1/evaluate', question);

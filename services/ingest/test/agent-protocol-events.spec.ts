@@ -11,7 +11,7 @@ afterEach(() => protocol.close());
 const events = () => protocol.gateway.events();
 
 describe('audit events', () => {
-  it('are priced, counted once, and taken before, during and after the end', async () => {
+  it('are priced, counted once, and accepted before, during and after the end of a run', async () => {
     const list = [
       auditEvent({ kind: 'run.started', data: { agent: { id: 'bot' }, adapter: { name: 'core' } } }),
       auditEvent({
@@ -40,7 +40,7 @@ describe('audit events', () => {
       expect(protocol.distinct(kind).size).toBe(1);
   });
 
-  it('keep what this server does not know, and say so', async () => {
+  it('are kept with a notice if the server does not know them', async () => {
     const answer = await protocol.send([
       auditEvent({ kind: 'agent.dreamt', data: { of: 'sheep' } }),
       auditEvent({ schema: 'handlebar.audit.v9', kind: 'error', data: { scope: 'agent', message: 'x' } }),
@@ -58,7 +58,7 @@ describe('audit events', () => {
     ]);
   });
 
-  it('refuse a bad one alone, with its place', async () => {
+  it('are rejected one by one, with the place of the problem', async () => {
     const answer = await protocol.send([
       auditEvent({ kind: 'error' }),
       auditEvent({ runId: '', kind: 'error' }),
@@ -71,7 +71,7 @@ describe('audit events', () => {
     ).toEqual(['events.1.runId', 'events.2', 'events.3.ts']);
   });
 
-  it('of a clock that is wrong are dated with their first arrival, and the same on a retry', async () => {
+  it('with a wrong clock are dated with their first arrival, and the same on a retry', async () => {
     const list = [
       auditEvent({ ts: '2031-01-01T00:00:00Z', kind: 'error', data: { message: 'x' } }),
       auditEvent({ ts: 5, kind: 'error' }),
@@ -83,7 +83,7 @@ describe('audit events', () => {
     expect(events()[0]).toMatchObject({ occurredAt: NOW, metadata: { clientTime: '2031-01-01T00:00:00.000Z' } });
   });
 
-  it('carry ids, parents and tags of clients that know our additions', async () => {
+  it('carry ids, parents and tags of clients with our extensions', async () => {
     await protocol.send([
       auditEvent({ id: 'mine-1', kind: 'tool.result', parentRunId: 'p', parentToolUseId: 't', tags: ['a', 'a'] }),
     ]);
@@ -101,7 +101,7 @@ describe('audit events', () => {
     expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } });
   });
 
-  it('never forge a registration', async () => {
+  it('cannot forge a registration', async () => {
     await protocol.send([auditEvent({ kind: 'agent.registered', data: { slug: 'other' } })]);
     expect(events()[0]?.kind).toBe('custom.recorded');
   });
@@ -111,7 +111,7 @@ describe('audit events', () => {
     ['no events', { agentId: 'bot' }, 'events'],
     ['an empty batch', { agentId: 'bot', events: [] }, 'events'],
     ['a null body', null, 'agentId'],
-  ])('with %s are no batch', async (_, body, path) => {
+  ])('with %s are rejected as a batch', async (_, body, path) => {
     const answer = await protocol.call('POST', '/v1/runs/events', body);
     expect(answer).toMatchObject({
       status: 400,

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => protocol.close());
 
 describe('asking for a decision', () => {
-  it('answers what the evaluator decided, on the wire of the client in the field and nothing more', async () => {
+  it('returns the decision of the evaluator with exactly the fields that older clients know', async () => {
     protocol.answer(() => ({
       verdict: 'BLOCK',
       control: 'TERMINATE',
@@ -37,7 +37,7 @@ describe('asking for a decision', () => {
     });
   });
 
-  it('tells clients that send our additions the rest, and nothing of the inside', async () => {
+  it('returns the other fields to clients with our extensions, and no internals', async () => {
     protocol.answer(() => ({ effect: 'modify', modifiedArgs: { q: '[email]' } }));
     const { body } = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'call-1' });
     expect(body).toMatchObject({ effect: 'modify', modifiedArgs: { q: '[email]' }, decisionId: 'decision-1' });
@@ -46,7 +46,7 @@ describe('asking for a decision', () => {
     expect(Object.keys(body).sort()).toEqual([...known, ...extras].sort());
   });
 
-  it('hands the evaluator everything it was asked', async () => {
+  it('passes every field of the question to the evaluator', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, {
       phase: 'tool.after',
       agentId: 'bot',
@@ -83,7 +83,7 @@ describe('asking for a decision', () => {
     ]);
   });
 
-  it('adds what the run’s start said: session, tags, and the tags of the same actor', async () => {
+  it('adds the context of the run’s start: session, tags, and the tags of the same actor', async () => {
     const start = {
       agentId: 'bot',
       sessionId: 's1',
@@ -118,7 +118,7 @@ describe('asking for a decision', () => {
     ['1e400', '1e500'],
     ['"\\u0000"', '"\\uFFFD"'],
     ['"\\ud800"', '"\\ud801"'],
-  ])('tells %s from %s among arguments, though both read the same', async (one, other) => {
+  ])('distinguishes %s and %s in arguments, although both parse to the same value', async (one, other) => {
     for (const value of [one, one, other]) {
       const body = `{"phase":"tool.before","agentId":"bot","tool":{"name":"pay"},"args":{"a":${value}}}`;
       expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, body)).status).toBe(200);
@@ -129,13 +129,13 @@ describe('asking for a decision', () => {
     expect(first?.exactArgs).not.toBe(next?.exactArgs);
   });
 
-  it('knows a run that was started at another instance', async () => {
+  it('knows a run that was started on another instance', async () => {
     await protocol.gateway.platform.runContexts.keep('acme', 'elsewhere', { sessionId: 's9' });
     await protocol.call('POST', '/v1/runs/elsewhere/evaluate', QUESTION);
     expect(protocol.asked[0]).toMatchObject({ sessionId: 's9' });
   });
 
-  it('answers for a run never started, one that ended, and a client that never got its agent id', async () => {
+  it('answers for an unknown run, an ended run, and a client without an agent id', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
     for (const [runId, agentId] of [
       [RUN, 'bot'],
@@ -157,10 +157,10 @@ describe('asking for a decision', () => {
 
   it.each([
     ['no phase', { ...QUESTION, phase: undefined }, 'phase'],
-    ['a phase nobody knows', { ...QUESTION, phase: 'tool.during' }, 'phase'],
+    ['an unknown phase', { ...QUESTION, phase: 'tool.during' }, 'phase'],
     ['no tool', { ...QUESTION, tool: undefined }, 'tool'],
     ['a tool without a name', { ...QUESTION, tool: { name: '' } }, 'tool.name'],
-  ])('refuses what is no question: %s', async (_, body, path) => {
+  ])('rejects an invalid question: %s', async (_, body, path) => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, body);
     expect(answer).toMatchObject({
       status: 400,
@@ -184,13 +184,13 @@ describe('asking for a decision', () => {
     ['that are only an infinite number', '1e400', 'unreadable', null],
     ['of a megabyte', JSON.stringify([long, long, 'rm', long]), 'too_large', [long, null, 'rm', null]],
     ['of a text over 256 KB', JSON.stringify({ t: 'x'.repeat(260_000), q: 'rm' }), 'too_large', { t: null, q: 'rm' }],
-  ])('hands over what can be read of arguments %s, and says that it is not all', async (_, args, reason, readable) => {
+  ])('passes on the readable part of arguments %s, marked as incomplete', async (_, args, reason, readable) => {
     const request = await asked(args);
     expect(request?.unread).toEqual({ args: { reason, sha256: expect.any(String) } });
     if (readable !== undefined) expect(request?.args).toEqual(readable);
   });
 
-  it('tells apart contents that are handed over alike', async () => {
+  it('distinguishes contents that are passed on as the same value', async () => {
     const hashes = [];
     for (const args of ['{"n":1e400}', '{"n":-1e400}', '{"n":1e400,"__proto__":1}'])
       hashes.push((await asked(args))?.unread?.args?.sha256);
@@ -199,28 +199,28 @@ describe('asking for a decision', () => {
 
   it.each([
     ['with a NUL', '{"q":"x\\u0000y"}', { q: 'x\uFFFDy' }],
-    ['with a NUL in a name that is there already', '{"q\\uFFFD":1,"q\\u0000":1}', undefined],
+    ['with a NUL in a name that exists already', '{"q\\uFFFD":1,"q\\u0000":1}', undefined],
     ['of an object of 300 keys', `{${Array.from({ length: 300 }, (__, n) => `"k${n}":1`).join()}}`, undefined],
-  ])('mends arguments %s', async (_, args, readable) => {
+  ])('repairs arguments %s', async (_, args, readable) => {
     const request = await asked(args);
     if (readable !== undefined) expect(request).toMatchObject({ args: readable });
     expect(request?.unread?.args?.reason).toBe(args.includes('uFFFD') ? 'unreadable' : undefined);
   });
 
-  it('believes a client that says it did not send all', async () => {
+  it('trusts a client that says it did not send everything', async () => {
     const unread = ['args', 'result'];
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'c', args: {}, unread });
-    const told = { reason: 'too_large', sha256: expect.any(String) };
-    expect(protocol.asked[0]?.unread).toEqual({ args: told, result: told });
+    const answer = { reason: 'too_large', sha256: expect.any(String) };
+    expect(protocol.asked[0]?.unread).toEqual({ args: answer, result: answer });
   });
 
   it.each([
-    ['what looks like a circle', { a: { $ref: '#' }, b: '[Circular]' }],
+    ['text that looks like a circular reference', { a: { $ref: '#' }, b: '[Circular]' }],
     ['markup, quotes and escapes', { q: '</script>"\'; drop table runs; -- {{y}} \\u0000 %s' }],
     ['a list', [1, 'two', null]],
     ['a text', 'plain'],
     ['nothing', null],
-  ])('hands over arguments with %s unchanged', async (_, args) => {
+  ])('passes on arguments with %s unchanged', async (_, args) => {
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, args })).status).toBe(200);
     expect(protocol.asked[0]?.args).toEqual(args);
   });
@@ -229,7 +229,7 @@ describe('asking for a decision', () => {
     ['a call id that is too long', { callId: 'c'.repeat(300) }, { callId: expect.stringMatching(/^c+#[0-9a-f]{64}$/) }],
     ['a call id with a line break', { callId: 'a\nb' }, { callId: expect.stringMatching(/^ab#[0-9a-f]{64}$/) }],
     ['a call id that is a number', { callId: 7 }, { callId: '7' }],
-    ['a call id that is no id', { callId: { id: 7 } }, { callId: undefined }],
+    ['a call id that is an object', { callId: { id: 7 } }, { callId: undefined }],
     ['an empty call id', { callId: '' }, { callId: undefined }],
     ['an empty session id', { sessionId: '' }, { sessionId: undefined }],
     ['a long session id', { sessionId: 's'.repeat(300) }, { sessionId: expect.stringMatching(/^s+#[0-9a-f]{64}$/) }],
@@ -238,26 +238,30 @@ describe('asking for a decision', () => {
       { agentId: 'a'.repeat(300) },
       { agentId: expect.stringMatching(/^a+#[0-9a-f]{64}$/) },
     ],
-    ['an agent id that is no id', { agentId: ['bot'] }, { agentId: 'unknown' }],
+    ['an agent id that is a list', { agentId: ['bot'] }, { agentId: 'unknown' }],
     ['a negative estimate', { estimate: { tokens: 5, costUsd: -1 } }, { estimate: undefined }],
-    ['an estimate that is no object', { estimate: 'much' }, { estimate: undefined }],
-    ['tokens that are no amount', { estimate: { tokens: '5', costUsd: 1 } }, { estimate: { tokens: 0, costUsd: 1 } }],
-    ['no deadline to speak of', { deadlineMs: 0 }, { deadlineMs: 1_000 }],
+    ['an estimate that is not an object', { estimate: 'much' }, { estimate: undefined }],
+    [
+      'tokens that are not a number',
+      { estimate: { tokens: '5', costUsd: 1 } },
+      { estimate: { tokens: 0, costUsd: 1 } },
+    ],
+    ['a deadline of zero', { deadlineMs: 0 }, { deadlineMs: 1_000 }],
     ['a deadline that is a text', { deadlineMs: 'soon' }, { deadlineMs: 1_000 }],
-  ])('is answered with %s', async (_, fields, expected) => {
+  ])('answers a question with %s', async (_, fields, expected) => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, ...fields });
     expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW' } });
     const asked: Record<string, unknown> = { ...protocol.asked[0] };
     for (const [member, value] of Object.entries(expected)) expect(asked[member]).toEqual(value);
   });
 
-  it('reserves more than any budget has for an estimate beyond all numbers', async () => {
+  it('reserves more than any budget has for an infinite estimate', async () => {
     const text = JSON.stringify({ ...QUESTION, estimate: { costUsd: 'MUCH' } }).replace('"MUCH"', '1e400');
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, text)).status).toBe(200);
     expect(protocol.asked[0]?.estimate).toEqual({ tokens: 0, costUsd: 1e9 });
   });
 
-  it('tells two call ids apart that begin alike', async () => {
+  it('distinguishes two long call ids with the same start', async () => {
     for (const end of ['x', 'y']) {
       await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: `${'c'.repeat(300)}${end}` });
     }
@@ -268,14 +272,14 @@ describe('asking for a decision', () => {
     ['too long', 'r'.repeat(300)],
     ['far too long', 'r'.repeat(5_000)],
     ['with a line break', 'a%0Ab'],
-  ])('is answered for a run whose id is %s, and orders for it hold', async (_, id) => {
+  ])('answers for a run whose id is %s, and applies orders for it', async (_, id) => {
     const answer = await protocol.call('POST', `/v1/runs/${id}/evaluate`, QUESTION);
     expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW' } });
     const { runId } = (await protocol.call('POST', `/v1/runs/${id}/start`, { agentId: 'bot' })).body;
     expect(protocol.asked[0]?.runId).toBe(runId);
   });
 
-  it.each(['x'.repeat(300), 'schlüssel'])('is answered whatever its Idempotency-Key: %s', async (key) => {
+  it.each(['x'.repeat(300), 'schlüssel'])('answers with any Idempotency-Key: %s', async (key) => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, {
       headers: { 'idempotency-key': key },
     });
@@ -283,7 +287,7 @@ describe('asking for a decision', () => {
     expect(protocol.asked[0]?.requestId).toMatch(/#[0-9a-f]{64}$|^key schlüssel$/);
   });
 
-  it('mends a tool name that cannot be stored', async () => {
+  it('repairs a tool name that cannot be stored', async () => {
     const tool = { name: `a\u0000b${'x'.repeat(3_000)}_prod` };
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool })).status).toBe(200);
     expect(protocol.asked[0]?.tool?.name).toMatch(/^ab.{1,1017}_prod$/);
@@ -291,7 +295,7 @@ describe('asking for a decision', () => {
 
   const member = (n: number) => [`k${n}`, `v${n}`] as const;
 
-  it('never leaves out who asks and about what, also where contents have to go for it', async () => {
+  it('never leaves out the caller and the tool, even if contents have to be dropped', async () => {
     const many = Array.from({ length: 20_000 }, (_, n) => n);
     const question = {
       ...QUESTION,
@@ -310,7 +314,7 @@ describe('asking for a decision', () => {
     expect(Buffer.byteLength(JSON.stringify(protocol.asked[0]))).toBeLessThan(900_000);
   });
 
-  it('blocks a call whose tags alone are more than can be judged', async () => {
+  it('blocks a call whose tags alone are too large to be evaluated', async () => {
     const tags = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]));
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags });
     expect(answer).toMatchObject({ status: 200, body: { verdict: 'BLOCK', cause: { kind: 'LOCKDOWN' } } });
@@ -321,19 +325,19 @@ describe('asking for a decision', () => {
     ['longer than an id', 'u'.repeat(300)],
     ['with control characters', 'u\n1'],
     ['that is a number', 7],
-  ])('keeps an end user with an id %s, told apart from others', async (_, externalId) => {
+  ])('keeps an end user with an id %s, distinct from others', async (_, externalId) => {
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, actor: { externalId, name: 5 } });
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, actor: { externalId: `${externalId}2` } });
     const ids = protocol.asked.map(({ actor }) => actor?.externalId ?? '');
     expect([new Set(ids).size, ids.every((id) => /^[^\n]{1,256}$/.test(id))]).toEqual([2, true]);
   });
 
-  it('lets no mended name hide a good one', async () => {
+  it('does not let a repaired name hide a good one', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags: { k: 'no', 'k\u0001': 'yes' } });
     expect(protocol.asked[0]?.tags).toEqual({ k: 'no' });
   });
 
-  it('gives rules and budgets the time to be asked, whatever deadline is wanted', async () => {
+  it('gives rules and budgets a minimum time, regardless of the requested deadline', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, deadlineMs: 0.0001 });
     expect(protocol.asked[0]?.deadlineMs).toBeGreaterThanOrEqual(50);
   });
@@ -348,7 +352,7 @@ describe('a question with an Idempotency-Key', () => {
       { headers: { 'idempotency-key': key } },
     );
 
-  it('is asked once and answered the same, also while the first is being answered', async () => {
+  it('is asked once and gets the same answer, even while the first is being answered', async () => {
     const held = Promise.withResolvers<Partial<Decision>>();
     protocol.answer(() => held.promise);
     const both = [ask(), ask()];
@@ -369,17 +373,17 @@ describe('a question with an Idempotency-Key', () => {
   });
 
   it.each<[string, Partial<Decision>]>([
-    ['a human is waited for', { cause: { kind: 'HITL_PENDING', approvalId: 'a' } }],
-    ['a human approved the call', { approvalId: 'a' }],
-    ['a rule could not be asked', { bypasses: [{ ruleId: 'r', why: 'unavailable', did: 'allow' }] }],
-  ])('is asked again where %s', async (_, first) => {
+    ['a person has not decided yet', { cause: { kind: 'HITL_PENDING', approvalId: 'a' } }],
+    ['a person approved the call', { approvalId: 'a' }],
+    ['a rule could not be evaluated', { bypasses: [{ ruleId: 'r', why: 'unavailable', did: 'allow' }] }],
+  ])('is asked again if %s', async (_, first) => {
     protocol.answer(() => first);
     await ask();
     await ask();
     expect(protocol.asked).toHaveLength(2);
   });
 
-  it('is not answered from memory once the run was stopped', async () => {
+  it('is not answered from the cache after the run was stopped', async () => {
     await ask();
     await protocol.gateway.bus.publish(controlOrdered, anOrder());
     await ask();
@@ -387,23 +391,23 @@ describe('a question with an Idempotency-Key', () => {
   });
 });
 
-describe('a run that goes on as somebody else', () => {
+describe('a run that continues under another identity', () => {
   const start = () => protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'bot', sessionId: 's1' });
   const odd = () => protocol.gateway.events().filter(({ sourceType }) => sourceType.startsWith('decision.'));
 
-  it.each(['other', '', undefined])('is stopped with the agent that started it, naming %j', async (agentId) => {
+  it.each(['other', '', undefined])('is stopped with the agent that started it, when naming %j', async (agentId) => {
     await start();
     await protocol.gateway.bus.publish(controlOrdered, anOrder({ scope: 'agent', scopeId: 'bot' }));
     await protocol.leave();
-    const told = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, agentId });
-    expect(told.body).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { lockdownId: 'order-1' } });
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, agentId });
+    expect(answer.body).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { lockdownId: 'order-1' } });
     const beat = await protocol.call('POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'other' });
     expect(beat.body).toMatchObject({ lockdown: { active: true } });
     const again = await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' });
     expect(again.body).toMatchObject({ lockdown: { active: true } });
   });
 
-  it('is told of once, with what it was started as', async () => {
+  it('is reported once, with the identity that started it', async () => {
     await start();
     for (let n = 0; n < 3; n++)
       await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, agentId: 'other', sessionId: 's2' });
@@ -415,14 +419,14 @@ describe('a run that goes on as somebody else', () => {
     });
   });
 
-  it('is told of where the name of a tool mixes scripts', async () => {
+  it('is reported if the name of a tool mixes scripts', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool: { name: 'p\u0430y' } });
     await eventually(() => expect(odd()).toMatchObject([{ sourceType: 'decision.mixed_scripts' }]));
   });
 });
 
-describe('a key that asks more often than it may', () => {
-  it('is blocked without the evaluator being asked, and counts apart from its events', async () => {
+describe('a key over its question quota', () => {
+  it('is blocked without asking the evaluator, and counted apart from its events', async () => {
     const { gateway } = protocol;
     const question = () => protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, { key: gateway.keys.slow });
     for (let i = 0; i < 10; i++) expect((await question()).body.verdict).toBe('ALLOW');

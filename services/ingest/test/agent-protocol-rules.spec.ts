@@ -24,7 +24,7 @@ describe('keys', () => {
     ['GET', '/v1/rules/bundle?agentId=bot'],
   ] as const;
 
-  it.each(calls)('%s %s asks for one, of the right scope, that is not revoked', async (method, path) => {
+  it.each(calls)('%s %s requires a key of the right scope that is not revoked', async (method, path) => {
     const { gateway } = protocol;
     const call: Protocol['call'] = (...args) => protocol.call(...args);
     expect((await gateway.inject({ method, url: path })).status).toBe(401);
@@ -36,7 +36,7 @@ describe('keys', () => {
     );
   });
 
-  it('keep tenants apart: a stop in one is nothing to the other', async () => {
+  it('separate tenants: an order in one does not affect the other', async () => {
     await protocol.gateway.bus.publish(controlOrdered, anOrder());
     const { foreign } = protocol.gateway.keys;
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'bot' }, { key: foreign });
@@ -51,7 +51,7 @@ describe('importing a policy', () => {
   const send = (path: string, body: unknown = policy, key = protocol.gateway.keys.admin) =>
     protocol.call('POST', path, body, { key });
 
-  it('hands it to the owner of the rules, with or without a slash at the end', async () => {
+  it('passes it to the owner of the rules, with or without a trailing slash', async () => {
     const asked: unknown[] = [];
     await protocol.gateway.bus.serve(COMMANDS.importPolicy, async (question) => {
       asked.push(question);
@@ -66,20 +66,20 @@ describe('importing a policy', () => {
     ]);
   });
 
-  it('answers what the owner refuses', async () => {
+  it('returns the rejection of the owner', async () => {
     const problem = { error: 'Validation failed', status: 400, details: [{ path: 'policy.name', message: 'missing' }] };
     await protocol.gateway.bus.serve(COMMANDS.importPolicy, async () => ({ ok: false as const, problem }));
     expect(await send('/v1/rules', {})).toMatchObject({ status: 400, body: problem });
   });
 
-  it('is for admins, and 503 while the owner is away', async () => {
+  it('requires the admin scope, and returns 503 while the owner is unavailable', async () => {
     expect((await send('/v1/rules', policy, protocol.gateway.keys.agent)).status).toBe(403);
     expect((await send('/v1/rules')).status).toBe(503);
   });
 });
 
 describe('the rule bundle', () => {
-  it('is signed with a key that only the asking API key makes', async () => {
+  it('is signed with a key derived from the requesting API key', async () => {
     const bundle: RuleBundle = { agentId: 'bot', version: 3, ttlSeconds: 60, askAlways: ['tool.before'], rules: [] };
     await protocol.gateway.bus.serve(COMMANDS.ruleBundle, async ({ agentId }) =>
       agentId === 'bot'
@@ -94,7 +94,7 @@ describe('the rule bundle', () => {
     expect((await protocol.call('GET', '/v1/rules/bundle')).status).toBe(400);
   });
 
-  it('is not sent again to whom holds what it says, whenever it was made', async () => {
+  it('is not sent again to a client that has the same content, regardless of its version', async () => {
     let bundle: RuleBundle = { agentId: 'bot', version: 3, ttlSeconds: 60, askAlways: [], rules: [] };
     await protocol.gateway.bus.serve(COMMANDS.ruleBundle, async () => ({ ok: true as const, value: bundle }));
     const ask = (held: string) =>
@@ -103,8 +103,8 @@ describe('the rule bundle', () => {
     const tag = String(headers.etag);
     bundle = { ...bundle, version: 4 };
     for (const held of [tag, `"other", ${tag.slice(2)}`, '*']) {
-      const { status, body, headers: told } = await ask(held);
-      expect([status, body, told.etag]).toEqual([304, undefined, tag]);
+      const { status, body, headers: answered } = await ask(held);
+      expect([status, body, answered.etag]).toEqual([304, undefined, tag]);
     }
     expect((await ask('"other"')).status).toBe(200);
     bundle = { ...bundle, askAlways: ['llm.before'] };
@@ -114,7 +114,7 @@ describe('the rule bundle', () => {
     expect(changed.headers.etag).not.toBe(tag);
   });
 
-  it('is a problem where there is none, so that the client asks the server', async () => {
+  it('is a 404 problem if it does not exist, so that the client asks the server', async () => {
     const answer = await protocol.call('GET', '/v1/rules/bundle?agentId=bot');
     expect(answer).toMatchObject({ status: 404, body: { error: 'No rule bundle', status: 404 } });
   });

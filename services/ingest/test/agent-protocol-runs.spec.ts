@@ -22,7 +22,7 @@ afterEach(() => protocol.close());
 const events = () => protocol.gateway.events();
 
 describe('registering', () => {
-  it('answers the slug as the agent id, the same each time, and makes a durable fact of it', async () => {
+  it('returns the slug as a stable agent id and stores the registration', async () => {
     const body = { slug: 'support-bot', name: 'Support', tags: ['beta'], tools: [{ name: 'search', tags: ['read'] }] };
     for (const _ of [1, 2]) {
       expect(await protocol.call('POST', '/v1/agents', body)).toMatchObject({
@@ -38,7 +38,7 @@ describe('registering', () => {
     });
   });
 
-  it('takes tools in both forms and brings them to one', async () => {
+  it('accepts both forms of tools and normalises them', async () => {
     const updated = {
       key: 'function:search',
       name: 'search',
@@ -60,7 +60,7 @@ describe('registering', () => {
     ['an empty slug', { slug: '' }, 'slug'],
     ['a slug with control characters', { slug: 'a\nb' }, 'slug'],
     ['a tool without a name', { slug: 'a', tools: [{}] }, 'tools.0.name'],
-  ])('refuses %s with its path', async (_, body, path) => {
+  ])('rejects %s with its path', async (_, body, path) => {
     const answer = await protocol.call('POST', '/v1/agents', body);
     expect(answer).toMatchObject({
       status: 400,
@@ -81,7 +81,7 @@ describe('starting a run', () => {
     parentToolUseId: 'tool-use-1',
   };
 
-  it('answers with a lockdown object and makes one durable event, however often it is called', async () => {
+  it('returns a lockdown object and makes one durable event, regardless of repetition', async () => {
     for (const _ of [1, 2, 3]) {
       const answer = await protocol.call('POST', `/v1/runs/${RUN}/start`, body);
       expect(answer).toMatchObject({ status: 200, body: { runId: RUN, lockdown: { active: false } } });
@@ -104,7 +104,7 @@ describe('starting a run', () => {
     });
   });
 
-  it('is dated with its first call where the run id has no time', async () => {
+  it('is dated with its first call if the run id has no time', async () => {
     for (const _ of [1, 2]) {
       await protocol.call('POST', '/v1/runs/my-run/start', { agentId: 'bot' });
       protocol.gateway.clock.advance(60_000);
@@ -113,7 +113,7 @@ describe('starting a run', () => {
     expect(events()[0]?.occurredAt).toBe(NOW);
   });
 
-  it('says why where the run, its agent or its tenant is stopped', async () => {
+  it('says why if the run, its agent or its tenant is stopped', async () => {
     const { bus } = protocol.gateway;
     const start = async () => (await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'bot' })).body;
     await bus.publish(controlOrdered, anOrder());
@@ -144,8 +144,8 @@ describe('starting a run', () => {
   it.each([
     ['no agent', {}],
     ['an empty agent', { agentId: '' }],
-    ['an agent that is none', { agentId: 7 }],
-  ])('refuses %s at once', async (_, body) => {
+    ['an agent that is a number', { agentId: 7 }],
+  ])('rejects %s at once', async (_, body) => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/start`, body);
     expect(answer).toMatchObject({
       status: 400,
@@ -154,7 +154,7 @@ describe('starting a run', () => {
     expect(events()).toEqual([]);
   });
 
-  it('accepts an agent nobody registered: its first run makes it known', async () => {
+  it('accepts an unregistered agent: its first run makes it known', async () => {
     expect((await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'never-seen' })).status).toBe(200);
   });
 });
@@ -175,7 +175,7 @@ describe('ending a run', () => {
     expect(events()[0]).toMatchObject({ kind: 'run.ended', outcome, runId: RUN });
   });
 
-  it('and the audit event that says the same are one event, whichever comes first', async () => {
+  it('and the corresponding audit event are one event, whichever arrives first', async () => {
     const call = () => protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
     await call();
     protocol.gateway.clock.advance(900);
@@ -187,27 +187,27 @@ describe('ending a run', () => {
     expect(protocol.distinct('run.ended').size).toBe(2);
   });
 
-  it('refuses a status nobody knows', async () => {
+  it('rejects an unknown status', async () => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'great' });
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'status' }] } });
   });
 });
 
-describe('a run told by calls, audit events and the events of a session', () => {
-  const said = (sessionId: string, eventType: string, payload: object) => {
+describe('a run reported by calls, audit events and session events', () => {
+  const sessionEvent = (sessionId: string, eventType: string, payload: object) => {
     const event = { id: `${eventType} of ${sessionId}`, eventType, sessionId, agentId: 'bot', payload };
     return protocol.gateway.post({ events: [{ ...event, timestamp: '2026-03-01T11:59:30.000Z' }] });
   };
   const MESSAGES = [
     (runId: string) => protocol.call('POST', `/v1/runs/${runId}/start`, { agentId: 'bot', tags: { env: 'prod' } }),
-    (runId: string) => said(runId, 'session_started', { agentName: 'Bot' }),
+    (runId: string) => sessionEvent(runId, 'session_started', { agentName: 'Bot' }),
     (runId: string) => protocol.send([auditEvent({ runId, kind: 'run.started', data: {} })]),
     (runId: string) => protocol.call('POST', `/v1/runs/${runId}/end`, { agentId: 'bot', status: 'success' }),
-    (runId: string) => said(runId, 'session_ended', { reason: 'completed', summary: 'done' }),
+    (runId: string) => sessionEvent(runId, 'session_ended', { reason: 'completed', summary: 'done' }),
     (runId: string) => protocol.send([auditEvent({ runId, kind: 'run.ended', data: { status: 'success' } })]),
   ];
 
-  it('has one start and one end, in any order and however often each is told', async () => {
+  it('has one start and one end, in any order and regardless of repetition', async () => {
     const orders = fc.array(fc.nat(MESSAGES.length - 1), { minLength: 1, maxLength: 12 });
     let runs = 0;
     const property = fc.asyncProperty(orders, fc.boolean(), async (repeated, hasTimeInId) => {
@@ -224,7 +224,7 @@ describe('a run told by calls, audit events and the events of a session', () => 
     await fc.assert(property, { numRuns: 50 });
   });
 
-  it('has one start where a call and an event of a run without a time in its id arrive together', async () => {
+  it('has one start if a call and an event arrive together and the run id has no time', async () => {
     const start = { eventType: 'session_started', sessionId: 'mine', agentId: 'bot', payload: {} };
     const answers = await Promise.all([
       protocol.call('POST', '/v1/runs/mine/start', { agentId: 'bot' }),
@@ -234,7 +234,7 @@ describe('a run told by calls, audit events and the events of a session', () => 
     expect(protocol.distinct('run.started').size).toBe(1);
   });
 
-  it('keeps each start and end of a session that no call tells, as it was sent', async () => {
+  it('keeps each start and end of a session without calls as it was sent', async () => {
     const times = ['2026-03-01T11:00:00.000Z', '2026-03-01T11:30:00.000Z'];
     for (const [index, timestamp] of times.entries()) {
       const common = { sessionId: RUN, agentId: 'bot', timestamp };
@@ -251,7 +251,7 @@ describe('a run told by calls, audit events and the events of a session', () => 
 });
 
 describe('heartbeats', () => {
-  it('reach run-tracking collected, are no events, and answer what stands against the run', async () => {
+  it('reach run-tracking in batches, are not events, and return the orders against the run', async () => {
     const beats: RunHeartbeats[] = [];
     const { bus } = protocol.gateway;
     await bus.watch(runHeartbeats, { from: 'new' }, ({ value }) => beats.push(value));
@@ -277,7 +277,7 @@ describe('heartbeats', () => {
 });
 
 describe('acknowledging', () => {
-  it('is a durable fact of the instance that took the order', async () => {
+  it('is recorded durably for the instance that received the order', async () => {
     const acks: DirectiveAcknowledged[] = [];
     await protocol.gateway.bus.watch(directiveAcknowledged, { from: 'new' }, ({ value }) => acks.push(value));
     const body = { agentId: 'bot', instanceId: 'i1' };
@@ -286,7 +286,7 @@ describe('acknowledging', () => {
     expect(acks).toEqual([{ tenantId: 'acme', directiveId: 'd1', ...body, acknowledgedAt: NOW }]);
   });
 
-  it('needs to know who', async () => {
+  it('requires the agent and the instance', async () => {
     expect(await protocol.call('POST', '/v1/control/d1/ack', { agentId: 'bot' })).toMatchObject({ status: 400 });
   });
 });

@@ -38,7 +38,7 @@ describe('when the evaluator does not answer', () => {
     });
   });
 
-  it('blocks where the tenant wants it so, and records that bypass too', async () => {
+  it('blocks if the tenant is configured so, and records that bypass too', async () => {
     await protocol.leave();
     const key = protocol.gateway.keys.cautious;
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'call-1' }, { key });
@@ -55,7 +55,7 @@ describe('when the evaluator does not answer', () => {
     });
   });
 
-  it('answers within the deadline of the question when it hangs', async () => {
+  it('answers within the deadline of the question if the evaluator hangs', async () => {
     const held = Promise.withResolvers<Partial<Decision>>();
     protocol.answer(() => held.promise);
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, deadlineMs: 20 });
@@ -76,7 +76,7 @@ describe('when the evaluator does not answer', () => {
     expect(other.body.verdict).toBe('ALLOW');
   });
 
-  it('takes nonsense for no answer', async () => {
+  it('treats an invalid answer as no answer', async () => {
     protocol.answer(() => ({ verdict: 'MAYBE' as 'ALLOW' }));
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION);
     expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW', evaluatedRules: [] } });

@@ -35,7 +35,7 @@ interface Instance {
   readonly address: string;
 }
 
-/** The client of the field, changed in nothing but address and key, on two gateways over real servers. */
+/** A client of an earlier release, with only address and key changed, on two gateways over real servers. */
 describe('the agent protocol on real servers', () => {
   let nats: TestServer;
   let redis: TestServer;
@@ -95,7 +95,7 @@ describe('the agent protocol on real servers', () => {
       retryBaseMs: 5,
     });
   const of = (runId: string) => stored.filter((event) => event.runId === runId);
-  /** As every store recognises an event: by its time and id. */
+  /** Identifies events by time and id, like every store does. */
   const kindsOf = (runId: string) =>
     [...new Map(of(runId).map((event) => [`${event.occurredAt}/${event.id}`, event.kind])).values()].toSorted();
 
@@ -123,7 +123,7 @@ describe('the agent protocol on real servers', () => {
     return runId;
   }
 
-  it('makes the measured calls in the measured order, and each fact is counted once', async () => {
+  it('makes the expected calls in the expected order, and counts each fact once', async () => {
     const client = clientOn(0);
     await client.init();
     expect(client.agentId).toBe('field-agent');
@@ -151,10 +151,10 @@ describe('the agent protocol on real servers', () => {
     expect(questions.map(({ metrics }) => metrics.llm_tokens_in)).toEqual([100, undefined, undefined, undefined]);
   });
 
-  it('recognises a start, an end and batches that are told again, to either instance', async () => {
+  it('recognises a repeated start, end and batch on either instance', async () => {
     const [one, two] = [clientOn(0), clientOn(1)];
     await Promise.all([one.init(), two.init()]);
-    const runId = 'told-twice';
+    const runId = 'kinds-twice';
     const ts = new Date().toISOString();
     const events = Array.from({ length: 130 }, (_, stepIndex) => ({
       schema: 'handlebar.audit.v1',
@@ -175,7 +175,7 @@ describe('the agent protocol on real servers', () => {
     expect(kindsOf(runId)).toHaveLength(132);
   });
 
-  it('knows on every instance what is ordered, and on a new one what was ordered before', async () => {
+  it('knows orders on every instance, and earlier orders on a new one', async () => {
     const [one, two] = instances as [Instance, Instance];
     const issued_at = new Date().toISOString();
     const order = {
@@ -241,7 +241,7 @@ describe('the agent protocol on real servers', () => {
     }
   });
 
-  it('goes on without Redis: runs start and end, questions are answered, events are taken', async () => {
+  it('works without Redis: runs start and end, questions are answered, events are accepted', async () => {
     const client = clientOn(0);
     await client.init();
     await redis.kill();
@@ -254,7 +254,7 @@ describe('the agent protocol on real servers', () => {
     }
   });
 
-  it('answers by the fail mode while NATS is away, and takes the same events when it is back', async () => {
+  it('answers by the fail mode while NATS is unavailable, and accepts the same events when it is back', async () => {
     const client = clientOn(1);
     await client.init();
     const runId = timeOrderedId(Date.now());
@@ -271,9 +271,9 @@ describe('the agent protocol on real servers', () => {
       { timeoutMs: 30_000 },
     );
     await run.end('interrupted');
-    // The record of the bypass may have outlived the outage.
-    const told = () => kindsOf(runId).filter((kind) => kind !== 'custom.recorded');
-    await eventually(() => expect(told()).toEqual(['run.ended', 'run.started', 'tool.decided']));
+    // The record of the bypass may have survived the outage.
+    const kinds = () => kindsOf(runId).filter((kind) => kind !== 'custom.recorded');
+    await eventually(() => expect(kinds()).toEqual(['run.ended', 'run.started', 'tool.decided']));
     expect(of(runId).find(({ kind }) => kind === 'run.ended')?.outcome).toBe('interrupted');
   });
 });

@@ -11,18 +11,18 @@ import { type Answer, type Gateway, NOW, startGateway } from './gateway.ts';
 
 type Scripted = (request: DecisionRequest) => Partial<Decision> | Promise<Partial<Decision>>;
 
-/** A gateway with an evaluator that answers by script, and the calls of the agent protocol. */
+/** A gateway with a scripted evaluator, and the calls of the agent protocol. */
 export interface Protocol {
   readonly gateway: Gateway;
-  /** Questions as the evaluator got them. */
+  /** Questions as the evaluator received them. */
   readonly asked: DecisionRequest[];
-  /** What the evaluator answers from now on; allowing by default. */
+  /** Sets the answer of the evaluator from now on. By default it allows. */
   answer(script: Scripted): void;
-  /** The evaluator goes away. */
+  /** Stops the evaluator. */
   leave(): Promise<void>;
-  /** What was published of these events: first arrival, id and hash, each once. */
+  /** The published events of a kind: first arrival, id and hash, each once. */
   distinct(kind: AgentEvent['kind']): ReadonlySet<string>;
-  /** Tells audit events of agent `bot`. */
+  /** Sends audit events of agent `bot`. */
   send(events: readonly unknown[]): Promise<Answer>;
   call(method: 'POST' | 'PUT' | 'GET', path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;

@@ -12,7 +12,7 @@ beforeEach(() => {
   gateway.batches.length = 0;
 });
 
-/** Keys and values that are near the real thing, so that the deep paths are reached too. */
+/** Keys and values close to real ones, so that the deep paths are reached too. */
 const EVENT_TYPE = fc.oneof(
   fc.constantFrom(
     'session_started',
@@ -55,7 +55,7 @@ const nearEvent = fc.record(
 const anything = fc.oneof(nearEvent, fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 }));
 
 describe('any JSON', () => {
-  it('as a body is taken or gets a problem, never a 500', async () => {
+  it('as a body is accepted or gets a problem, never a 500', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.jsonValue(), fc.record({ events: fc.array(anything, { maxLength: 5 }) })),
@@ -70,7 +70,7 @@ describe('any JSON', () => {
     );
   });
 
-  it('beside a good event never costs it', async () => {
+  it('next to a valid event never causes its loss', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anything, { maxLength: 5 }), fc.nat(5), async (others, position) => {
         gateway.batches.length = 0;
@@ -88,7 +88,7 @@ describe('any JSON', () => {
     );
   });
 
-  it('is answered alike when it is sent again under one key', async () => {
+  it('gets the same answer when it is sent again under one key', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anything, { minLength: 1, maxLength: 4 }), fc.uuid(), async (events, key) => {
         const options = { query: '?partial=true', headers: { 'idempotency-key': key } };
@@ -103,7 +103,7 @@ describe('any JSON', () => {
     );
   });
 
-  it('in payload and metadata comes through as it was sent', async () => {
+  it('in payload and metadata is stored as it was sent', async () => {
     const object = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 5 }));
     await fc.assert(
       fc.asyncProperty(object, object, async (data, metadata) => {

@@ -4,7 +4,7 @@ import { type Answer, anEventBody, type Gateway, noted, startGateway } from './g
 const BODY_LIMIT = 100_000;
 const GOOD = JSON.stringify(noted(1));
 
-/** Bad events as JSON text, since some cannot be written in any other way; with the path and words of the answer. */
+/** Invalid events as JSON text, because some cannot be written otherwise, with the expected path and message. */
 const BAD_EVENTS: readonly (readonly [name: string, json: string, path: string, message: RegExp])[] = [
   ['a text', '"hello"', 'events.0', /object/],
   ['null', 'null', 'events.0', /object/],
@@ -15,7 +15,7 @@ const BAD_EVENTS: readonly (readonly [name: string, json: string, path: string, 
   ['an agent id with control characters', eventJson({ agentId: 'a\nb' }), 'events.0.agentId', /control/],
   ['an unknown event type', eventJson({ eventType: 'tool_cal' }), 'events.0.eventType', /did you mean "tool_call"/],
   ['a server-only event type', eventJson({ eventType: 'eval_result' }), 'events.0.eventType', /made by the server/],
-  ['a severity that is none', eventJson({ severity: 'loud' }), 'events.0.severity', /debug, info, warn/],
+  ['an unknown severity', eventJson({ severity: 'loud' }), 'events.0.severity', /debug, info, warn/],
   ['a payload of the wrong type', eventJson({ payload: 'x' }), 'events.0.payload', /./],
   ['a payload without its fields', eventJson({ payload: {} }), 'events.0.payload.type', /./],
   ['an infinite number', withData('{"n":1e400}'), 'events.0.payload.data.n', /text/],
@@ -65,7 +65,7 @@ function expectProblem(answer: Answer, status: number): void {
 }
 
 describe.each(BAD_EVENTS)('an event with %s', (_name, json, path, message) => {
-  it('gets 400 with the path and the fix, and nothing is taken', async () => {
+  it('gets 400 with the path and the fix, and nothing is accepted', async () => {
     const answer = await gateway.post(`{"events":[${json},${GOOD}]}`);
     expectProblem(answer, 400);
     expect(answer.body.error).toBe('Validation failed');
@@ -73,7 +73,7 @@ describe.each(BAD_EVENTS)('an event with %s', (_name, json, path, message) => {
     expect(gateway.batches).toEqual([]);
   });
 
-  it('never costs a good one in partial mode', async () => {
+  it('does not affect a valid one in partial mode', async () => {
     const answer = await gateway.post(`{"events":[${json},${GOOD}]}`, { query: '?partial=true' });
     expect(answer).toMatchObject({ status: 207, body: { ingested: 1, rejected: 1 } });
     expect(answer.body.results[0].error.details[0].path).toBe(path);
@@ -100,7 +100,7 @@ describe('nesting of 100,000 levels', () => {
 });
 
 describe('lone surrogates and NUL characters', () => {
-  it('are repaired, in texts and keys, and cost nothing', async () => {
+  it('are repaired in texts and keys without loss', async () => {
     const answer = await gateway.post(`{"events":[${withData('{"t":"cut \\ud83d","\\udc00k":["\\ud800"]}')}]}`);
     expect(answer.status).toBe(201);
     expect(gateway.events()[0]?.payload.data).toEqual({ t: 'cut \ufffd', '\ufffdk': ['\ufffd'] });
@@ -116,7 +116,7 @@ describe('lone surrogates and NUL characters', () => {
     expect(gateway.events()[1]?.payload.data).toEqual({ t: 'x\ufffdy', 'k\ufffd': 1 });
   });
 
-  it('are reported beside the receipt of the event in a batch taken in part', async () => {
+  it('are reported with the event’s result in a partial batch', async () => {
     const answer = await gateway.post(
       { events: [noted(1), anEventBody({ id: 'a\u0000b' })] },
       { query: '?partial=true' },
@@ -175,7 +175,7 @@ describe('an envelope', () => {
     expectProblem(answer, 415);
   });
 
-  it.each(['application/json; charset=utf-8', 'application/vnd.acme+json'])('as %s is taken', async (type) => {
+  it.each(['application/json; charset=utf-8', 'application/vnd.acme+json'])('as %s is accepted', async (type) => {
     expect((await gateway.post(`{"events":[${GOOD}]}`, { headers: { 'content-type': type } })).status).toBe(201);
   });
 
@@ -185,15 +185,15 @@ describe('an envelope', () => {
     expect(answer.body.details[0].path).toBe('headers.idempotency-key');
   });
 
-  it('with another word for partial gets 400', async () => {
+  it('with an invalid value of partial gets 400', async () => {
     const answer = await gateway.post({ events: [noted(1)] }, { query: '?partial=maybe' });
     expectProblem(answer, 400);
     expect(answer.body.details[0].path).toBe('query.partial');
   });
 });
 
-describe('a parameter nobody knows', () => {
-  it('gets 400 with the one that was meant', async () => {
+describe('an unknown parameter', () => {
+  it('gets 400 with a suggestion', async () => {
     const answer = await gateway.post({ events: [noted(1)] }, { query: '?partail=true' });
     expectProblem(answer, 400);
     expect(answer.body).toMatchObject({ code: 'invalid_request', requestId: answer.headers['x-request-id'] });
@@ -203,7 +203,7 @@ describe('a parameter nobody knows', () => {
     expect(gateway.batches).toEqual([]);
   });
 
-  it('is ignored by the agent protocol: a refusal would let the call pass', async () => {
+  it('is ignored by the agent protocol, because a rejection would let the call pass', async () => {
     const answer = await gateway.inject({
       method: 'POST',
       url: '/v1/runs/run-1/heartbeat?trace=1',

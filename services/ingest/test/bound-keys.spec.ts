@@ -20,7 +20,7 @@ function expectRefused(answer: Answer, agents = ['bot', 'shop']): void {
 }
 
 describe('a key that is bound to agents', () => {
-  it('speaks for each of them', async () => {
+  it('works for each of them', async () => {
     for (const agentId of ['bot', 'shop']) {
       const runId = `run-of-${agentId}`;
       const calls = [
@@ -45,25 +45,25 @@ describe('a key that is bound to agents', () => {
     ['starts a run of', 'POST', `/v1/runs/${RUN}/start`, { agentId: 'other' }],
     ['asks for', 'POST', `/v1/runs/${RUN}/evaluate`, question('other')],
     ['asks without naming', 'POST', `/v1/runs/${RUN}/evaluate`, question()],
-    ['gives a sign of life of', 'POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'other' }],
-    ['tells audit events of', 'POST', '/v1/runs/events', { agentId: 'other', events: [auditEvent({})] }],
+    ['sends a heartbeat of', 'POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'other' }],
+    ['sends audit events of', 'POST', '/v1/runs/events', { agentId: 'other', events: [auditEvent({})] }],
     ['opens the control stream of', 'GET', '/v1/control/stream?agentId=other', undefined],
     ['polls the orders of', 'GET', '/v1/control/poll?agentId=other', undefined],
     ['ends a run of', 'POST', `/v1/runs/${RUN}/end`, { agentId: 'other', status: 'success' }],
     ['acknowledges for', 'POST', '/v1/control/order-1/ack', { agentId: 'other', instanceId: 'one' }],
     ['fetches the rules of', 'GET', '/v1/rules/bundle?agentId=other', undefined],
     ['runs', 'POST', '/v1/demo', undefined],
-  ] as const)('is refused when it %s another agent', async (_does, method, path, body) => {
+  ] as const)('is rejected when it %s another agent', async (_does, method, path, body) => {
     expectRefused(await call(method, path, body));
   });
 
-  it('asks without naming an agent in a run that one of its agents started', async () => {
+  it('may ask without naming an agent in a run that one of its agents started', async () => {
     await call('POST', `/v1/runs/${RUN}/start`, { agentId: 'shop' });
     expect((await call('POST', `/v1/runs/${RUN}/evaluate`, question())).status).toBe(200);
     expect(protocol.asked).toMatchObject([{ agentId: 'shop' }]);
   });
 
-  it('may neither ask in, restart, keep alive nor end a run that another agent started', async () => {
+  it('may not ask in, restart, keep alive or end a run that another agent started', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' });
     const calls = [
       call('POST', `/v1/runs/${RUN}/evaluate`, question('bot')),
@@ -108,7 +108,7 @@ describe('a key that is bound to agents', () => {
     'an end': () => call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' }),
   };
 
-  describe.each(Object.entries(RUN_OF_OTHER))('in a run that another agent began by %s', (_how, begin) => {
+  describe.each(Object.entries(RUN_OF_OTHER))('in a run that another agent started by %s', (_how, begin) => {
     it.each(Object.entries(TOUCHED_BY))('changes nothing by %s', async (_by, touch) => {
       expect((await begin()).status).toBeLessThan(300);
       const before = protocol.gateway.events().length;
@@ -119,13 +119,13 @@ describe('a key that is bound to agents', () => {
     });
   });
 
-  it('reports on a run that another agent of the key began', async () => {
+  it('may report on a run that another agent of the key started', async () => {
     await call('POST', `/v1/runs/${RUN}/start`, { agentId: 'shop' });
     const events = [anEventBody({ agentId: 'bot', sessionId: RUN })];
     expect((await protocol.gateway.post({ events }, { key: bound() })).status).toBe(201);
   });
 
-  it('has only the events of other agents refused in a batch that is taken in part', async () => {
+  it('loses only the events of other agents in a partial batch', async () => {
     const events = [anEventBody({ agentId: 'other' }), anEventBody({ agentId: 'bot' })];
     const answer = await protocol.gateway.post({ events }, { key: bound(), query: '?partial=true' });
     expect(answer).toMatchObject({
@@ -142,7 +142,7 @@ describe('a key that is bound to agents', () => {
     expect(protocol.gateway.events()).toMatchObject([{ agentId: 'bot' }]);
   });
 
-  it('has a batch refused that is all or nothing', async () => {
+  it('loses the whole batch if it is all or nothing', async () => {
     const events = [anEventBody({ agentId: 'other' }), anEventBody({ agentId: 'bot' })];
     const answer = await protocol.gateway.post({ events }, { key: bound() });
     expect(answer).toMatchObject({
@@ -152,7 +152,7 @@ describe('a key that is bound to agents', () => {
     expect(protocol.gateway.events()).toEqual([]);
   });
 
-  it('has the spans of other agents refused, and its own taken', async () => {
+  it('loses the spans of other agents and keeps its own', async () => {
     const answer = await call('POST', '/v1/traces', {
       resourceSpans: ['bot', 'other'].map((agent, index) => spansOf(agent, index)),
     });

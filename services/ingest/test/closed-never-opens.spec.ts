@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { allowing, QUESTION } from './agent-protocol.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
-/** What the evaluator does with one question. */
-type Said = 'allows' | 'blocks' | 'throws' | 'refuses' | { readonly nonsense: unknown };
+/** How the evaluator handles one question. */
+type Behaviour = 'allows' | 'blocks' | 'throws' | 'refuses' | { readonly nonsense: unknown };
 
-const said: fc.Arbitrary<Said> = fc.oneof(
-  fc.constantFrom<Said>('allows', 'blocks', 'throws', 'refuses'),
+const behaviour: fc.Arbitrary<Behaviour> = fc.oneof(
+  fc.constantFrom<Behaviour>('allows', 'blocks', 'throws', 'refuses'),
   fc.jsonValue({ maxDepth: 2 }).map((nonsense) => ({ nonsense })),
-  // Nearly a decision: one member of it is something else.
+  // Almost a decision: one member is something else.
   fc
     .tuple(fc.constantFrom<keyof Decision>('verdict', 'control', 'cause', 'bypasses', 'evaluatedRules'), fc.jsonValue())
     .map(([member, value]) => ({ nonsense: { ...allowing(REQUEST), [member]: value === 'ALLOW' ? 0 : value } })),
@@ -32,9 +32,9 @@ const fields = fc.record(
   { requiredKeys: [] },
 );
 
-describe('for a tenant whose unjudged calls are blocked', () => {
+describe('for a tenant whose fail mode is block', () => {
   let gateway: Gateway;
-  let next: Said = 'allows';
+  let next: Behaviour = 'allows';
   beforeAll(async () => {
     gateway = await startGateway();
     await gateway.bus.serve(COMMANDS.decide, async (request) => {
@@ -46,9 +46,9 @@ describe('for a tenant whose unjudged calls are blocked', () => {
   });
   afterAll(() => gateway.close());
 
-  it('no call passes that the evaluator did not allow, whatever it answers and whatever is asked', async () => {
+  it('no call passes that the evaluator did not allow, for any answer and any question', async () => {
     await fc.assert(
-      fc.asyncProperty(said, fields, async (answer, question) => {
+      fc.asyncProperty(behaviour, fields, async (answer, question) => {
         next = answer;
         const { status, body } = await gateway.inject({
           method: 'POST',
@@ -56,7 +56,8 @@ describe('for a tenant whose unjudged calls are blocked', () => {
           headers: { authorization: `Bearer ${gateway.keys.cautious}`, 'content-type': 'application/json' },
           payload: JSON.stringify({ ...QUESTION, ...question }),
         });
-        if (status !== 200) throw new Error(`a client of the protocol would go on: ${status} ${JSON.stringify(body)}`);
+        if (status !== 200)
+          throw new Error(`a client of the protocol would continue: ${status} ${JSON.stringify(body)}`);
         if (body.verdict === 'ALLOW' && !isAllowing(answer)) throw new Error(`passed after ${JSON.stringify(answer)}`);
       }),
       { numRuns: 150 },
@@ -64,8 +65,8 @@ describe('for a tenant whose unjudged calls are blocked', () => {
   });
 });
 
-/** Also a decision that happens to be whole. */
-function isAllowing(answer: Said): boolean {
+/** Returns true also for a random value that is a valid decision. */
+function isAllowing(answer: Behaviour): boolean {
   if (typeof answer === 'string') return answer === 'allows';
   const decision = Decision.safeParse(answer.nonsense);
   return decision.success && decision.data.verdict === 'ALLOW';

@@ -1,25 +1,25 @@
 import { eventually } from '@agentlens/testing';
 
-export interface Told {
+export interface ReceivedFrame {
   readonly event: string;
   readonly id: string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: frames are asserted on, member by member
   readonly data: any;
 }
 
-/** An SDK's end of the control stream. */
+/** The SDK's end of the control stream. */
 export interface ControlListener {
   readonly status: number;
-  readonly frames: Told[];
-  /** Waits for the nth frame of that name. */
-  until(event: string, count?: number): Promise<Told[]>;
+  readonly frames: ReceivedFrame[];
+  /** Waits for the nth frame with this name. */
+  until(event: string, count?: number): Promise<ReceivedFrame[]>;
   close(): Promise<void>;
 }
 
 export async function listen(url: string, headers: Record<string, string>): Promise<ControlListener> {
   const hangUp = new AbortController();
   const response = await fetch(url, { headers, signal: hangUp.signal });
-  const frames: Told[] = [];
+  const frames: ReceivedFrame[] = [];
   const reading = read(response, frames).catch(() => undefined);
   return {
     status: response.status,
@@ -38,7 +38,7 @@ export async function listen(url: string, headers: Record<string, string>): Prom
   };
 }
 
-async function read(response: Response, frames: Told[]): Promise<void> {
+async function read(response: Response, frames: ReceivedFrame[]): Promise<void> {
   if (response.body === null) return;
   let rest = '';
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {

@@ -90,20 +90,20 @@ describe('a ticket', () => {
     expect((await withTicket(ticket)).status).toBe(401);
   });
 
-  it('is for the agents of its key', async () => {
+  it('is limited to the agents of its key', async () => {
     const ticket = await ticketOf(protocol.gateway.keys.bound);
     expect((await withTicket(ticket)).status).toBe(200);
     expect((await withTicket(ticket, 'other')).status).toBe(403);
   });
 
-  it('is not given to a key that may not listen', async () => {
+  it('is not issued for a key that may not listen', async () => {
     const answer = await protocol.call('POST', '/v1/control/tickets', undefined, { key: protocol.gateway.keys.ingest });
     expect(answer.status).toBe(403);
   });
 });
 
 describe('the control stream', () => {
-  it('tells what stands, then "ready", then every change as it is made', async () => {
+  it('sends the current state, then "ready", then every change', async () => {
     await direct({ id: 'd1' });
     const listener = await connect();
     expect(listener.status).toBe(200);
@@ -111,11 +111,11 @@ describe('the control stream', () => {
     expect(listener.frames.map(({ event }) => event)).toEqual(['directive', 'ready']);
     expect(listener.frames[0]?.data).toMatchObject({ id: 'd1', paused: { reason: 'errors' } });
     await order({ id: 'o1' });
-    const [told] = await listener.until('order');
-    expect(told?.data).toMatchObject({ id: 'o1', scope: 'run', scopeId: 'run-1', state: 'killed' });
+    const [received] = await listener.until('order');
+    expect(received?.data).toMatchObject({ id: 'o1', scope: 'run', scopeId: 'run-1', state: 'killed' });
   });
 
-  it('tells nothing of other agents and tenants', async () => {
+  it('sends nothing about other agents and tenants', async () => {
     const listener = await connect();
     await listener.until('ready');
     await direct({ agentId: 'other' });
@@ -126,7 +126,7 @@ describe('the control stream', () => {
     expect(listener.frames.map(({ data }) => data.id)).toEqual([undefined, 'mine']);
   });
 
-  it('tells of killed runs to all processes of the tenant, which may have runs that came from them', async () => {
+  it('sends killed runs to all processes of the tenant, which may have descendant runs', async () => {
     await order({ id: 'theirs before', scopeId: 'r1', agentId: 'other' });
     const listener = await connect();
     await listener.until('ready');
@@ -137,7 +137,7 @@ describe('the control stream', () => {
     expect(idsOf(listener)).toEqual(new Set(['theirs before', 'theirs', 'ours', 'anybody’s']));
   });
 
-  it('is resumed without a gap, with what was lifted meanwhile, and without repetition', async () => {
+  it('resumes without a gap or repetition, including what was lifted in between', async () => {
     await order({ scopeId: 'run-0' });
     await direct();
     const first = await connect();
@@ -155,7 +155,7 @@ describe('the control stream', () => {
     expect(idsOf(earlier)).toEqual(new Set(['lifted', 'missed', 'seen']));
   });
 
-  it('begins anew for an id it never gave', async () => {
+  it('starts from the beginning for an unknown id', async () => {
     await order({ id: 'o1' });
     const listener = await connect(undefined, 'nonsense');
     await listener.until('ready');
@@ -169,7 +169,7 @@ describe('the control stream', () => {
     });
   });
 
-  it('tells a decided approval to the agent that waits for it', async () => {
+  it('sends a decided approval to the agent that waits for it', async () => {
     const listener = await connect();
     const other = await connect('agentId=other');
     await Promise.all([listener.until('ready'), other.until('ready')]);
@@ -190,14 +190,14 @@ describe('the control stream', () => {
     };
     await protocol.gateway.bus.publish(alertChanged, alert);
     await protocol.gateway.bus.publish(alertChanged, { ...alert, status: 'approved', version: 2 });
-    const told = await listener.until('approval');
-    expect(told.map(({ data }) => data)).toEqual([
+    const received = await listener.until('approval');
+    expect(received.map(({ data }) => data)).toEqual([
       { approvalId: 'a1', status: 'approved', runId: 'run-1', callId: 'c1' },
     ]);
     expect(other.frames.map(({ event }) => event)).toEqual(['ready']);
   });
 
-  it('tells that rules changed, to the tenant whose rules they are', async () => {
+  it('announces changed rules to their tenant', async () => {
     const listener = await connect();
     await listener.until('ready');
     const { bus } = protocol.gateway;
@@ -206,14 +206,14 @@ describe('the control stream', () => {
     expect((await listener.until('rules')).map(({ data }) => data)).toEqual([{ version: 'a-1' }]);
   });
 
-  it('ends for a key that is revoked', async () => {
+  it('ends when its key is revoked', async () => {
     const listener = await connect();
     await listener.until('ready');
     protocol.gateway.revoke('agent');
     expect((await listener.until('closed'))[0]?.data.reason).toMatch(/not valid/);
   });
 
-  it('needs an agent', async () => {
+  it('requires an agent', async () => {
     const answer = await protocol.call('GET', '/v1/control/stream');
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'query.agentId' }] } });
   });
@@ -222,7 +222,7 @@ describe('the control stream', () => {
 describe('the poll', () => {
   const poll = (query: string) => protocol.call('GET', `/v1/control/poll?agentId=bot&instanceId=i1&${query}`);
 
-  it('answers a new client at once, with everything that stands', async () => {
+  it('answers a new client at once, with the full current state', async () => {
     await order({ id: 'o1' });
     const { status, body } = await poll('');
     expect(status).toBe(200);
@@ -230,7 +230,7 @@ describe('the poll', () => {
     expect(await poll(`after=${body.next}&waitMs=0`)).toMatchObject({ body: { items: [], next: body.next } });
   });
 
-  it('waits for news, and answers with them', async () => {
+  it('waits for news and returns them', async () => {
     await order();
     const { body } = await poll('');
     const waiting = poll(`after=${body.next}&waitMs=20000`);
@@ -240,13 +240,13 @@ describe('the poll', () => {
     expect((await poll(`after=${answer.body.next}&waitMs=0`)).body.items).toEqual([]);
   });
 
-  it('gives up after the time it was given', async () => {
+  it('returns after the given time', async () => {
     await order();
     const { body } = await poll('');
     expect(await poll(`after=${body.next}&waitMs=1`)).toMatchObject({ status: 200, body: { items: [] } });
   });
 
-  it('is not held open by a server that drains', async () => {
+  it('is ended by a server that drains', async () => {
     await order();
     const { body } = await poll('');
     const waiting = poll(`after=${body.next}&waitMs=20000`);
@@ -259,8 +259,8 @@ describe('the poll', () => {
   });
 });
 
-describe('when one key takes all it can to listen', () => {
-  it('refuses it more with 429, and others hear of orders as before', async () => {
+describe('when one key takes all its places to listen', () => {
+  it('further streams get 429, and other keys receive orders as before', async () => {
     const { next } = (await protocol.call('GET', '/v1/control/poll?agentId=bot')).body;
     const poll = () => protocol.call('GET', `/v1/control/poll?agentId=bot&after=${next}&waitMs=25000`);
     const waiting = Array.from({ length: 1_000 }, poll);
@@ -300,14 +300,14 @@ describe('an acknowledgement', () => {
   it.each([
     ['an agent', { scope: 'agent', scopeId: 'bot' }],
     ['a run', { scope: 'run', scopeId: 'run-1', agentId: 'bot' }],
-  ] as const)('is rejected from another agent than that of an order for %s', async (_, fields) => {
+  ] as const)('is rejected from an agent other than that of an order for %s', async (_, fields) => {
     const listener = await connect('agentId=other&instanceId=i2');
     await listener.until('ready');
     await order({ id: 'of-bot', ...fields });
     expect((await acknowledge('of-bot', 'other', 'i2')).status).toBe(404);
   });
 
-  it('is rejected from another agent than that of a directive', async () => {
+  it('is rejected from an agent other than that of a directive', async () => {
     await connect('agentId=other&instanceId=i2').then((listener) => listener.until('ready'));
     await direct({ id: 'd-of-bot', agentId: 'bot' });
     expect((await acknowledge('d-of-bot', 'other', 'i2')).status).toBe(404);
@@ -316,7 +316,7 @@ describe('an acknowledgement', () => {
 
 describe('under a key that is bound to agents', () => {
   const asBound = () => connect('agentId=bot&instanceId=i1', undefined, protocol.gateway.keys.bound);
-  const heard = async (listener: ControlListener) => {
+  const receivedIds = async (listener: ControlListener) => {
     await order({ id: 'last', scope: 'agent', scopeId: 'bot' });
     await eventually(() => expect(idsOf(listener)).toContain('last'));
     return [...idsOf(listener)];
@@ -331,17 +331,17 @@ describe('under a key that is bound to agents', () => {
     await order({ id: 'unknown-run', scopeId: 'run-2' });
     await order({ id: 'run-of-own', scopeId: 'run-3', agentId: 'bot' });
     await order({ id: 'of-tenant', scope: 'tenant', scopeId: 'acme' });
-    expect(await heard(listener)).toEqual(['standing-own', 'run-of-own', 'of-tenant', 'last']);
+    expect(await receivedIds(listener)).toEqual(['standing-own', 'run-of-own', 'of-tenant', 'last']);
   });
 
-  it('a stream has orders for a run that one of its runs came from', async () => {
+  it('a stream has orders for an ancestor of one of its runs', async () => {
     await protocol.call('POST', '/v1/runs/parent/start', { agentId: 'other' });
     const start = { agentId: 'bot', parentRunId: 'parent' };
     await protocol.call('POST', '/v1/runs/child/start', start, { key: protocol.gateway.keys.bound });
     const listener = await asBound();
     await listener.until('ready');
     await order({ id: 'of-parent', scopeId: 'parent', agentId: 'other' });
-    expect(await heard(listener)).toEqual(['of-parent', 'last']);
+    expect(await receivedIds(listener)).toEqual(['of-parent', 'last']);
   });
 
   it('a poll has no orders for runs of other agents', async () => {

@@ -3,7 +3,7 @@ import type { FreshDatabase, TestServer } from '@agentlens/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IngestModule } from '../src/index.ts';
 
-/** The gateway as it runs in production, ready to listen. */
+/** The gateway as in production, ready to listen. */
 export interface GatewayInstance {
   readonly platform: Platform;
   readonly app: NestFastifyApplication;

@@ -30,19 +30,19 @@ export interface Gateway {
   readonly clock: FixedClock;
   readonly bus: EventBus;
   readonly platform: Platform;
-  /** Keys by what they may do; all but `foreign` and `cautious` belong to tenant "acme". */
+  /** Keys by scope. All except `foreign` and `cautious` belong to tenant "acme". */
   readonly keys: Readonly<
     Record<'ingest' | 'agent' | 'bound' | 'admin' | 'reader' | 'slow' | 'foreign' | 'cautious' | 'revoked', string>
   >;
-  /** Every batch published, in order. */
+  /** Every published batch, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
-  /** From now on this key is one of those that were revoked. */
+  /** Revokes this key. */
   revoke(key: keyof Gateway['keys']): void;
   /** The server as it would listen. */
   readonly app: NestFastifyApplication;
   post(body: unknown, options?: { key?: string; query?: string; headers?: Record<string, string> }): Promise<Answer>;
-  /** The request as it is, nothing added. */
+  /** Sends the request as it is, without additions. */
   inject(options: InjectOptions): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface GatewayOptions {
   readonly bus?: MemoryBusOptions;
 }
 
-/** The real service over memory adapters and a standing clock. */
+/** The real service over memory adapters with a fixed clock. */
 export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOptions = {}): Promise<Gateway> {
   const clock = fixedClock(NOW);
   const bus = createMemoryBus({ clock, ...busOptions });
@@ -103,7 +103,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   };
 }
 
-/** Holds every message it is given and settles none until it is released: a consumer that hangs. */
+/** Holds every message and settles none until it is released, like a consumer that hangs. */
 export async function hangingConsumer(bus: EventBus): Promise<{ release(): void }> {
   const held = Promise.withResolvers<void>();
   await bus.consume(

@@ -58,7 +58,7 @@ describe('the gateway on real servers', () => {
     return { status: statusCode, headers: fields, body: JSON.parse(body) };
   }
 
-  it('answers 201 for events that the stream keeps', async () => {
+  it('returns 201 for events that are stored in the stream', async () => {
     const answer = await post(one, [noted(1), anEventBody({ id: 'int-1' })]);
     expect(answer.status).toBe(201);
     const ids = answer.body.events.map(({ id }: { id: string }) => id);
@@ -88,7 +88,7 @@ describe('the gateway on real servers', () => {
     expect((await post(two, [{ ...noted(2), id: 'int-2' }])).status).toBe(409);
   });
 
-  it('takes keys of the ingest scope, and none that was revoked', async () => {
+  it('accepts keys of the ingest scope that are not revoked', async () => {
     const { platform } = one;
     const keys = new ApiKeys(platform.database('query'), platform.bus, platform.clock, platform.logger);
     const made = await keys.create({ tenantId: 'default', name: 'agent', scopes: ['ingest'], eventsPerSecond: 5 });
@@ -98,7 +98,7 @@ describe('the gateway on real servers', () => {
     await eventually(async () => expect((await post(two, [noted(1)], {}, made.key)).status).toBe(401));
   });
 
-  it('without Redis goes on, but for retries it would have to remember', async () => {
+  it('works without Redis, except for retries that it would have to remember', async () => {
     await redis.kill();
     expect((await post(one, [noted(1)])).status).toBe(201);
     const answer = await post(one, [noted(1)], { 'idempotency-key': 'int-away' });
@@ -109,7 +109,7 @@ describe('the gateway on real servers', () => {
     });
   });
 
-  it('without NATS answers 503 with Retry-After, and takes events again when it is back', async () => {
+  it('returns 503 with Retry-After without NATS, and accepts events again when it is back', async () => {
     await nats.kill();
     const answer = await post(one, [noted(1)]);
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });

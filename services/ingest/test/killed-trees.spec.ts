@@ -19,8 +19,8 @@ const order = (runId: string, state: 'killed' | 'running', version: number) =>
   protocol.gateway.bus.publish(controlOrdered, anOrder({ scopeId: runId, state, version, id: `order-${version}` }));
 
 describe('a killed run', () => {
-  it('stops all that came from it, of whichever agent, in whatever order they started', async () => {
-    // A tree of any shape: each run comes from an earlier one.
+  it('stops all its descendants, of any agent, in any order of their starts', async () => {
+    // A tree of any shape: the parent of each run is an earlier one.
     const parents = Array.from({ length: DESCENDANTS }, (_, at) =>
       at === 0 ? 'root' : `run-${Math.floor((at - 1) / 3)}`,
     );
@@ -41,7 +41,7 @@ describe('a killed run', () => {
     expect((await ask('run-199', 'agent-3')).body.verdict).toBe('ALLOW');
   });
 
-  it('tells a run at its start what it came from, and that it may not begin', async () => {
+  it('tells a descendant at its start which ancestor is killed, and that it may not start', async () => {
     await start('r1', undefined);
     expect((await start('r2', 'r1')).body).toEqual({
       runId: 'r2',
@@ -53,7 +53,7 @@ describe('a killed run', () => {
     expect(body).toMatchObject({ lineage: { ancestors: ['r2', 'r1'] }, lockdown: { active: true, kind: 'killed' } });
   });
 
-  it('hands the evaluator what the run came from', async () => {
+  it('passes the ancestors of the run to the evaluator', async () => {
     await start('r1', undefined);
     await start('r2', 'r1');
     await start('r3', 'r2');
@@ -62,8 +62,8 @@ describe('a killed run', () => {
     expect(protocol.asked.map(({ ancestors }) => ancestors)).toEqual([['r2', 'r1'], undefined]);
   });
 
-  it('stops exactly those that come from it, in any forest', async () => {
-    // Without the evaluator the gateway answers by what was ordered.
+  it('stops exactly its descendants, in any forest', async () => {
+    // Without the evaluator the gateway answers by orders alone.
     await protocol.leave();
     let forest = 0;
     let version = 100;

@@ -25,7 +25,7 @@ const BATCH = 10;
 /** A span without a parent is a call, a start and an end. */
 const EVENTS = 3 * SPANS;
 
-/** Ends so many model calls and resolves when the exporter, with all its retries, is done with them. */
+/** Ends this many model calls and resolves when the exporter has finished with them, including retries. */
 async function exportSpans(url: string, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers, timeoutMillis: 60_000 });
@@ -40,7 +40,7 @@ async function exportSpans(url: string, key: string): Promise<void> {
   await provider.shutdown();
 }
 
-/** The statuses of all answers, as they are sent. */
+/** The statuses of all answers, in order. */
 function statusesOf(app: NestFastifyApplication): readonly number[] {
   const statuses: number[] = [];
   const server: Server = app.getHttpServer();
@@ -48,7 +48,7 @@ function statusesOf(app: NestFastifyApplication): readonly number[] {
   return statuses;
 }
 
-/** A line for each time that an exporter is going to send a batch again. */
+/** One line for each retry that an exporter schedules. */
 function retriesOfExporters(): readonly string[] {
   const lines: string[] = [];
   const ignore = () => undefined;
@@ -63,12 +63,12 @@ async function listen(app: NestFastifyApplication, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Every event once, whatever came again: an id that came with two contents or times is there twice. */
+/** Every event once, regardless of repetition. An id with two contents or times appears twice. */
 const distinct = (events: readonly AgentEvent[]) =>
   new Set(events.map(({ id, occurredAt, hash }) => `${id} ${occurredAt} ${hash}`));
 
 describe('a real exporter', () => {
-  it('loses no span and tells none twice while the gateway is full', async () => {
+  it('loses no span and stores none twice while the gateway is full', async () => {
     const gateway = await startGateway({ bus: { publishDeadlineMs: 20 } });
     const consumer = await hangingConsumer(gateway.bus);
     const statuses = statusesOf(gateway.app);
@@ -82,7 +82,7 @@ describe('a real exporter', () => {
     await gateway.close();
   });
 
-  describe('before real servers', () => {
+  describe('on real servers', () => {
     let nats: TestServer;
     let redis: TestServer;
     let database: FreshDatabase;
@@ -118,7 +118,7 @@ describe('a real exporter', () => {
       expect(new Set(stored.map(({ id }) => id)).size).toBe(EVENTS);
     }
 
-    it('loses no span and tells none twice while the broker is away', async () => {
+    it('loses no span and stores none twice while the broker is unavailable', async () => {
       const statuses = statusesOf(gateway.app);
       const port = await listen(gateway.app);
       await nats.kill();
@@ -129,9 +129,9 @@ describe('a real exporter', () => {
       await allStored();
     });
 
-    it('loses no span and tells none twice while the gateway restarts', async () => {
+    it('loses no span and stores none twice while the gateway restarts', async () => {
       const next = await openInstance({ nats, redis, database });
-      // Ready but for its port: an exporter tries five times and gives up, however slow a start is here.
+      // Ready except for its port: an exporter tries five times and gives up, and a start may be slow here.
       await next.app.init();
       const port = await listen(gateway.app);
       await gateway.app.close();

@@ -85,7 +85,7 @@ describe('POST /v1/traces', () => {
     });
   }
 
-  /** Bytes in, bytes out. */
+  /** Sends and receives bytes. */
   async function sendProtobuf(body: Buffer, headers: Record<string, string> = {}) {
     return gateway.app.inject({
       method: 'POST',
@@ -105,7 +105,7 @@ describe('POST /v1/traces', () => {
       .map(({ kind }) => kind)
       .sort();
 
-  it('takes what a real exporter sent, in the binary form, compressed or not, and answers with nothing', async () => {
+  it('accepts binary data of a real exporter, compressed or not, with an empty answer', async () => {
     const body = recorded('pydantic-ai');
     for (const [sent, headers] of [
       [body, {}],
@@ -120,7 +120,7 @@ describe('POST /v1/traces', () => {
     expect(gateway.events()).toHaveLength(ids.size * 2);
   });
 
-  it('makes a run of a trace: calls, tools, start and end, in the order they come', async () => {
+  it('makes a run from a trace: calls, tools, start and end, in order', async () => {
     const root = span('ff', [
       ['gen_ai.operation.name', 'invoke_agent'],
       ['gen_ai.agent.name', 'shopper'],
@@ -146,12 +146,12 @@ describe('POST /v1/traces', () => {
     });
   });
 
-  it('names the agent as the header says, unless the resource does', async () => {
+  it('names the agent from the header, unless the resource names one', async () => {
     await send(request(modelCall('1')), { headers: { 'x-agentlens-agent': 'buyer' } });
     expect(gateway.events()[0]?.agentId).toBe('buyer');
   });
 
-  it('dates a span of a wrong clock with its arrival, and keeps what was sent', async () => {
+  it('dates a span of a wrong clock with its arrival, and keeps the original time', async () => {
     const early = modelCall('1', [], { startTimeUnixNano: '1000000', endTimeUnixNano: '2000000' });
     expect((await send(request(early))).status).toBe(200);
     expect(gateway.events()[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe('POST /v1/traces', () => {
     });
   });
 
-  it('counts a model call once that two instrumentations tell of, also in different requests', async () => {
+  it('counts a model call once that two instrumentations report, even in different requests', async () => {
     const twice = (spanId: string) => modelCall(spanId, [['gen_ai.response.id', 'chatcmpl-1']]);
     await send(request(twice('1'), twice('2')));
     await send(request(twice('3')));
@@ -172,7 +172,7 @@ describe('POST /v1/traces', () => {
     expect(others[1]?.payload).toMatchObject({ countedAs: { traceId: TRACE, scope: 'test' } });
   });
 
-  it('counts calls of different agents and traces whose models answered with equal ids', async () => {
+  it('counts calls of different agents and traces whose models returned equal ids', async () => {
     const call = (fields: object) => modelCall('1', [['gen_ai.response.id', 'chatcmpl-1']], fields);
     await send(request(call({})));
     await send(request(call({ traceId: TRACE.replace('0a', '1b') })), { headers: { 'x-agentlens-agent': 'other' } });
@@ -180,18 +180,18 @@ describe('POST /v1/traces', () => {
     expect(gateway.events().filter(({ kind }) => kind === 'llm.completed')).toHaveLength(3);
   });
 
-  it('lets a root that is no agent close a run it knows from an earlier request, and no other trace', async () => {
+  it('lets a root without an agent close a run known from an earlier request, and no other trace', async () => {
     await send(request(modelCall('1')));
     await send(request(span('ff', []), span('ee', [], { traceId: TRACE.replace('0a', '1b') })));
     expect(kinds()).toEqual(['llm.completed', 'run.ended', 'run.started']);
   });
 
-  it('makes no run of a trace that has nothing to do with models', async () => {
+  it('makes no run from a trace without model calls', async () => {
     expect(await send(request(span('1', [['http.request.method', 'GET']])))).toMatchObject({ status: 200, body: {} });
     expect(gateway.events()).toEqual([]);
   });
 
-  it('takes the good spans and says how many were bad, and why', async () => {
+  it('accepts the valid spans and reports how many were rejected, and why', async () => {
     const { status, body } = await send(
       request(modelCall('1'), modelCall('2', [], { traceId: 'short' }), modelCall('3')),
     );
@@ -203,7 +203,7 @@ describe('POST /v1/traces', () => {
     expect(gateway.events()).toHaveLength(2);
   });
 
-  it('keeps a span with huge contents, cut, and says so', async () => {
+  it('truncates and marks a span with huge contents', async () => {
     const huge = modelCall('1', [
       ['gen_ai.input.messages', JSON.stringify([{ role: 'user', content: 'x'.repeat(400_000) }])],
     ]);
@@ -211,19 +211,19 @@ describe('POST /v1/traces', () => {
     expect(gateway.events()[0]?.metadata).toMatchObject({ otlp: { mended: ['cut: a text had 400000 characters'] } });
   });
 
-  it('takes more spans than one request of events may hold', async () => {
+  it('accepts more spans than one request of events may hold', async () => {
     const spans = Array.from({ length: 2_500 }, (_, n) => modelCall((n + 1).toString(16)));
     expect((await send(request(...spans))).status).toBe(200);
     expect(gateway.events()).toHaveLength(2_500);
   });
 
   it.each([
-    ['bytes that are no protobuf', Buffer.from('garbage'), { 'content-type': 'application/x-protobuf' }, 400],
-    ['text that is no JSON', '{"resourceSpans":', {}, 400],
-    ['what is no gzip', '{}', { 'content-encoding': 'gzip' }, 400],
+    ['bytes that are not protobuf', Buffer.from('garbage'), { 'content-type': 'application/x-protobuf' }, 400],
+    ['text that is not JSON', '{"resourceSpans":', {}, 400],
+    ['a body that is not gzip', '{}', { 'content-encoding': 'gzip' }, 400],
     ['another content type', '{}', { 'content-type': 'text/plain' }, 415],
     ['another encoding', '{}', { 'content-encoding': 'zstd' }, 415],
-  ])('refuses %s with a Status', async (_, payload, headers, status) => {
+  ])('rejects %s with a Status', async (_, payload, headers, status) => {
     const answer = await gateway.app.inject({
       method: 'POST',
       url: '/v1/traces',
@@ -263,20 +263,20 @@ describe('POST /v1/traces', () => {
     );
   });
 
-  it('refuses a body that inflates beyond the limit, without inflating all of it', async () => {
+  it('rejects a body that inflates beyond the limit, without inflating all of it', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(200_000);
     const answer = await send(bomb, { headers: { 'content-encoding': 'gzip' } });
     expect(answer).toMatchObject({ status: 413, body: { code: 8 } });
   });
 
-  it('checks the key before it reads anything', async () => {
+  it('checks the key before it reads the body', async () => {
     const { status, body } = await send('no JSON', { key: gateway.keys.revoked });
     expect({ status, body }).toEqual({ status: 401, body: { code: 16, message: expect.stringMatching(/revoked/) } });
     expect(await send('{}', { key: gateway.keys.reader })).toMatchObject({ status: 403, body: { code: 7 } });
   });
 
-  it('takes the key as x-api-key where no authorization is sent', async () => {
+  it('accepts the key as x-api-key if there is no authorization header', async () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.ingest };
     const bare = { method: 'POST', url: '/v1/traces', payload: JSON.stringify(request(modelCall('1'))) } as const;
     expect((await gateway.inject({ ...bare, headers })).status).toBe(200);
@@ -297,7 +297,7 @@ describe('POST /v1/traces', () => {
     expect(answer).toMatchObject({ status: 429, body: { code: 8 }, headers: { 'retry-after': '3' } });
   });
 
-  it('takes logs for the evaluations in them, and metrics for nothing', async () => {
+  it('accepts logs for their evaluations, and ignores metrics', async () => {
     const record = (eventName: string) => ({
       eventName,
       traceId: TRACE,
@@ -347,7 +347,7 @@ describe('a gateway that cannot take spans', () => {
       payload: JSON.stringify(request(modelCall('1'))),
     });
 
-  it('answers 503 and how long to wait while its stream is full, and takes the same request later', async () => {
+  it('returns 503 with Retry-After while its stream is full, and accepts the same request later', async () => {
     const gateway = await startGateway({ bus: { publishDeadlineMs: 20 } });
     const consumer = await hangingConsumer(gateway.bus);
     const answer = await post(gateway);
@@ -359,7 +359,7 @@ describe('a gateway that cannot take spans', () => {
     await gateway.close();
   });
 
-  it('answers what it did not expect with 503, because exporters drop a batch on 500', async () => {
+  it('returns 503 for unexpected errors, because exporters drop a batch on 500', async () => {
     const gateway = await startGateway();
     jest
       .spyOn(gateway.app.get(OtlpIngestor), 'takeTraces')

@@ -23,7 +23,7 @@ async function taken(hook: string): Promise<AgentEvent> {
 }
 
 describe('the traffic of the Python plugins', () => {
-  it.each(everything)('$hook is taken, its payload kept', async ({ event }) => {
+  it.each(everything)('$hook is accepted with its payload', async ({ event }) => {
     expect((await gateway.post({ events: [event] })).status).toBe(201);
     expect(gateway.events()[0]).toMatchObject({
       payload: event.payload,
@@ -32,12 +32,12 @@ describe('the traffic of the Python plugins', () => {
     });
   });
 
-  it('of log_llm_call is taken as a pair', async () => {
+  it('of log_llm_call is accepted as a pair', async () => {
     expect((await gateway.post({ events: LOG_LLM_CALL })).body.ingested).toBe(2);
     expect(gateway.events()[1]?.usage).toMatchObject({ costUsd: 0.000111, costSource: 'reported', totalTokens: 17 });
   });
 
-  it('is taken in one request as well', async () => {
+  it('is accepted in one request as well', async () => {
     const answer = await gateway.post({ events: everything.map(({ event }) => event) });
     expect(answer.body.ingested).toBe(everything.length);
     for (const batch of gateway.batches) expect(EventBatch.safeParse(batch).error).toBeUndefined();
@@ -59,7 +59,7 @@ describe('the traffic of the Python plugins', () => {
     });
   });
 
-  it('calls an answer of an unknown model unpriced', async () => {
+  it('marks an answer of an unknown model as unpriced', async () => {
     expect(await taken('autogen on_llm_response with defaults')).toMatchObject({ usage: { costSource: 'unpriced' } });
   });
 
@@ -74,7 +74,7 @@ describe('the traffic of the Python plugins', () => {
     expect(await taken('semantic_kernel filter exception')).toMatchObject({ kind: 'tool.completed', isError: true });
   });
 
-  it('reads a warning of AutoGen as one', async () => {
+  it('reads a warning of AutoGen as a warning', async () => {
     expect(await taken('autogen on_code_result')).toMatchObject({ severity: 'warn', isError: false });
   });
 });

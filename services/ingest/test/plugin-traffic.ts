@@ -1,7 +1,7 @@
 /**
- * What the public Python plugins put into one `POST /api/events` each, event by event: the shapes of their hooks, with
- * every peculiarity a gateway has to live with (offsets with microseconds, "warning", missing and flat fields, empty
- * call ids, event-level tags).
+ * What the public Python plugins send to `POST /api/events`, event by event: the shapes of their hooks, with every
+ * peculiarity that a gateway has to accept (offsets with microseconds, "warning", missing and flat fields, empty call
+ * ids, event-level tags).
  */
 export interface PluginEvent {
   readonly hook: string;

@@ -10,7 +10,7 @@ describe('POST /api/events', () => {
   });
   afterEach(() => gateway.close());
 
-  it('answers 201 with an id and a hash per event, in request order', async () => {
+  it('returns 201 with an id and a hash per event, in request order', async () => {
     const events = Array.from({ length: 300 }, (_, n) => ({ ...noted(n), agentId: `agent-${n % 7}`, id: `e-${n}` }));
     const answer = await gateway.post({ events });
     expect(answer.status).toBe(201);
@@ -27,13 +27,13 @@ describe('POST /api/events', () => {
     for (const batch of gateway.batches) expect(batch).toMatchObject({ tenantId: 'acme', receivedAt: NOW });
   });
 
-  it('hashes the documented canonical form, so that anyone can check it', async () => {
+  it('hashes the documented canonical form, so that clients can verify it', async () => {
     const { body } = await gateway.post({ events: [anEventBody({ tags: ['x'], metadata: { a: 1 } })] });
     const [event] = gateway.events();
     expect(event && sha256Hex(canonicalForm(event))).toBe(body.events[0].hash);
   });
 
-  it('takes the tenant from the key and from nowhere else', async () => {
+  it('takes the tenant only from the key', async () => {
     await gateway.post({ events: [anEventBody()] }, { key: gateway.keys.foreign });
     expect(gateway.batches.map(({ tenantId }) => tenantId)).toEqual(['globex']);
     const answer = await gateway.post({ events: [anEventBody({ tenantId: 'globex' })] });
@@ -106,7 +106,7 @@ describe('POST /api/events', () => {
   });
 
   describe('retries', () => {
-    it('under one Idempotency-Key give the same events', async () => {
+    it('under one Idempotency-Key return the same events', async () => {
       const events = [noted(1), noted(2), anEventBody({ agentId: 'agent-2' })];
       const headers = { 'idempotency-key': 'batch-1' };
       const first = await gateway.post({ events }, { headers });
@@ -119,7 +119,7 @@ describe('POST /api/events', () => {
       expect(firstEvents.every(({ retryable }) => retryable)).toBe(true);
     });
 
-    it('under one Idempotency-Key give the same message where the request is one by itself', async () => {
+    it('under one Idempotency-Key produce the same message if the request fills it alone', async () => {
       const events = hundred();
       const headers = { 'idempotency-key': 'batch-1' };
       await gateway.post({ events }, { headers });
@@ -145,14 +145,14 @@ describe('POST /api/events', () => {
       expect((await gateway.post({ events: [noted(2)] }, { headers, key: gateway.keys.foreign })).status).toBe(201);
     });
 
-    it('of an event with an id are the same event, alone or in company', async () => {
+    it('of an event with an id are the same event, alone or with others', async () => {
       const event = { ...noted(1), id: 'mine-1', timestamp: NOW };
       const first = await gateway.post({ events: [event] });
       const retry = await gateway.post({ events: [noted(2), event] });
       expect(retry.body.events[1]).toEqual(first.body.events[0]);
     });
 
-    it('of an id with another content get 409 with the path, and cost nothing else', async () => {
+    it('of an id with other content get 409 with the path, and nothing else is lost', async () => {
       await gateway.post({ events: [{ ...noted(1), id: 'mine-1' }] });
       const answer = await gateway.post({ events: [noted(3), { ...noted(2), id: 'mine-1' }] });
       expect(answer).toMatchObject({ status: 409, body: { status: 409, details: [{ path: 'events.1.id' }] } });
@@ -161,7 +161,7 @@ describe('POST /api/events', () => {
       expect(foreign.status).toBe(201);
     });
 
-    it('inside one request: the same event counts once, another content under its id gets 409', async () => {
+    it('inside one request: the same event counts once, other content under its id gets 409', async () => {
       const event = { ...noted(1), id: 'twice' };
       const same = await gateway.post({ events: [event, event] });
       expect(same.body.events[0]).toEqual(same.body.events[1]);
@@ -180,7 +180,7 @@ describe('POST /api/events', () => {
   });
 
   describe('?partial=true', () => {
-    it('takes the good events and answers 207 for each, in request order', async () => {
+    it('accepts the valid events and returns 207 with a result for each, in request order', async () => {
       const events = [noted(1), anEventBody({ eventType: 'error' }), { ...noted(2), id: 'b' }, 7];
       const answer = await gateway.post({ events }, { query: '?partial=true' });
       expect(answer).toMatchObject({
@@ -199,19 +199,19 @@ describe('POST /api/events', () => {
       expect(gateway.events()).toHaveLength(2);
     });
 
-    it('gives a reused id its 409 among the others', async () => {
+    it('returns 409 for a reused id among the others', async () => {
       await gateway.post({ events: [{ ...noted(1), id: 'a' }] });
       const { body } = await gateway.post({ events: [{ ...noted(2), id: 'a' }, noted(3)] }, { query: '?partial=true' });
       expect(body.results.map(({ status }: { status: number }) => status)).toEqual([409, 201]);
     });
 
-    it('answers 207 also when nothing can be taken', async () => {
+    it('returns 207 even if nothing is accepted', async () => {
       const answer = await gateway.post({ events: [null] }, { query: '?partial=true' });
       expect(answer).toMatchObject({ status: 207, body: { ingested: 0, rejected: 1 } });
       expect(gateway.batches).toEqual([]);
     });
 
-    it('publishes a retry again when more of it can be taken', async () => {
+    it('publishes a retry again if more of it is accepted', async () => {
       const early = anEventBody({ timestamp: '2026-03-01T12:15:00Z' });
       const options = { query: '?partial=true', headers: { 'idempotency-key': 'k' } };
       await gateway.post({ events: [noted(1), early] }, options);
@@ -223,7 +223,7 @@ describe('POST /api/events', () => {
   });
 
   describe('quota', () => {
-    it('tells on every answer what is left', async () => {
+    it('returns the remaining quota with every answer', async () => {
       const answer = await gateway.post({ events: [noted(1), noted(2)] }, { key: gateway.keys.slow });
       expect(answer.headers).toMatchObject({ 'ratelimit-policy': '"events";q=10;w=1', ratelimit: '"events";r=8;t=1' });
       const refused = await gateway.post({ events: [3] }, { key: gateway.keys.slow });
@@ -231,7 +231,7 @@ describe('POST /api/events', () => {
       expect(refused.headers.ratelimit).toBe('"events";r=7;t=1');
     });
 
-    it('answers 429 with Retry-After beyond it, for this key only', async () => {
+    it('returns 429 with Retry-After over the quota, for this key only', async () => {
       const ten = { events: Array.from({ length: 10 }, (_, n) => noted(n)) };
       expect((await gateway.post(ten, { key: gateway.keys.slow })).status).toBe(201);
       const answer = await gateway.post(ten, { key: gateway.keys.slow });
@@ -247,8 +247,8 @@ describe('POST /api/events', () => {
   });
 });
 
-describe('a platform that cannot keep events', () => {
-  it('answers 503 with Retry-After and says how to retry safely', async () => {
+describe('a platform that cannot store events', () => {
+  it('returns 503 with Retry-After and explains how to retry safely', async () => {
     const gateway = await startGateway({ bus: { publishDeadlineMs: 20 } });
     const consumer = await hangingConsumer(gateway.bus);
     const answer = await gateway.post({ events: [noted(1)] });
@@ -265,10 +265,10 @@ describe('a platform that cannot keep events', () => {
     await gateway.close();
   });
 
-  it('takes no more while too much is on its way, and goes on afterwards', async () => {
+  it('accepts nothing while too much is in flight, and continues afterwards', async () => {
     const gateway = await startGateway({ bus: { queue: { messages: 1_000, bytes: 128 * 1024 ** 2 } } });
     const consumer = await hangingConsumer(gateway.bus);
-    // No two of them fit one message, and these are 64 MiB.
+    // No two of them fit one message, and together they are 64 MiB.
     const data = { texts: Array.from({ length: 3 }, () => 'x'.repeat(250_000)) };
     const post = () => gateway.post({ events: [anEventBody({ payload: { type: 'note', data } })] });
     const waiting = Array.from({ length: 90 }, post);
@@ -276,7 +276,7 @@ describe('a platform that cannot keep events', () => {
     expect(await post()).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1', ratelimit: expect.any(String) },
-      body: { error: 'The platform takes no more events just now' },
+      body: { error: 'The platform takes no more events at the moment' },
     });
     consumer.release();
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
@@ -285,7 +285,7 @@ describe('a platform that cannot keep events', () => {
     await gateway.close();
   });
 
-  it('answers what it took before it stops', async () => {
+  it('answers accepted requests before it stops', async () => {
     const gateway = await startGateway();
     const consumer = await hangingConsumer(gateway.bus);
     const answer = gateway.post({ events: [noted(1)] });
@@ -297,7 +297,7 @@ describe('a platform that cannot keep events', () => {
   });
 });
 
-/** Enough to be a message of their own. */
+/** Enough events for a message of their own. */
 function hundred(): Record<string, unknown>[] {
   return Array.from({ length: 100 }, (_, n) => noted(n));
 }

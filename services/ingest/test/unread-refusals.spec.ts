@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { EventIngestor, heldBack } from '../src/event-ingestor.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
-describe('requests of a tenant whose line is full', () => {
+describe('requests of a tenant whose queue is full', () => {
   let gateway: Gateway;
   beforeEach(async () => {
     gateway = await startGateway();
@@ -12,22 +12,22 @@ describe('requests of a tenant whose line is full', () => {
   });
   afterEach(() => gateway.close());
 
-  /** A body that is refused with 400 where it is read. */
+  /** A body that gets 400 when it is read. */
   function send(url: string, key: keyof Gateway['keys'] = 'ingest') {
     const headers = { authorization: `Bearer ${gateway.keys[key]}`, 'content-type': 'application/json' };
     return gateway.inject({ method: 'POST', url, headers, payload: '{"events": [' });
   }
 
-  it.each(['/api/events', '/v1/runs/events'])('are refused unread at %s', async (url) => {
+  it.each(['/api/events', '/v1/runs/events'])('are rejected unread at %s', async (url) => {
     expect(await send(url)).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
   });
 
-  it('are read where they hold no batch, or belong to somebody else', async () => {
+  it('are read if they hold no batch, or belong to another tenant', async () => {
     expect(await send('/v1/runs/r1/heartbeat', 'agent')).toMatchObject({ status: 400 });
     expect(await send('/api/events', 'foreign')).toMatchObject({ status: 400 });
   });
 
-  it('are refused for their key first', async () => {
+  it('are rejected for their key first', async () => {
     expect(await send('/api/events', 'reader')).toMatchObject({ status: 403 });
     expect(await send('/v1/runs/events', 'revoked')).toMatchObject({ status: 401 });
   });

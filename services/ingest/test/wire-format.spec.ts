@@ -25,7 +25,7 @@ describe('docs/wire-format.md', () => {
     for (const type of EVENT_TYPE_NAMES) expect(page).toContain(`\`${type}\``);
   });
 
-  it('names the limits that hold', () => {
+  it('names the current limits', () => {
     const { eventsPerRequest, eventBytes, stringChars, depth, keysPerObject, keyChars } = LIMITS;
     const limits = page.slice(page.indexOf('## 4.'), page.indexOf('## 5.'));
     for (const limit of [eventsPerRequest, keyChars, depth, keysPerObject]) expect(limits).toContain(String(limit));

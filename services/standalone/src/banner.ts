@@ -1,7 +1,7 @@
 import type { KeyNote } from './key-note.ts';
 import type { Standalone } from './start-standalone.ts';
 
-/** What the terminal shows when the platform is ready: where it is, how to get in, and something to paste. */
+/** The text that the terminal shows when the platform is ready: addresses, keys, and commands to paste. */
 export function banner({
   address,
   dataDir,
@@ -13,15 +13,15 @@ export function banner({
 AgentLens is ready.
 
   Address   ${address}
-  Console   ${signInLink ?? address}${signInLink === undefined ? '' : '\n            (signs this browser in; good once, within an hour)'}
+  Console   ${signInLink ?? address}${signInLink === undefined ? '' : '\n            (signs this browser in; valid once, within an hour)'}
   API key   ${describe(key, ADMIN)}
   Tenants   ${describe(platformKey, TENANTS)}
   Data      ${dataDir}
 
-Try it. A rule that pauses "my-agent" when half of its calls fail, five failed calls, and what came of it:
+Try it. A rule that pauses "my-agent" when half of its calls fail, five failed calls, and the result:
 
 ${samples(address, key)}
-Stop with Ctrl-C; the data stays. A story to watch: npm run demo
+Stop with Ctrl-C; the data stays. To see a demo: npm run demo
 `;
 }
 
@@ -31,25 +31,28 @@ interface KeyText {
 }
 
 const ADMIN: KeyText = { variable: 'AGENTLENS_BOOTSTRAP_KEY', does: 'admin of tenant "default"' };
-const TENANTS: KeyText = { variable: 'AGENTLENS_PLATFORM_KEY', does: 'makes further tenants and sees nothing of them' };
+const TENANTS: KeyText = {
+  variable: 'AGENTLENS_PLATFORM_KEY',
+  does: 'creates further tenants, cannot read their data',
+};
 
 function describe(key: KeyNote, { variable, does }: KeyText): string {
   switch (key.kind) {
     case 'made':
-      return `${key.key}\n            (${does}, made now and kept in ${key.file})`;
+      return `${key.key}\n            (${does}, created now and kept in ${key.file})`;
     case 'found':
       return `in ${key.file}`;
     case 'given':
       return `the one in ${variable}`;
     case 'lost':
       return (
-        `made at an earlier start, but ${key.file} is gone.\n            ` +
-        `For another: ${variable}=$(node libs/platform/dist/new-key.js) npm start`
+        `created at an earlier start, but ${key.file} is missing.\n            ` +
+        `To use a new one: ${variable}=$(node libs/platform/dist/new-key.js) npm start`
       );
   }
 }
 
-/** How the shell gets the key: without it in the history of the terminal. */
+/** The shell expression for the key, which keeps it out of the terminal's history. */
 function usable(key: KeyNote): string {
   return 'key' in key ? `$(cat ${key.file})` : '$AGENTLENS_BOOTSTRAP_KEY';
 }

@@ -2,22 +2,22 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlatformConfig } from '@agentlens/platform';
 
-/** Which API key the person at the terminal can use, and how they may refer to it. */
+/** Which API key the person at the terminal can use, and how to refer to it. */
 export type KeyNote =
   | { readonly kind: 'made' | 'found'; readonly key: string; readonly file: string }
   | { readonly kind: 'given' }
-  /** Keys exist but nobody noted one here. */
+  /** Keys exist, but none was noted here. */
   | { readonly kind: 'lost'; readonly file: string };
 
 const PRIVATE = 0o600;
 
-/** A key of the first start: where it is noted, and the variable that may give it instead. */
+/** A key of the first start: the file that holds it, and the variable that can provide it instead. */
 interface FirstKeyFile {
   readonly name: 'api-key' | 'platform-key';
   readonly given: string | undefined;
 }
 
-/** Notes a key made at first start beside the data, readable by its owner only, so that a later start can show it. */
+/** Saves a key made at first start next to the data, readable by its owner only, so that a later start can show it. */
 export async function keyNote(
   { dataDir }: Pick<PlatformConfig, 'dataDir'>,
   { name, given }: FirstKeyFile,

@@ -4,10 +4,10 @@ import { startStandalone } from './start-standalone.ts';
 
 try {
   const starting = startStandalone(loadConfig('standalone'));
-  // From the first moment on: a Ctrl-C while it starts must not leave the database running.
+  // Installed before starting: a Ctrl-C during the start must not leave the database running.
   shutDownOnSignal(
     async () => (await starting).stop(),
-    () => process.stdout.write('\nFinishing what was taken, then stopping.\n'),
+    () => process.stdout.write('\nFinishing accepted work, then stopping.\n'),
   );
   process.stdout.write(banner(await starting));
 } catch (error) {

@@ -21,22 +21,22 @@ export interface Standalone {
   readonly address: string;
   readonly dataDir: string;
   readonly key: KeyNote;
-  /** Of the key that makes tenants. */
+  /** The key that creates tenants. */
   readonly platformKey: KeyNote;
-  /** Opens the console, signed in; good once, within an hour. Undefined where no key is known here. */
+  /** Opens the console signed in; valid once, within an hour. Undefined if no key is known here. */
   readonly signInLink: string | undefined;
   readonly platform: Platform;
-  /** Drains and closes everything; the data stays. */
+  /** Drains and closes everything. The data is kept. */
   stop(): Promise<void>;
 }
 
-/** Consumers before producers, so that the first event of ingest finds its groups. */
+/** Consumers before producers, so that the first event of ingest finds its consumer groups. */
 const SERVICES = [RunTrackingModule, GuardrailEvaluatorModule, ActionDispatcherModule, QueryModule, IngestModule];
 
-/** A provider of whichever module has it. */
+/** Looks up a provider in any module. */
 const ANYWHERE = { strict: false };
 
-/** All five services on one platform; the only difference from five processes is the platform they are given. */
+/** Starts all five services on one platform. The given platform is the only difference from five processes. */
 export async function startStandalone(config: PlatformConfig): Promise<Standalone> {
   const platform = await openPlatform(config);
   try {
@@ -63,7 +63,7 @@ export async function startStandalone(config: PlatformConfig): Promise<Standalon
   }
 }
 
-/** The code stands behind the #, which browsers keep to themselves. */
+/** The code follows the #, which browsers do not send to servers. */
 function linkFor(address: string, key: string | undefined, codes: SignInCodes): string | undefined {
   return key === undefined ? undefined : `${address}/sign-in#code=${codes.create(key).code}`;
 }

@@ -6,8 +6,8 @@ import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 import { storyOf } from './support/story.ts';
 
-/** An agent that speaks only the six calls of the protocol, against the whole platform in one process. */
-describe('an agent of the field', () => {
+/** An agent that uses only the six calls of the protocol, against the whole platform in one process. */
+describe('an agent on the plain protocol', () => {
   let platform: PlatformUnderTest;
   let client: HandlebarClient;
   let operator: Client;
@@ -30,7 +30,7 @@ describe('an agent of the field', () => {
     await platform?.stop();
   });
 
-  it('has its whole run readable, each fact once, also when everything is told twice', async () => {
+  it('has its whole run readable with each fact once, even if everything is sent twice', async () => {
     const runId = timeOrderedId(Date.now());
     const run = await client.startRun({ runId, sessionId: 's1', actor: { externalId: 'user-1' } });
     run.beforeLlm([{ role: 'user', content: 'find it' }]);
@@ -65,7 +65,7 @@ describe('an agent of the field', () => {
     });
   });
 
-  it('is refused a forbidden tool, with the rule that forbids it', async () => {
+  it('is blocked from a forbidden tool, with the rule that forbids it', async () => {
     const rule = await operator.post('/api/guardrails', {
       name: 'No deletes',
       conditionType: 'tool_name',
@@ -86,7 +86,7 @@ describe('an agent of the field', () => {
     await run.end('success');
   });
 
-  it('is blocked, waits, trips its breaker and is killed in one run, and all of it is one story', async () => {
+  it('is blocked, waits, trips its breaker and is killed in one run, all in one timeline', async () => {
     const rule = (name: string, value: string, actionType: string) =>
       operator.post('/api/guardrails', {
         ...{ name, conditionType: 'tool_name', conditionConfig: { value }, actionType, actionConfig: {} },
@@ -97,7 +97,7 @@ describe('an agent of the field', () => {
     const runId = timeOrderedId(Date.now());
     const run = await client.startRun({ runId });
     const done: string[] = [];
-    /** As the adapters of the field do it: the tool runs only with a yes. */
+    /** Like existing adapters: the tool runs only after an allow. */
     const call = async (tool: string, of: string) => {
       const decision = await run.beforeTool(tool, { of });
       if (decision.verdict === 'BLOCK') return decision;
@@ -123,7 +123,7 @@ describe('an agent of the field', () => {
       }
       steps += 1;
     }
-    // Four times 50,000 tokens are the limit of 200,000 and not over it.
+    // Four times 50,000 tokens reach the limit of 200,000 without exceeding it.
     expect(steps).toBe(4);
     const alerts = async () => (await operator.get(`/api/alerts?kind=breaker&runId=${runId}`)).body.alerts;
     await eventually(async () => expect(await alerts()).toMatchObject([{ status: 'pending' }]));
@@ -150,7 +150,7 @@ describe('an agent of the field', () => {
     expect(client.calls.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('is stopped in the middle of a run, and told so when it starts again', async () => {
+  it('is stopped in the middle of a run, and gets the reason when it starts again', async () => {
     const runId = timeOrderedId(Date.now());
     const run = await client.startRun({ runId });
     expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({ verdict: 'ALLOW' });

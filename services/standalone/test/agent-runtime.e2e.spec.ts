@@ -11,7 +11,7 @@ import { storyOf } from './support/story.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../libs/agent/examples/guarded.mjs');
 
-/** The agent of the example in a process of its own, and people at the operator API. */
+/** The example agent in its own process, and people at the operator API. */
 describe('an agent of the agent runtime', () => {
   let platform: PlatformUnderTest;
   let people: Client;
@@ -60,7 +60,7 @@ describe('an agent of the agent runtime', () => {
     return { printed, ended };
   }
 
-  it('is blocked, waits for a human, is killed in the middle of a tool, and goes on in a new process', async () => {
+  it('is blocked, waits for a person, is killed in the middle of a tool, and continues in a new process', async () => {
     const { printed, ended } = start();
     const { id } = await eventually(async () => {
       const { body } = await people.get('/api/alerts?kind=approval');

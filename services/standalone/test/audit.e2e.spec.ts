@@ -6,8 +6,8 @@ import { startEmbedded } from './support/embedded.ts';
 import { failure, pauseRule } from './support/events.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
-/** One of every change there is, by one person, through the whole platform. */
-describe('the audit of everything people do', () => {
+/** One change of every kind, by one person, through the whole platform. */
+describe('the audit of changes by people', () => {
   let platform: PlatformUnderTest;
   let admin: Client;
   const actor = { 'x-agentlens-actor': 'ann@example.com' };
@@ -32,7 +32,7 @@ describe('the audit of everything people do', () => {
   };
   const entries = async (query = '') => (await admin.get(`/api/audit?limit=200${query}`)).body.entries;
 
-  it('knows every kind of it, who did it, and no secret', async () => {
+  it('records every kind of change, its author, and no secret', async () => {
     const receiver = await recordingServer();
     const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
     const hook = { actionType: 'notify_webhook', actionConfig: { url: `${receiver.url}/hook`, secret } };

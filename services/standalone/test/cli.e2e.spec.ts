@@ -16,8 +16,8 @@ actionType: require_approval
 actionConfig: { title: May it buy this? }
 `;
 
-/** The packed command, installed outside of this repository, against a platform that really runs. */
-describe('the command line, as it is installed', () => {
+/** The packed command, installed outside of this repository, against a running platform. */
+describe('the installed command line', () => {
   let cli: InstalledCli;
   let platform: PlatformUnderTest;
 
@@ -37,7 +37,7 @@ describe('the command line, as it is installed', () => {
     expect(await cli.npx('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it('finds nothing wrong with a connection that works', async () => {
+  it('reports no problem for a working connection', async () => {
     const { code, stdout } = await cli.run('doctor', '--json');
     const results = (JSON.parse(stdout) as { check: string; result: string }[]).map(({ check, result }) => [
       check,
@@ -49,7 +49,7 @@ describe('the command line, as it is installed', () => {
     expect(code).toBe(0);
   });
 
-  it('exits with 6 where nothing listens, and with 4 where the key lacks the scope, naming it', async () => {
+  it('exits with 6 if nothing listens, and with 4 if the key lacks the scope, naming it', async () => {
     const nowhere = await cli.run('--url', 'http://127.0.0.1:9', 'runs', 'list');
     expect(nowhere).toMatchObject({ code: 6, stdout: '' });
     expect(nowhere.stderr).toContain('http://127.0.0.1:9');
@@ -59,7 +59,7 @@ describe('the command line, as it is installed', () => {
     expect(refused.stderr).toContain('"admin"');
   });
 
-  it('keeps a key that was piped in where only its user can read it, and uses it from then on', async () => {
+  it('saves a piped key, readable only by its user, and uses it from then on', async () => {
     const { AGENTLENS_API_KEY: _key, AGENTLENS_URL: url = '', ...env } = cli.env;
     const stranger = new InstalledCli(cli.home, env);
     expect((await stranger.run('rules', 'list')).code).not.toBe(0);
@@ -72,7 +72,7 @@ describe('the command line, as it is installed', () => {
     expect((await stranger.run('logout')).code).toBe(0);
   });
 
-  it('makes a rule, follows an approval live, lets a human decide, and deletes the rule', async () => {
+  it('creates a rule, follows an approval live, lets a person decide, and deletes the rule', async () => {
     const file = join(cli.home, 'buying.yaml');
     await writeFile(file, RULE);
     expect(await cli.run('rules', 'validate', file)).toMatchObject({ code: 0, stderr: '' });
@@ -81,7 +81,7 @@ describe('the command line, as it is installed', () => {
     const following = [cli.start('tail', '--json'), cli.start('approvals', 'watch', '--json')] as const;
     const [tail, watch] = following;
     await watch.until(/Watching/);
-    // It says nothing of itself: it is connected once it shows what happens.
+    // It prints nothing on connecting: it is connected once it shows events.
     await eventually(async () => {
       await cli.run('check', 'search', '--agent', 'worker', '--run', 'run-tail');
       expect(tail.printed).toContain('"event":"decision"');
@@ -106,7 +106,7 @@ describe('the command line, as it is installed', () => {
     expect((await cli.run('rules', 'get', id)).code).toBe(5);
   });
 
-  it('stops a run, shows it, and lets it go on', async () => {
+  it('stops a run, shows it, and lets it continue', async () => {
     expect((await cli.run('check', 'search', '--agent', 'worker', '--run', 'run-stop')).code).toBe(0);
     const killed = await cli.run('runs', 'kill', 'run-stop', '--reason', 'enough', '--json', '--no-wait');
     expect(JSON.parse(killed.stdout)).toMatchObject({ order: { scopeId: 'run-stop', state: 'killed' } });
@@ -142,11 +142,14 @@ describe('the command line, as it is installed', () => {
     expect(() => JSON.parse(stdout) as unknown).not.toThrow();
   });
 
-  it.each([['dead-letters'], ['nats-sub']])('has what %s needs, and says that no NATS server answers', async (word) => {
-    const { code, stderr } = await cli.with({ NATS_URL: 'nats://127.0.0.1:9' }).run(word);
-    expect(code).toBe(6);
-    expect(stderr).toContain('No NATS server answers at nats://127.0.0.1:9');
-  });
+  it.each([['dead-letters'], ['nats-sub']])(
+    'includes what %s needs, and reports that no NATS server answers',
+    async (word) => {
+      const { code, stderr } = await cli.with({ NATS_URL: 'nats://127.0.0.1:9' }).run(word);
+      expect(code).toBe(6);
+      expect(stderr).toContain('No NATS server answers at nats://127.0.0.1:9');
+    },
+  );
 
   it('serves MCP on stdin and stdout until the input ends', async () => {
     const clientInfo = { name: 'spec', version: '1' };
@@ -158,7 +161,7 @@ describe('the command line, as it is installed', () => {
     expect(await server.end()).toBe(0);
   });
 
-  it('makes a budget and a key, and ends both', async () => {
+  it('creates a budget and a key, and deletes both', async () => {
     const made = await cli.run(
       'budgets',
       'create',
@@ -186,7 +189,7 @@ describe('the command line, as it is installed', () => {
     await eventually(async () => expect((await asKey.run('runs', 'list')).code).toBe(4));
   });
 
-  it('ends quietly where the reader of its output goes away', async () => {
+  it('exits quietly if the reader of its output closes', async () => {
     const pipe = spawn('sh', ['-c', `"${cli.program}" tail | head -n 1`], { env: cli.env });
     pipe.stdout.on('data', () => undefined);
     const lines: string[] = [];

@@ -48,7 +48,7 @@ describe('npm run start:distributed', () => {
   const noted = async (name: string) => (await readFile(join(dataDir, 'distributed', name), 'utf8')).trim();
   const get = async (path: string) => (await fetch(`${address}${path}`, { headers })).json() as Promise<unknown>;
 
-  it('keeps passwords for NATS and Redis, and all of its files for its user alone', async () => {
+  it('has passwords for NATS and Redis, and all its files readable only by its user', async () => {
     const folder = join(dataDir, 'distributed');
     const files = ['api-key', 'nats-url', 'nats-password', 'redis-password', 'secret-key'];
     expect(await readdir(folder)).toEqual(expect.arrayContaining(files));
@@ -65,7 +65,7 @@ describe('npm run start:distributed', () => {
       expect((await fetch(`${address}${path}`)).status).toBe(404);
   });
 
-  it('says at once that its port is taken', async () => {
+  it('reports at once that its port is taken', async () => {
     const second = Program.run('scripts/start-distributed.mjs', {
       AGENTLENS_DATA_DIR: join(dataDir, 'second'),
       AGENTLENS_HTTP_PORT: new URL(address).port,
@@ -76,14 +76,14 @@ describe('npm run start:distributed', () => {
   });
 
   it(
-    'loses nothing it acknowledged while each process is killed in turn, and triggers once',
+    'loses no acknowledged event while each process is killed in turn, and triggers once',
     async () => {
       const { host, username, password } = new URL(await noted('nats-url'));
       const nats = await connect({ servers: host, user: username, pass: password });
-      const heard: string[] = [];
+      const triggerIds: string[] = [];
       nats.subscribe('guardrail.triggered.>', {
         callback: (_error, message) => {
-          heard.push(message.json<{ id: string }>().id);
+          triggerIds.push(message.json<{ id: string }>().id);
         },
       });
       await nats.flush();
@@ -113,9 +113,9 @@ describe('npm run start:distributed', () => {
         },
         { timeoutMs: SETTLE_MS },
       );
-      // Killed between publishing and acknowledging, an evaluator publishes again: the stream keeps the trigger once,
-      // whoever listens without one knows it by its id.
-      expect(new Set(heard).size).toBe(1);
+      // An evaluator that is killed between publishing and acknowledging publishes again. The stream keeps the trigger
+      // once; subscribers without a stream recognise it by its id.
+      expect(new Set(triggerIds).size).toBe(1);
       const question = JSON.stringify({ subjects_filter: 'guardrail.triggered.>' });
       const kept = (await nats.request(`$JS.API.STREAM.INFO.${STREAMS.GUARDRAILS.name}`, question)).json<StreamInfo>();
       expect(Object.values(kept.state.subjects)).toEqual([1]);
@@ -131,7 +131,7 @@ describe('npm run start:distributed', () => {
     return pid;
   }
 
-  /** Sends failing events until stopped; what is not acknowledged is sent again, as an SDK does. */
+  /** Sends failing events until stopped. Like an SDK, it retries events that are not acknowledged. */
   function startFlow() {
     let acknowledged = 0;
     let going = true;

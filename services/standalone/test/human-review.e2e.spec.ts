@@ -4,7 +4,7 @@ import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
-/** People and agents over the public address, with the whole platform between them. */
+/** People and agents at the public address, with the whole platform between them. */
 describe('human review', () => {
   let platform: PlatformUnderTest;
   let admin: Client;
@@ -39,7 +39,7 @@ describe('human review', () => {
       tool: { name: 'pay_invoice' },
       args: { amount: 10 },
       tags: {},
-      // What is tested is the answer, not that a busy machine gives it within a second.
+      // A busy machine may need longer than a second; the test is about the answer.
       deadlineMs: 2_000,
       ...fields,
     });
@@ -51,7 +51,7 @@ describe('human review', () => {
     return body.alerts[0];
   };
 
-  it('holds a call back until somebody approves exactly it, and lets it go once', async () => {
+  it('holds a call back until a person approves exactly that call, and allows it once', async () => {
     expect(await evaluate('run-1')).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'HITL_PENDING' } });
     const alert = await approvalOf('run-1');
     expect(alert).toMatchObject({ status: 'pending', title: 'May it pay?', agentId: 'payer', runId: 'run-1' });
@@ -72,20 +72,20 @@ describe('human review', () => {
     });
   });
 
-  it('tells the agent of a denial, and keeps saying it after a restart', async () => {
+  it('reports a denial to the agent, even after a restart', async () => {
     await evaluate('run-2');
     const { id } = await approvalOf('run-2');
     expect((await reviewer.post(`/api/alerts/${id}/deny`, {})).status).toBe(200);
     expect(await evaluate('run-2')).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'RULE_VIOLATION' } });
     await platform.restart();
     await eventually(async () => expect(await platform.ruleCounts()).toEqual([1]));
-    // The first questions to a platform that has just started may run into their deadline, and are let through by default.
+    // The first questions to a platform that has just started may exceed their deadline, and are allowed by default.
     await eventually(async () =>
       expect(await evaluate('run-2')).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'RULE_VIOLATION' } }),
     );
   });
 
-  it('tells people of a breaker that opened, once, and lets them close it', async () => {
+  it('notifies people once of an open breaker, and lets them close it', async () => {
     const limits = { scope: 'run', id: 'run-5', limits: { maxTokens: 10 } };
     expect((await admin.put('/api/breakers/limits', limits)).status).toBe(200);
     const call = { agentId: 'spender', tool: { name: 'search' } };
@@ -103,7 +103,7 @@ describe('human review', () => {
     expect((await breakerAlerts())[0]).not.toHaveProperty('suppressed');
   });
 
-  it('kills a run, blocks its next call, and counts who heard of it', async () => {
+  it('kills a run, blocks its next call, and counts the acknowledgements', async () => {
     const call = { tool: { name: 'search' } };
     expect(await evaluate('run-3', call)).toMatchObject({ verdict: 'ALLOW' });
     const path = '/v1/control/stream?agentId=payer&instanceId=one';
@@ -139,7 +139,7 @@ describe('human review', () => {
   });
 });
 
-/** Reads a control stream as an SDK does, until it is hung up. */
+/** Reads a control stream like an SDK, until it is closed. */
 async function acknowledgeOrders(stream: Response, acknowledge: (id: string) => Promise<unknown>): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -153,6 +153,6 @@ async function acknowledgeOrders(stream: Response, acknowledge: (id: string) => 
       }
     }
   } catch {
-    // Hung up.
+    // The stream was closed.
   }
 }

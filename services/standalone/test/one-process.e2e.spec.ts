@@ -32,7 +32,7 @@ describe('npm start', () => {
     return { program, banner: await program.until(READY) };
   };
 
-  it('prints an address, a key and commands that work, drains on Ctrl-C with 0, and finds its data again', async () => {
+  it('prints an address, a key and working commands, drains on Ctrl-C with 0, and keeps its data', async () => {
     const first = await start();
     expect(first.banner).toContain(`http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`);
     expect(first.banner).toContain(dataDir);
@@ -61,7 +61,7 @@ describe('npm start', () => {
     expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
   });
 
-  it('lets no key into traces, also one that came in the address', async () => {
+  it('writes no key into traces, even one from the address', async () => {
     const { program } = await start({ OTEL_TRACES_EXPORTER: 'console' });
     const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
     const address = `http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`;
@@ -70,13 +70,13 @@ describe('npm start', () => {
       expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
       await answer.body?.cancel();
     }
-    // What is buffered is written before the end.
+    // Buffered traces are written at shutdown.
     await program.signal('SIGINT');
     expect(program.printed).toContain('token=REDACTED');
     expect(program.printed).not.toContain(key);
   });
 
-  it('tells the story of the demo', async () => {
+  it('shows the story of the demo', async () => {
     await start();
     const demo = Program.run('scripts/agentlens.mjs', env, ['demo', '--wait', '1']);
     expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
@@ -93,7 +93,7 @@ describe('npm start', () => {
     }
   });
 
-  it('says clearly that the data folder or the port is in use, or a setting is misspelt', async () => {
+  it('reports clearly that the data folder or the port is in use, or that a setting is misspelt', async () => {
     await start();
     const sameFolder = Program.run('scripts/start.mjs', { ...env, AGENTLENS_HTTP_PORT: '0' });
     expect(await sameFolder.ended()).toBe(1);

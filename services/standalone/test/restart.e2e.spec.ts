@@ -4,7 +4,7 @@ import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
-/** One process on embedded Postgres, where nothing else could remember what is counted. */
+/** One process on embedded Postgres, so that nothing else can remember what is counted. */
 describe('a restart of the one process in the middle of a run', () => {
   let platform: PlatformUnderTest;
   let agent: Client;
@@ -32,7 +32,7 @@ describe('a restart of the one process in the middle of a run', () => {
     return body.verdict;
   };
 
-  it('loses neither its calls, nor their order, nor what was counted, nor what its start said', async () => {
+  it('loses neither its calls, nor their order, nor the counts, nor the context of its start', async () => {
     const actor = { externalId: 'u1', metadata: { plan: 'guest' } };
     expect((await agent.post('/v1/runs/run-1/start', { agentId: 'bot', actor })).status).toBe(200);
     expect(await verdict('pay')).toBe('BLOCK');

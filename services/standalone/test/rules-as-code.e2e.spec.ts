@@ -38,7 +38,7 @@ describe('rules in files', () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   }
 
-  /** What apply sends after its plan: here the plan was made earlier. */
+  /** The body that apply sends after its plan, from a plan made earlier. */
   async function planned() {
     const { stdout } = await jsonOf('plan', file);
     return stdout;
@@ -50,7 +50,7 @@ describe('rules in files', () => {
     return { stdout: JSON.parse(printed) as { basis: object; changes: { ruleId: string; key: string }[] } };
   }
 
-  it('are planned, applied, found unchanged, and refused once somebody else changed one: who, what and why', async () => {
+  it('are planned, applied, found unchanged, and rejected after another change, with author, content and reason', async () => {
     const first = await agentlens('plan', file);
     expect(first.printed).toContain('+ large-payments');
     expect(await agentlens('apply', file, '--yes', '--reason', 'first')).toMatchObject({ exitCode: 0 });
@@ -102,7 +102,7 @@ describe('rules in files', () => {
     expect(versions.printed).toContain('fraud last night');
   });
 
-  it('come back from the platform as a file that plans no change', async () => {
+  it('can be exported as a file that plans no change', async () => {
     const { printed } = await agentlens('pull', '--ruleset', 'payments');
     await writeFile(file, printed);
     expect(await agentlens('plan', file, '--prune')).toMatchObject({ printed: expect.stringContaining('No changes') });

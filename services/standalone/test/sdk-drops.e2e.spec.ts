@@ -7,8 +7,8 @@ import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
 const COUNTER = 'agentlens.ingest.client_events_dropped';
 
-/** A server that takes few events, and an agent that makes many. */
-describe('events an agent could not deliver', () => {
+/** A server that accepts few events, and an agent that sends many. */
+describe('events that an agent could not deliver', () => {
   let platform: PlatformUnderTest;
   let meters: RecordedMeters;
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('events an agent could not deliver', () => {
     meters.stop();
   });
 
-  it('are reported to the last one, those of a batch that met a 429 too', async () => {
+  it('are all reported, including those of a batch that got a 429', async () => {
     const people = new Client(platform, (await platform.keyOf('drops', 'admin')).key);
     const made = await people.post('/api/keys', { name: 'slow', scopes: ['ingest', 'decide'], eventsPerSecond: 60 });
     const warnings: string[] = [];
@@ -32,7 +32,7 @@ describe('events an agent could not deliver', () => {
     const run = await client.startRun();
     for (let n = 0; n < 500; n++) run.record('note', { n });
     await client.drain(10_000);
-    // What the last batches left to report goes as soon as the key has events again.
+    // What is left to report is sent as soon as the key has quota again.
     await eventually(async () => expect(await client.drain(1_000)).toBe(true), { timeoutMs: 20_000 });
     const { enqueued, delivered, dropped } = client.status.events;
     expect(warnings.join()).toContain('it failed 1 times (last: 429)');

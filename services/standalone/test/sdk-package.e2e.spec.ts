@@ -13,13 +13,13 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 const resolved = createRequire(import.meta.url).resolve;
 
-/** As somebody else has it: a folder that knows nothing of this workspace, and whatever `node` is on the path. */
+/** A folder outside of this workspace, with the `node` on the path, as another user would have it. */
 let home: string;
 
 async function installed(): Promise<void> {
   const { stdout } = await run(process.execPath, [join(root, 'libs/sdk/build/package.mjs'), home]);
   const { dependencies } = JSON.parse(await readFile(join(root, 'libs/sdk/dist/npm/package.json'), 'utf8'));
-  // No network: what it depends on is taken from this workspace, as copies.
+  // No network: dependencies are copied from this workspace.
   const others = Object.keys(dependencies).map((name) => [name, `file:${join(root, 'node_modules', name)}`] as const);
   const wanted = Object.fromEntries([...others, ['@agentlens/sdk', `file:${stdout.trim()}`]]);
   await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: wanted }));
@@ -27,7 +27,7 @@ async function installed(): Promise<void> {
   await run('npm', ['install', ...flags], { cwd: home });
 }
 
-/** Runs a program there. */
+/** Runs a program in that folder. */
 async function ran(name: string, code: string, env: Record<string, string> = {}): Promise<string> {
   await writeFile(join(home, name), code);
   const { stdout } = await run('node', [name], { cwd: home, env: { PATH: process.env.PATH, ...env } });
@@ -65,12 +65,12 @@ describe('the package of the SDK', () => {
       await run.end();
       console.log(JSON.stringify({ paid, events: client.status.events }));
     `;
-    const said = await ran('quick-start.mjs', quickStart, { KEY: key, URL: platform.edges[0] ?? '' });
-    expect(JSON.parse(said)).toMatchObject({ paid: [20], events: { dropped: 0, waiting: 0 } });
+    const printed = await ran('quick-start.mjs', quickStart, { KEY: key, URL: platform.edges[0] ?? '' });
+    expect(JSON.parse(printed)).toMatchObject({ paid: [20], events: { dropped: 0, waiting: 0 } });
     expect((await people.get('/api/agents/support-bot')).status).toBe(200);
   });
 
-  it('offers its parts: rules evaluated in the agent, and the double of the server', async () => {
+  it('exports its parts: rules evaluated in the agent, and the server double', async () => {
     const parts = `
       import { catalogRules } from '@agentlens/sdk/rules';
       import { block, TestPlatform } from '@agentlens/sdk/testing';
@@ -82,7 +82,7 @@ describe('the package of the SDK', () => {
     expect((await ran('parts.mjs', parts)).trim()).toBe('BLOCK ALLOW');
   });
 
-  it('is typed without anything of the workspace, also for who checks libraries', async () => {
+  it('has complete types without the workspace, even with library checks', async () => {
     const program = `
       import { AgentLens, defineTool, type Decision, isBlockedResult, type Run, wrapTool } from '@agentlens/sdk';
       import { catalogRules } from '@agentlens/sdk/rules';
@@ -109,7 +109,7 @@ describe('the package of the SDK', () => {
     expect(stdout).toBe('');
   });
 
-  it('brings nothing of Node to an edge, and nothing of the platform it does not use', async () => {
+  it('contains nothing of Node on an edge, and nothing of the platform that it does not use', async () => {
     const bundler = `
       import { build } from ${JSON.stringify(resolved('esbuild'))};
       const bundle = async (contents) => {

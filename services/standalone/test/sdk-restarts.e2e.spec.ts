@@ -6,7 +6,7 @@ import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
-/** One address for a platform that gets another port when it starts again, as a load balancer has it. */
+/** A stable address in front of a platform whose port changes with a restart, like a load balancer. */
 async function addressBefore(platform: PlatformUnderTest): Promise<Server> {
   const server = createServer((socket) => {
     const { hostname, port } = new URL(platform.edges[0] ?? '');
@@ -21,7 +21,7 @@ async function addressBefore(platform: PlatformUnderTest): Promise<Server> {
   return server;
 }
 
-/** Runs go on while one side or the other is started again. */
+/** Runs continue while one side or the other is restarted. */
 describe('a restart in the middle of a run', () => {
   let platform: PlatformUnderTest;
   let people: Client;
@@ -48,7 +48,7 @@ describe('a restart in the middle of a run', () => {
     await platform?.stop();
   });
 
-  /** One process of the agent. */
+  /** Starts one process of the agent. */
   async function aProcess(): Promise<AgentLensClient> {
     const { port } = address.address() as { port: number };
     const client = await AgentLens.init({
@@ -63,7 +63,7 @@ describe('a restart in the middle of a run', () => {
   const toolOf = (run: Run, name: string, done: string[]) =>
     wrapTool(defineTool({ name, execute: ({ of }: { of: string }) => done.push(`${name} ${of}`) }), { run });
 
-  it('of the platform: rules hold, orders are heard, and nothing of the story is missing', async () => {
+  it('of the platform: rules apply, orders arrive, and no event is missing', async () => {
     const client = await aProcess();
     const run = await client.startRun();
     const done: string[] = [];
@@ -98,12 +98,12 @@ describe('a restart in the middle of a run', () => {
     });
   });
 
-  it('of the agent: the same run goes on in another process, once, and a killed one stays killed', async () => {
+  it('of the agent: the same run continues once in another process, and a killed one stays killed', async () => {
     const done: string[] = [];
     const first = await aProcess();
     const run = await first.startRun({ runId: 'goes-on' });
     await toolOf(run, 'search', done)({ of: 'a' });
-    // The process is gone: what it had sent is there, its end was never told.
+    // The process is gone: its sent events are stored, and its end was never reported.
     await first.drain(10_000);
     const again = await (await aProcess()).startRun({ runId: 'goes-on' });
     await toolOf(again, 'search', done)({ of: 'b' });

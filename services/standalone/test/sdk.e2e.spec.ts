@@ -37,7 +37,7 @@ describe('an agent with the SDK', () => {
       apiKey: key,
       baseUrl: platform.addressFor('POST', '/v1/agents'),
       agent: { slug: 'sdk-agent' },
-      // The machine of a test may be busy; what is tested here is not its speed.
+      // The test machine may be busy, and speed is not tested here.
       deadlineMs: 10_000,
       failMode: 'closed',
     });
@@ -48,7 +48,7 @@ describe('an agent with the SDK', () => {
     await platform?.stop();
   });
 
-  /** Tools that only note that they ran. */
+  /** Tools that only record that they ran. */
   function toolsOf(run: Run) {
     const done: string[] = [];
     const named = (name: string) =>
@@ -57,16 +57,16 @@ describe('an agent with the SDK', () => {
     return { done, search: wrapped('search'), remove: wrapped('delete_file'), pay: wrapped('pay') };
   }
 
-  async function think(run: Run, said: string) {
-    await run.beforeLlm([{ role: 'user', content: said }]);
+  async function think(run: Run, text: string) {
+    await run.beforeLlm([{ role: 'user', content: text }]);
     await run.afterLlm({
-      content: [{ type: 'text', text: said }],
+      content: [{ type: 'text', text }],
       model: MODEL,
       usage: { inputTokens: 9, outputTokens: 3 },
     });
   }
 
-  it('is blocked before a forbidden tool runs, waits for a human, and its story can be read', async () => {
+  it('is blocked before a forbidden tool runs, waits for a person, and has a readable timeline', async () => {
     const run = await client.startRun({ actor: { externalId: 'u1' } });
     const { done, search, remove, pay } = toolsOf(run);
     await think(run, 'find it');
@@ -86,15 +86,15 @@ describe('an agent with the SDK', () => {
     expect(client.status.events).toMatchObject({ dropped: 0, waiting: 0 });
     await eventually(async () => {
       const { body } = await people.get(`/api/runs/${run.id}/timeline`);
-      const told = JSON.stringify(body.entries);
+      const timeline = JSON.stringify(body.entries);
       for (const fact of ['run.started', 'llm.result', 'delete_file', 'RULE_VIOLATION', 'HITL_PENDING', 'run.ended'])
-        expect(told).toContain(fact);
+        expect(timeline).toContain(fact);
     });
     const { body } = await people.get(`/api/runs/${run.id}`);
     expect(body).toMatchObject({ status: 'succeeded', totals: { llmCalls: 1, toolCalls: 2, inputTokens: 9 } });
   });
 
-  it('is blocked, waits, trips its breaker and is killed in one run, and all of it is one story', async () => {
+  it('is blocked, waits, trips its breaker and is killed in one run, all in one timeline', async () => {
     const run = await client.startRun({ actor: { externalId: 'u2' } });
     const { done, search, remove, pay } = toolsOf(run);
     let modelCalls = 0;
@@ -118,7 +118,7 @@ describe('an agent with the SDK', () => {
       for (;;) await step();
     })().catch((error: unknown) => error);
     expect([isAgentStopped(stopped), modelCalls, run.breakerState]).toMatchObject([true, 50, { reason: 'iterations' }]);
-    // The platform's breaker of the run opened with it. Somebody lets it go on, and somebody else has had enough.
+    // The platform's breaker of the run opened too. One person resets it, another one kills the run.
     await eventually(async () => {
       const { body } = await people.get('/api/breakers?scope=run&limit=200');
       const own = body.breakers.filter(({ scopeId }: { scopeId: string }) => scopeId === run.id);
@@ -174,7 +174,7 @@ describe('an agent with the SDK', () => {
     await run.end('interrupted');
   });
 
-  it('is what the example without a model is', async () => {
+  it('behaves like the example without a model', async () => {
     const example = join(import.meta.dirname, '../../../libs/sdk/examples/agent-without-a-model.mjs');
     const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
     const env = { AGENTLENS_URL: platform.addressFor('POST', '/v1/agents'), AGENTLENS_API_KEY: key };

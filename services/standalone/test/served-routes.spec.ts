@@ -10,11 +10,11 @@ import { describe, expect, it } from '@jest/globals';
 const namesOf = (operations: readonly Operation[]) =>
   operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort();
 
-/** The console's files are no operations; browsers ask for OPTIONS, and routers answer HEAD by themselves. */
+/** The console's files are not operations; browsers send OPTIONS, and routers answer HEAD by themselves. */
 const isOperation = (method: string, url: string) =>
   method !== 'HEAD' && method !== 'OPTIONS' && /^\/(api|v1|openapi\.json)/.test(url);
 
-/** Every operation that a process with these modules serves, and what it answers to TRACE on the probes. */
+/** Every operation that a process with these modules serves, and its answer to TRACE on the probes. */
 async function servedBy(services: readonly ServiceModule[]) {
   const clock = fixedClock('2026-03-01T12:00:00.000Z');
   const platform = assemblePlatform({
@@ -45,7 +45,7 @@ async function servedBy(services: readonly ServiceModule[]) {
   return { routes: [...routes].sort(), probes };
 }
 
-describe('the routes that are declared are those that are served', () => {
+describe('the declared routes are the served routes', () => {
   it.each([
     ['by the query service alone', [QueryModule], QUERY_OPERATIONS],
     ['by the gateway alone', [IngestModule], INGEST_OPERATIONS],

@@ -13,7 +13,7 @@ import { makeKey } from './support/embedded.ts';
 import { failure, spending } from './support/events.ts';
 import { ruleCountOf } from './support/rule-count.ts';
 
-/** What release 0.1.0 wrote: two rules, a budget of $5 with $1.5 spent, two keys, a run. */
+/** The data of release 0.1.0: two rules, a budget of $5 with $1.5 spent, two keys, a run. */
 const RECORDED = new URL('../../../libs/database/src/recordings/release-0.1.0.json', import.meta.url);
 const LAST_OF_RELEASE = '0010-room-in-runs';
 
@@ -21,7 +21,7 @@ function started(env: Record<string, string>): Promise<Standalone> {
   return startStandalone(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '0', AGENTLENS_LOG_LEVEL: 'error', ...env }));
 }
 
-/** Of the only budget there is. */
+/** The amount spent from the only budget. */
 async function spentOf(client: Client): Promise<number | undefined> {
   const { budgets } = (await client.get('/api/budgets')).body;
   return (await client.get(`/api/budgets/${budgets[0]?.id}`)).body.pots[0]?.spentUsd;
@@ -44,7 +44,7 @@ describe('the platform on a database of release 0.1.0', () => {
     await database?.drop();
   });
 
-  it('goes on with its rules: one refuses a call, one pauses an agent', async () => {
+  it('continues with its rules: one blocks a call, one pauses an agent', async () => {
     const question = { phase: 'tool.before', agentId: 'bot', tool: { name: 'delete_all' }, args: {} };
     expect(await admin.post('/v1/runs/new-run/evaluate', question)).toMatchObject({ body: { verdict: 'BLOCK' } });
 
@@ -56,7 +56,7 @@ describe('the platform on a database of release 0.1.0', () => {
     });
   });
 
-  it('goes on with its budget: what was spent stays spent', async () => {
+  it('continues with its budget: what was spent stays spent', async () => {
     const question = {
       phase: 'llm.before',
       agentId: 'buyer',
@@ -85,7 +85,7 @@ describe('a copy of the data folder, made while the platform was stopped', () =>
     await rm(folders, { recursive: true, force: true });
   });
 
-  it('is a backup: rules, keys, runs and what was spent are in it', async () => {
+  it('is a backup with rules, keys, runs and spending', async () => {
     platform = await started({ AGENTLENS_DATA_DIR: join(folders, 'first') });
     const { key } = platform.key as { key: string };
     const client = () => new Client({ addressFor: () => platform?.address ?? '' }, key);

@@ -15,13 +15,16 @@ import { type BreakerTransactions, type Revision, withAsked } from './breaker-tr
 import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
 import { reportsOf, trippedBy, usageOfEvent } from './usage-of-event.ts';
 
-/** How long it may take until the events of a tenant are counted that begins to ask for decisions. */
+/**
+ * Interval at which a tenant is checked again. The events of a tenant that starts asking for decisions are counted
+ * after at most this time.
+ */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Counted {
   readonly event: AgentEvent;
   readonly usage: CallUsage;
-  /** The breaker of the run opened in the agent's process, for this reason. */
+  /** Why the breaker of the run opened in the agent's process; null if it did not. */
   readonly tripped: BreakerReason | null;
 }
 
@@ -33,9 +36,10 @@ interface BreakerFeederDependencies {
 }
 
 /**
- * Counts what events report as used, each event once, whatever batch it comes in and however often. Nothing is counted
- * for tenants that neither ask for decisions nor set limits. Where limits are set a breaker opens as soon as events are
- * over them; else it opens with the next question of its run. One that opened inside the agent's process opens here too.
+ * Counts the usage that events report. Each event counts once, regardless of how often and in which batch it arrives.
+ * Nothing is counted for tenants that neither ask for decisions nor set limits. If limits are set, a breaker opens as
+ * soon as the events exceed them; otherwise it opens with the next question of its run. A breaker that opened inside
+ * the agent's process opens here too.
  */
 export class BreakerFeeder {
   readonly #parts: BreakerFeederDependencies;
@@ -45,7 +49,7 @@ export class BreakerFeeder {
     this.#parts = parts;
   }
 
-  /** @throws StateUnavailable: the batch is to be counted again */
+  /** @throws StateUnavailable if the batch has to be counted again */
   async count(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
     const counts = await this.#counts(tenantId);
@@ -84,7 +88,8 @@ export class BreakerFeeder {
     const question = { tenantId, agentId, refs: watched.map(({ ref }) => ref), events: marks };
     return this.#parts.transactions.revise<void>(question, (breakers, before) => {
       const repeated = new Set(before.map((at) => list[at]));
-      // One agent's breaker is written with every batch, so that whoever counts the same events at once is overtaken.
+      // Every batch writes a breaker of the agent, so that a concurrent count of the same events conflicts and is
+      // retried.
       const fresh = list.filter((one) => !repeated.has(one));
       if (fresh.length === 0) return { revisions: [], answer: undefined };
       const nowMs = this.#parts.now();

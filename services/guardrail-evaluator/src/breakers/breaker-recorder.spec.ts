@@ -31,7 +31,7 @@ function recorderOn(broken: { postgres: boolean; store: boolean }) {
     now: () => Date.parse(AT),
     drops: { dropped: (_, count) => (dropped += count) },
     logger: createLogger({ name: 'test', level: 'silent' }),
-    mostPending: 3,
+    maxPending: 3,
     announce: () => {
       announced += 1;
     },
@@ -39,9 +39,9 @@ function recorderOn(broken: { postgres: boolean; store: boolean }) {
   return { recorder, recorded, marked, announced: () => announced, dropped: () => dropped };
 }
 
-describe('the record of breakers', () => {
+describe('BreakerRecorder', () => {
   it.each(['open', 'closed'] as const)(
-    'of one that is %s is written and announced, and the store learns of it',
+    'writes and announces the change of a %s breaker and marks it in the store',
     async (kind) => {
       const { recorder, recorded, announced, marked } = recorderOn({ postgres: false, store: false });
       recorder.record(change(7, kind));
@@ -52,7 +52,7 @@ describe('the record of breakers', () => {
     },
   );
 
-  it.each(['postgres', 'store'] as const)('is tried again while %s is away', async (what) => {
+  it.each(['postgres', 'store'] as const)('retries while %s is unavailable', async (what) => {
     const broken = { postgres: false, store: false, [what]: true };
     const { recorder, marked } = recorderOn(broken);
     recorder.record(change(1));
@@ -63,7 +63,7 @@ describe('the record of breakers', () => {
     await recorder.stop();
   });
 
-  it('counts what it has no place for, and what it must leave when it stops', async () => {
+  it('counts changes dropped over the capacity and at shutdown', async () => {
     const { recorder, recorded, dropped } = recorderOn({ postgres: true, store: false });
     for (let run = 0; run < 5; run++) {
       recorder.record({ ...change(1), ref: { scope: 'run', scopeId: `run-${run}` } });

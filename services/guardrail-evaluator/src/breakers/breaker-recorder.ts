@@ -6,15 +6,18 @@ import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
 const RETRY_MS = 1_000;
-/** What an outage may pile up; what is beyond it is counted, and recorded when somebody next reads the breaker. */
-const MOST_PENDING = 10_000;
+/**
+ * Maximum number of changes kept during an outage. A dropped change is counted, and recorded when the breaker is next
+ * read.
+ */
+const MAX_PENDING_CHANGES = 10_000;
 
 export interface RecordedChange {
   readonly tenantId: string;
   readonly agentId: string;
   readonly ref: BreakerRef;
   readonly state: BreakerState;
-  /** The limit that was passed. */
+  /** The limit that was exceeded. */
   readonly limit?: number;
   readonly version: number;
 }
@@ -25,15 +28,14 @@ interface BreakerRecorderDependencies {
   readonly now: () => number;
   readonly drops: Pick<EvaluatorDropMetrics, 'dropped'>;
   readonly logger: Platform['logger'];
-  /** A change is committed and waits to be announced. */
+  /** Called when a change is committed and waiting to be announced. */
   readonly announce: () => void;
-  readonly mostPending?: number;
+  readonly maxPending?: number;
 }
 
 /**
- * Puts changes of breakers into the record and announces them, beside the question that brought them about; whoever
- * hears of them tells people. Repeated until it is done; what a crash cuts short is taken up by whoever reads the
- * breaker next.
+ * Writes breaker changes to the record and announces them, outside of the decision that caused them. Subscribers notify
+ * people. Retries until it succeeds. If the process crashes first, the next reader of the breaker records the change.
  */
 export class BreakerRecorder {
   readonly #parts: BreakerRecorderDependencies;
@@ -44,7 +46,7 @@ export class BreakerRecorder {
 
   constructor(parts: BreakerRecorderDependencies) {
     this.#parts = parts;
-    const { mostPending: capacity = MOST_PENDING } = parts;
+    const { maxPending: capacity = MAX_PENDING_CHANGES } = parts;
     observeQueue({ name: 'breaker_changes', capacity, size: () => this.#pending.size });
   }
 
@@ -52,8 +54,8 @@ export class BreakerRecorder {
     const key = JSON.stringify([change.tenantId, change.ref.scope, change.ref.scopeId]);
     const pending = this.#pending.get(key);
     if (pending !== undefined && pending.version >= change.version) return;
-    const { drops, mostPending = MOST_PENDING } = this.#parts;
-    if (pending === undefined && this.#pending.size >= mostPending) {
+    const { drops, maxPending = MAX_PENDING_CHANGES } = this.#parts;
+    if (pending === undefined && this.#pending.size >= maxPending) {
       drops.dropped('breaker_change', 1);
       return;
     }
@@ -61,7 +63,7 @@ export class BreakerRecorder {
     void this.flush();
   }
 
-  /** Records what is pending; joins one that is under way. Never rejects. */
+  /** Records pending changes; joins a flush in progress. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#working ??= this.#work().finally(() => {
@@ -87,7 +89,10 @@ export class BreakerRecorder {
         if (this.#pending.get(key) === change) this.#pending.delete(key);
       } catch (error) {
         const { tenantId, ref, version } = change;
-        this.#parts.logger.warn({ err: error, tenantId, ...ref, version }, 'a breaker change is not recorded yet');
+        this.#parts.logger.warn(
+          { err: error, tenantId, ...ref, version },
+          'recording a breaker change failed, will retry',
+        );
         return;
       }
     }

@@ -15,16 +15,19 @@ import type { BreakerRecorder } from './breaker-recorder.ts';
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';
 
-/** So many writers at once may overtake one before it gives up; each time somebody got ahead. */
-const MOST_ATTEMPTS = 50;
-/** Whoever changed a breaker records that himself; after so long he has not lived to. */
+/** Number of write conflicts after which a writer gives up. Each conflict means that another writer succeeded. */
+const MAX_ATTEMPTS = 50;
+/**
+ * The instance that changes a breaker also records the change. If the change is still unrecorded after this time, that
+ * instance has crashed.
+ */
 const UNRECORDED_MS = 5_000;
 
 export interface Revision {
   readonly ref: BreakerRef;
   readonly from: StoredBreaker;
   readonly to: Breaker;
-  /** What it was judged by; null: nothing that could have opened it. */
+  /** The limits that were applied; null if no limit could have opened the breaker. */
   readonly limits?: BreakerLimits | null;
 }
 
@@ -33,13 +36,14 @@ interface BreakerTransactionsDependencies {
   readonly open: Pick<TenantSettingsCache<OpenBreakers>, 'of'>;
   readonly recorder: Pick<BreakerRecorder, 'record'>;
   readonly now: () => number;
-  /** Told of every agent whose breakers this instance has changed. */
+  /** Cache to invalidate for every agent whose breakers this instance changes. */
   readonly closed?: Pick<ClosedBreakers, 'forget'>;
 }
 
 /**
- * Reads breakers, has them worked on by pure code, and writes what came of it if nobody was quicker, else begins again.
- * What changes its state goes to the record; so does a change that somebody made and did not live to record.
+ * Optimistic transactions on breakers: reads breakers, runs pure code on them and writes the result, or starts again if
+ * another writer was faster. State changes go to the record. A change that another instance made but crashed before
+ * recording is recorded too.
  */
 export class BreakerTransactions {
   readonly #parts: BreakerTransactionsDependencies;
@@ -56,7 +60,7 @@ export class BreakerTransactions {
       counted: readonly number[],
     ) => {
       readonly revisions: readonly Revision[];
-      /** Counted with the revisions. */
+      /** Counted together with the revisions. */
       readonly events?: readonly EventMark[];
       readonly answer: T;
     },
@@ -75,11 +79,11 @@ export class BreakerTransactions {
         this.#record(tenantId, agentId, revisions, changes);
         return answer;
       }
-      if (attempt >= MOST_ATTEMPTS) throw new Error(`breakers of agent ${agentId} are written too often to be changed`);
+      if (attempt >= MAX_ATTEMPTS) throw new Error(`breakers of agent ${agentId} are written too often to be changed`);
     }
   }
 
-  /** What the store lost, from the record. */
+  /** Restores from the record what the store lost. */
   #recovered(tenantId: string, ref: BreakerRef | undefined, stored: StoredBreaker): StoredBreaker {
     if (stored.revision > 0 || ref === undefined) return stored;
     const recorded = this.#parts.open.of(tenantId)?.get(recordKey(ref));
@@ -117,19 +121,24 @@ export class BreakerTransactions {
   }
 }
 
-/** Which limit an open breaker was over. */
+/** The limit that an open breaker exceeded. */
 function passed(state: BreakerState, limits: BreakerLimits | null | undefined): { readonly limit?: number } {
   const name = state.kind === 'open' ? LIMIT_OF_REASON[state.reason] : null;
   const limit = name === null ? null : limits?.[name];
   return limit == null ? {} : { limit };
 }
 
-/** Also rises over a loss of the store: seconds since 1970 are ahead of any number of changes. */
+/**
+ * Versions keep rising even if the store loses its data, because seconds since 1970 are ahead of any number of changes.
+ */
 function nextVersion(before: number, nowMs: number): number {
   return Math.max(before + 1, Math.floor(nowMs / 1000));
 }
 
-/** The usage to judge by: events are the authority, what the agent said when asking counts until they report as much. */
+/**
+ * The usage to judge by. Events are authoritative; usage that the agent reported in a question counts until its events
+ * report as much.
+ */
 export function withAsked(breaker: Breaker, asked: AskedUsage): Breaker {
   const { usage } = breaker;
   const tokens = Math.max(usage.tokens, asked.tokens);

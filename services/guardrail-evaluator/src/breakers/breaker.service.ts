@@ -17,7 +17,7 @@ import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
 import { isPassed } from './raised-limits.ts';
 import { probeName } from './usage-of-event.ts';
 
-/** So often at most a tenant is noted as asking. */
+/** Minimum interval between two notes that a tenant asks for decisions. */
 const NOTE_EVERY_MS = 3_600_000;
 
 export type BreakerVerdict =
@@ -28,12 +28,12 @@ interface BreakerServiceDependencies {
   readonly transactions: BreakerTransactions;
   readonly store: Pick<BreakerStore, 'watch'>;
   readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;
-  /** Breakers that are open, as far as it was announced. */
+  /** Announced breakers that are open. */
   readonly open: Pick<TenantSettingsCache<OpenBreakers>, 'of'>;
   readonly closed: Pick<ClosedBreakers, 'has' | 'reading'>;
 }
 
-/** May this call begin, as far as the breakers of its run and agent go? */
+/** Checks whether the breakers of a run and its agent allow a call. */
 export class BreakerService {
   readonly #parts: BreakerServiceDependencies;
   readonly #notedAtMs = new Map<string, number>();
@@ -43,11 +43,11 @@ export class BreakerService {
   }
 
   /**
-   * True where the store need not be asked: the breakers of the run and its agent were closed a moment ago, nobody has
-   * said otherwise since, and the call adds nothing that could open them.
+   * Returns true if the store need not be read: the breakers of the run and its agent were closed a moment ago, this
+   * instance has not changed them since, and the call adds nothing that could open them.
    */
   remembers({ tenantId, agentId, runId, phase, metrics }: DecisionRequest): boolean {
-    if (phase === 'llm.before' || saidUsage({ metrics }) !== null) return false;
+    if (phase === 'llm.before' || reportedUsage({ metrics }) !== null) return false;
     const { closed, limits, open } = this.#parts;
     if (!closed.has(tenantId, agentId, runId, limits.of(tenantId))) return false;
     const opened = open.of(tenantId);
@@ -59,7 +59,7 @@ export class BreakerService {
   }
 
   /**
-   * @param once names the question where it can be recognised when it comes again
+   * @param once identifies the question, so that a retry can be recognised
    * @throws StateUnavailable
    */
   async consult(request: DecisionRequest, decisionId: string, nowMs: number, once?: string): Promise<BreakerVerdict> {
@@ -72,10 +72,10 @@ export class BreakerService {
     ];
     if (ofAgent !== null) watched.push({ ref: { scope: 'agent', scopeId: agentId }, limits: ofAgent });
     const next = nextCall(request, once ?? decisionId);
-    const said = saidUsage(request);
+    const usage = reportedUsage(request);
     const question = {
       ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
-      ...(said === null ? {} : { adding: { at: 0, usage: said, ...additionName(said, once) } }),
+      ...(usage === null ? {} : { adding: { at: 0, usage, ...additionName(usage, once) } }),
     };
     const reading = this.#parts.closed.reading(tenantId, agentId, runId, limits);
     let closed = false;
@@ -96,7 +96,7 @@ export class BreakerService {
     return verdict;
   }
 
-  /** From now on the tenant's events are counted for its breakers. A note that is lost is made by the next question. */
+  /** Starts counting the tenant's events for its breakers. If the note is lost, the next question writes it. */
   #noteAsking(tenantId: string, nowMs: number): void {
     if (nowMs - (this.#notedAtMs.get(tenantId) ?? 0) < NOTE_EVERY_MS) return;
     this.#notedAtMs.set(tenantId, nowMs);
@@ -106,31 +106,31 @@ export class BreakerService {
 
 type Limits = Parameters<typeof checkBreaker>[1];
 
-/** A call that was made already becomes no probe, and the probe's own result is let through. */
+/** A call that was already made does not become a probe, and the probe's own result is allowed. */
 function ask(stored: StoredBreaker, limits: Limits, nowMs: number, next: NextCall, after: boolean) {
   const { state } = stored.breaker;
   if (after && state.kind === 'half_open') return { state, reason: null };
-  // The default was turned off since it opened.
+  // The tenant turned the default limits off after the breaker opened.
   if (limits === NO_BREAKER_LIMITS && isPassed(state)) return { state: CLOSED_BREAKER.state, reason: null };
   const { by: _, ...nameless } = next;
   const answer = checkBreaker(withAsked(stored.breaker, stored.asked), limits, nowMs, after ? nameless : next);
   return { state: answer.breaker.state, reason: answer.allowed ? null : answer.reason };
 }
 
-/** A tool call belongs to an iteration that has begun; a model call begins one. */
+/** A tool call belongs to the current iteration; a model call starts a new one. */
 function nextCall({ phase, runId, callId, estimate }: DecisionRequest, question: string): NextCall {
   const by = probeName({ runId, callId }, question);
   if (phase !== 'llm.before') return { by };
   return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
 }
 
-function saidUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | null {
+function reportedUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | null {
   const tokens = amount(metrics.llm_tokens_in) + amount(metrics.llm_tokens_out);
   const costUsd = amount(metrics.llm_cost_usd);
   return tokens > 0 || costUsd > 0 ? { tokens, costUsd, iterations: 0 } : null;
 }
 
-/** Under one name of a question other usage is another addition. */
+/** The name under which usage is added once. The same question with different usage is a separate addition. */
 function additionName({ tokens, costUsd }: AskedUsage, question: string | undefined): { readonly once?: string } {
   return question === undefined ? {} : { once: `${question}#${tokens}#${costUsd}` };
 }

@@ -15,7 +15,7 @@ import { closeBelowLimits } from './raised-limits.ts';
 
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 const NO_LIMITS: Problem = {
-  error: 'No limits are set there',
+  error: 'No limits are set for this scope',
   status: 404,
   hint: 'PUT /api/breakers/limits sets them; GET lists those that are set, and the defaults. PATCH /api/settings {"defaultBreaker":"off"} turns the defaults off.',
 };
@@ -23,9 +23,9 @@ const NO_LIMITS: Problem = {
 interface BreakerCommandsDependencies {
   readonly repository: BreakersRepository;
   readonly transactions: BreakerTransactions;
-  /** This instance has the change at once, the others by the announcement. */
+  /** Applies the change on this instance at once; other instances follow the announcement. */
   readonly changed: (tenantId: string) => Promise<unknown>;
-  /** The limits in force by now. */
+  /** The limits currently in force. */
   readonly limits: (tenantId: string) => TenantLimits | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Authored {
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** Commands on breakers and their limits. */
+/** Handles commands on breakers and their limits. */
 export class BreakerCommands {
   constructor(private readonly dependencies: BreakerCommandsDependencies) {}
 
@@ -104,7 +104,7 @@ interface Reset extends Authored {
   readonly scopeId: string;
 }
 
-/** Closes it, whatever it was, and begins to count again. */
+/** Closes the breaker from any state and restarts its counters. */
 async function reset(
   { repository, transactions }: BreakerCommandsDependencies,
   { tenantId, scope, scopeId, author }: Reset,
@@ -114,7 +114,7 @@ async function reset(
   const ref = { scope, scopeId };
   const before = await transactions.revise<object | undefined>({ tenantId, agentId, refs: [ref] }, ([from]) => {
     if (from === undefined) return { revisions: [], answer: undefined };
-    // A new state object even where it is closed: what was counted is forgotten, and that is announced.
+    // A new state object even if the breaker is closed: the reset clears the counters and must be announced.
     const to = { ...CLOSED_BREAKER, state: { kind: 'closed' as const } };
     return { revisions: [{ ref, from, to }], answer: from.breaker.state };
   });

@@ -14,20 +14,20 @@ import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import type { TenantLimits } from './limits.ts';
 
-/** More breakers than anybody has open at once under one limit. */
-const MOST_CLOSED = 1_000;
-/** Limits of runs that nobody touched for so long are not loaded any more. */
+/** Maximum number of open breakers returned for one scope. */
+const MAX_BREAKERS = 1_000;
+/** Limits of runs that have not been changed for this long are no longer loaded. */
 const RUNS_KEPT_MS = 7 * 86_400_000;
 
-/** A breaker that is not closed, as it is in the record. */
+/** A recorded breaker that is not closed. */
 interface RecordedBreaker {
   readonly state: BreakerState;
   readonly version: number;
 }
-/** By `recordKey`. */
+/** Keyed by `recordKey`. */
 export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
 
-/** What limits are set for. */
+/** The scope that limits are set for. */
 export interface LimitsScope {
   readonly scope: 'tenant' | BreakerRef['scope'];
   readonly scopeId: string;
@@ -35,7 +35,7 @@ export interface LimitsScope {
 
 interface ChangeOfLimits {
   readonly changed: (stored: BreakerLimits | undefined) => BreakerLimits | null;
-  /** Only while they are at this version; 0: while there are none. */
+  /** Change the limits only if they are at this version; 0 means only if no limits are set. */
   readonly ifVersion?: number | undefined;
   readonly author?: ChangeAuthor | undefined;
 }
@@ -44,7 +44,7 @@ interface OtherVersion {
   readonly current: number;
 }
 
-/** How the audit names what has limits and breakers. */
+/** Identifies the scope in the audit log. */
 function targetIdOf({ scope, scopeId }: LimitsScope): string {
   return `${scope}:${scopeId}`;
 }
@@ -53,11 +53,11 @@ export function recordKey({ scope, scopeId }: BreakerRef): string {
   return `${scope}/${scopeId}`;
 }
 
-/** The tables `breaker_limits` and `circuit_breakers`, whose only writer this service is. */
+/** The tables `breaker_limits` and `circuit_breakers`. This service is their only writer. */
 export class BreakersRepository {
   readonly #db: Kysely<Tables>;
   readonly #now: () => number;
-  /** Tenants that had turned the default breaker off when changes were last looked for. */
+  /** Tenants that had turned the default breaker off at the last check for changes. */
   #withoutDefault: ReadonlySet<string> = new Set();
 
   constructor({ db }: Pick<Database, 'db'>, now: () => number) {
@@ -98,9 +98,9 @@ export class BreakersRepository {
   };
 
   /**
-   * Stores what `changed` makes of the limits that are set there; the same limits set again are a version of their own.
+   * Stores the result of `changed` for the limits of a scope. Setting the same limits again creates a new version.
    *
-   * @param changed null: leave them as they are
+   * @param changed returns null to leave the limits as they are
    */
   async changeLimits(
     tenantId: string,
@@ -126,7 +126,7 @@ export class BreakersRepository {
     });
   }
 
-  /** That somebody closed a breaker. Its state is the store's; the record of it follows. */
+  /** Audits that a person closed a breaker. The state itself lives in the store; its record follows. */
   async recordReset(tenantId: string, ref: BreakerRef, before: object | undefined, author?: ChangeAuthor) {
     const at = new Date(this.#now()).toISOString();
     const after = { kind: 'closed' };
@@ -134,7 +134,7 @@ export class BreakersRepository {
     await recordChanges(this.#db, [{ tenantId, at, kind: 'breaker.reset', targetId, author, before, after }]);
   }
 
-  /** Null: none were set there. */
+  /** @returns null if no limits were set for the scope */
   async deleteLimits(
     tenantId: string,
     ref: LimitsScope,
@@ -160,7 +160,7 @@ export class BreakersRepository {
     });
   }
 
-  /** The breakers that are not closed and that these limits may hold for, the newest first. */
+  /** The breakers that are not closed and that these limits may apply to, newest first. */
   async openIn(tenantId: string, { scope, scopeId }: LimitsScope): Promise<(BreakerRef & { agentId: string })[]> {
     let query = this.#db
       .selectFrom('circuit_breakers')
@@ -169,10 +169,13 @@ export class BreakersRepository {
       .where((eb) => eb(eb.ref('state', '->>').key('kind'), '<>', 'closed'));
     if (scope === 'agent') query = query.where('agent_id', '=', scopeId);
     if (scope === 'run') query = query.where('scope', '=', 'run').where('scope_id', '=', scopeId);
-    return query.orderBy('changed_at', 'desc').limit(MOST_CLOSED).execute();
+    return query.orderBy('changed_at', 'desc').limit(MAX_BREAKERS).execute();
   }
 
-  /** Puts a change of state down, and announces it with that, unless it or a newer one is there already. */
+  /**
+   * Records a state change and announces it in the same transaction, unless the same or a newer version is recorded
+   * already.
+   */
   async record(change: BreakerChanged): Promise<void> {
     const { tenantId, scope, scopeId, agentId, version, at } = change;
     const state = JSON.stringify(change.state);
@@ -196,7 +199,7 @@ export class BreakersRepository {
     });
   }
 
-  /** Whose run it is; null: nobody knows it. */
+  /** The agent of a run; null if the run is unknown. */
   async agentOf(tenantId: string, runId: string): Promise<string | null> {
     const recorded = await this.#db
       .selectFrom('circuit_breakers')
@@ -239,7 +242,7 @@ export class BreakersRepository {
     );
   }
 
-  /** The settings of a tenant are changed elsewhere, without an announcement. */
+  /** Another service changes tenant settings without an announcement, so they are read here. */
   async #tenantsWithoutDefault(tenantId?: string): Promise<ReadonlySet<string>> {
     let query = this.#db.selectFrom('tenants').select('id').where('default_breaker', '=', 'off');
     if (tenantId !== undefined) query = query.where('id', '=', tenantId);
@@ -270,8 +273,8 @@ export class BreakersRepository {
 }
 
 /**
- * The limits that are set there, which nobody else changes, or sets where there are none, until this transaction ends;
- * their version, 0 where there are none; and the last version of any that were there.
+ * Locks the limits of a scope until the transaction ends, including limits that do not exist yet. Returns their version
+ * (0 if there are none) and the last version of any earlier limits.
  */
 async function lockLimits(transaction: Transaction<Tables>, tenantId: string, { scope, scopeId }: LimitsScope) {
   await lockUntilEnd(transaction, 'breaker-limits', tenantId);

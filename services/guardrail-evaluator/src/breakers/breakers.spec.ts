@@ -24,20 +24,20 @@ describe('limits', () => {
     runs: new Map([['r', limitsOf({ maxTokens: 3 })]]),
   };
 
-  it("of a run are its own, its agent's, its tenant's, the defaults, in this order", () => {
+  it('uses the limits of the run, then of its agent, then of its tenant, then the defaults', () => {
     expect(runLimits(limits, 'a', 'r').maxTokens).toBe(3);
     expect(runLimits(limits, 'a', 'x').maxTokens).toBe(2);
     expect(runLimits(limits, 'x', 'x').maxTokens).toBe(1);
     expect(runLimits(undefined, 'x', 'x').maxTokens).toBe(200_000);
   });
 
-  it('of a run without any are none where the tenant turned the default off', () => {
+  it('applies no limits to a run if the tenant turned the default off', () => {
     const off = { agents: limits.agents, runs: limits.runs, defaultBreaker: 'off' } as const;
     expect(runLimits(off, 'x', 'x')).toBe(NO_BREAKER_LIMITS);
     expect(runLimits(off, 'a', 'x').maxTokens).toBe(2);
   });
 
-  it('of an agent hold no sums, and do not exist by default', () => {
+  it('gives an agent no sum limits, and no limits by default', () => {
     expect(agentLimits(limits, 'a')).toMatchObject({ maxTokens: Number.POSITIVE_INFINITY, maxConsecutiveFailures: 5 });
     expect(agentLimits(undefined, 'a')).toBeNull();
     expect(isLimited({ agents: new Map(), runs: new Map() }, 'a', 'r')).toBe(false);
@@ -52,18 +52,18 @@ describe('usage', () => {
       { of: 'llm', iterations: 1, tokens: 7, costUsd: 0.1, outcome: 'success' },
     ],
     ['a failed tool', { kind: 'tool.completed', isError: true, toolName: 'x' }, { of: 'tool', outcome: 'failure' }],
-    ['an error of no tool', { kind: 'error.raised', isError: true }, { outcome: 'failure' }],
-    ['an error told besides its tool', { kind: 'error.raised', isError: true, toolName: 'x' }, null],
+    ['an error without a tool', { kind: 'error.raised', isError: true }, { outcome: 'failure' }],
+    ['an error that repeats the one of its tool', { kind: 'error.raised', isError: true, toolName: 'x' }, null],
     ['a cost', { kind: 'cost.recorded', usage: { costUsd: 2, totalTokens: 9 } }, { costUsd: 2 }],
     ['confidence', { kind: 'custom.recorded', payload: { confidence: 0.4 } }, { confidence: 0.4 }],
-    ['confidence that is none', { kind: 'custom.recorded', payload: { confidence: 'high' } }, null],
+    ['confidence that is not a number', { kind: 'custom.recorded', payload: { confidence: 'high' } }, null],
     ['a message', { kind: 'message.created' }, null],
   ])('of %s', (_, fields, used) => {
     expect(usageOfEvent(anEvent({ isError: false, payload: {}, metadata: {}, ...fields }))).toEqual(used);
   });
 });
 
-/** A feeder on a memory store. */
+/** A feeder with an in-memory store. */
 function feederWith(limits: TenantLimits | undefined) {
   const state = createMemoryState();
   const recorded: RecordedChange[] = [];
@@ -84,7 +84,7 @@ const model = (fields: Partial<AgentEvent> = {}) =>
   anEvent({ kind: 'llm.completed', runId: 'run', usage: { totalTokens: 10, costUsd: 0.25 }, ...fields });
 
 describe('feeding', () => {
-  it('counts each event once, in whatever batches, order and number they come, also at once', async () => {
+  it('counts each event once, regardless of batches, order, repetition and concurrency', async () => {
     const deliveries = fc.array(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 1 }), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(deliveries, async (batches) => {
@@ -98,20 +98,20 @@ describe('feeding', () => {
     );
   });
 
-  it('counts an event once that stands twice in a batch', async () => {
+  it('counts an event once that appears twice in a batch', async () => {
     const { feeder, run } = feederWith(tenantLimits({}));
     const event = model({ id: 'same' });
     await feeder.count(aBatch({ events: [event, event] }));
     expect((await run())?.breaker.usage.iterations).toBe(1);
   });
 
-  it('counts nothing for a tenant that neither asks nor set limits', async () => {
+  it('counts nothing for a tenant that neither asks for decisions nor sets limits', async () => {
     const { feeder, run } = feederWith(undefined);
     await feeder.count(aBatch({ events: [model()] }));
     expect((await run())?.revision).toBe(0);
   });
 
-  it('counts for a tenant that asks, and leaves opening to the next question', async () => {
+  it('counts for a tenant that asks for decisions and leaves opening to the next question', async () => {
     const { feeder, run, recorded, state } = feederWith(undefined);
     await state.breakers.watch('acme');
     await feeder.count(aBatch({ events: Array.from({ length: 50 }, () => model()) }));
@@ -119,13 +119,13 @@ describe('feeding', () => {
     expect(recorded).toEqual([]);
   });
 
-  it('opens with the breaker of the run inside the agent, once, also for a tenant whose events are not counted', async () => {
+  it("opens once when the breaker of the run opens inside the agent, even if the tenant's events are not counted", async () => {
     const { feeder, run, recorded } = feederWith(undefined);
-    const told = (reason: string) =>
+    const trippedEvent = (reason: string) =>
       anEvent({ runId: 'run', kind: 'custom.recorded', sourceType: 'breaker.tripped', payload: { reason } });
-    await feeder.count(aBatch({ events: [told('operator'), told('nonsense')] }));
+    await feeder.count(aBatch({ events: [trippedEvent('operator'), trippedEvent('nonsense')] }));
     expect((await run())?.breaker.state.kind).toBe('closed');
-    const tripped = told('iterations');
+    const tripped = trippedEvent('iterations');
     await feeder.count(aBatch({ events: [model(), tripped] }));
     await feeder.count(aBatch({ events: [tripped] }));
     expect((await run())?.breaker).toMatchObject({
@@ -149,7 +149,7 @@ describe('feeding', () => {
       { maxConfidenceDrop: 0.2, confidenceWindow: 3 },
       [0.9, 0.7, 0.5].map((confidence) => model({ payload: { confidence } })),
     ],
-  ])('opens on %s where limits are set, by the event that is over and not before', async (reason, limits, events) => {
+  ])('opens on %s if limits are set, at the first event over the limit', async (reason, limits, events) => {
     const { feeder, run, recorded } = feederWith(tenantLimits(limits));
     await feeder.count(aBatch({ events: events.slice(0, 2) }));
     expect((await run())?.breaker.state.kind).toBe('closed');

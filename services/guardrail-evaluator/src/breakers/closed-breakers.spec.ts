@@ -11,8 +11,8 @@ function remembering() {
   return { closed, read, has, later: (ms: number) => (now += ms) };
 }
 
-describe('breakers that were found closed', () => {
-  it('are remembered for a quarter of a second from when they were asked for', () => {
+describe('ClosedBreakers', () => {
+  it('remembers a closed breaker for 250 ms from the start of the read', () => {
     const { read, has, later } = remembering();
     expect(has('run')).toBe(false);
     read('run');
@@ -23,7 +23,7 @@ describe('breakers that were found closed', () => {
     expect(has('run')).toBe(false);
   });
 
-  it('are forgotten with a change of the agent or of the limits', () => {
+  it('forgets breakers when the agent or its limits change', () => {
     const { closed, read, has } = remembering();
     read('run');
     expect(has('run', {})).toBe(false);
@@ -31,7 +31,7 @@ describe('breakers that were found closed', () => {
     expect(has('run')).toBe(false);
   });
 
-  it('are not noted where the agent was changed while the store was asked', () => {
+  it('does not remember a breaker if the agent changed during the read', () => {
     const { closed, has } = remembering();
     const reading = closed.reading('acme', 'agent', 'run', LIMITS);
     closed.forget('acme', 'agent');
@@ -39,7 +39,7 @@ describe('breakers that were found closed', () => {
     expect(has('run')).toBe(false);
   });
 
-  it('are remembered for so many runs and agents only', () => {
+  it('remembers a bounded number of runs and agents', () => {
     const { closed, read, has } = remembering();
     for (let run = 0; run <= 200; run++) read(`run-${run}`);
     expect([has('run-0'), has('run-200')]).toEqual([false, true]);

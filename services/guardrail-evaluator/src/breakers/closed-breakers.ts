@@ -1,27 +1,30 @@
 import { BoundedMap } from '@agentlens/state';
 
-/** So old may be what is remembered; what other instances count is seen by then. */
+/** Maximum age of a cached entry, and so the delay until counts of other instances are seen. */
 const FRESH_MS = 250;
-/** The oldest agents make room; an agent of more runs at once than this begins again. */
-const MOST_AGENTS = 5_000;
-const MOST_RUNS = 200;
+/**
+ * The least recently used agents are evicted. An agent with more than `MAX_RUNS` concurrent runs starts with an empty
+ * cache.
+ */
+const MAX_AGENTS = 5_000;
+const MAX_RUNS = 200;
 
 interface Known {
-  /** The limits its breakers were judged by: changed limits are another object. */
+  /** The limits its breakers were judged by, compared by identity: changed limits are a new object. */
   readonly limits: unknown;
-  /** When each run's breaker, and that of the agent, was last read closed. */
+  /** When the breaker of each run, together with that of the agent, was last read as closed. */
   readonly runs: Map<string, number>;
 }
 
 /**
- * Runs whose breakers were found closed a moment ago, so that calls which follow each other closely are not each a
- * question to the store. Forgotten as soon as this instance has changed anything about the agent.
+ * Caches runs whose breakers were closed a moment ago, so that calls in quick succession do not each read the store. An
+ * agent's entries are dropped as soon as this instance changes any of its breakers.
  */
 export class ClosedBreakers {
-  readonly #agents = new BoundedMap<Known>(MOST_AGENTS);
+  readonly #agents = new BoundedMap<Known>(MAX_AGENTS);
   readonly #now: () => number;
 
-  /** @param now ms of a clock that never goes back */
+  /** @param now monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -32,13 +35,13 @@ export class ClosedBreakers {
     return readAtMs !== undefined && this.#now() - readAtMs < FRESH_MS;
   }
 
-  /** To be called before the store is asked; what it answers is then noted, unless the agent was forgotten meanwhile. */
+  /** Call before reading the store. `closed()` then caches the result, unless the agent was dropped in the meantime. */
   reading(tenantId: string, agentId: string, runId: string, limits: unknown): { closed(): void } {
     const readAtMs = this.#now();
     const { runs } = this.#known(nameOf(tenantId, agentId), limits);
     return {
       closed: () => {
-        if (runs.size >= MOST_RUNS) runs.clear();
+        if (runs.size >= MAX_RUNS) runs.clear();
         runs.set(runId, readAtMs);
       },
     };
@@ -57,7 +60,7 @@ export class ClosedBreakers {
   }
 }
 
-/** A tenant's name holds no slash. */
+/** Tenant names contain no slash. */
 function nameOf(tenantId: string, agentId: string): string {
   return `${tenantId}/${agentId}`;
 }

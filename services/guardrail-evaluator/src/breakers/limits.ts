@@ -1,34 +1,35 @@
 import type { BreakerLimits } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS, NO_BREAKER_LIMITS } from '@agentlens/guardrails';
 
-/** The limits a tenant set. */
+/** The breaker limits of a tenant. */
 export interface TenantLimits {
   readonly tenant?: BreakerLimits;
   readonly agents: ReadonlyMap<string, BreakerLimits>;
   readonly runs: ReadonlyMap<string, BreakerLimits>;
-  /** Where nobody set limits there are none. */
+  /** `off`: no default limits apply where none are set. */
   readonly defaultBreaker?: 'off';
 }
 
-/** Which limits hold for a run: its own, else its agent's, else its tenant's, else the defaults, if those are on. */
+/** The limits of a run: its own, or else its agent's, its tenant's, or the defaults if they are on. */
 export function runLimits(limits: TenantLimits | undefined, agentId: string, runId: string): BreakerLimits {
   const defaults = limits?.defaultBreaker === 'off' ? NO_BREAKER_LIMITS : DEFAULT_BREAKER_LIMITS;
   return limits?.runs.get(runId) ?? limits?.agents.get(agentId) ?? limits?.tenant ?? defaults;
 }
 
-/** True where somebody set limits of any scope. */
+/** Returns true if the tenant set limits of any scope. */
 export function hasLimits(limits: TenantLimits | undefined): boolean {
   return limits !== undefined && (limits.tenant !== undefined || limits.agents.size > 0 || limits.runs.size > 0);
 }
 
-/** True where somebody set limits that hold for the run: then its events alone can open its breaker. */
+/** Returns true if limits were set that apply to the run. Its events alone can then open its breaker. */
 export function isLimited(limits: TenantLimits | undefined, agentId: string, runId: string): boolean {
   return limits !== undefined && (limits.runs.has(runId) || agentLimits(limits, agentId) !== null);
 }
 
 /**
- * What an agent's own breaker watches: failures in a row and falling confidence, over all its runs. Sums have no meaning
- * over the life of an agent; there, budgets do. Null where nobody set limits: an agent is never locked out by default.
+ * The limits of an agent's own breaker: consecutive failures and low confidence over all its runs. Sums make no sense
+ * over the lifetime of an agent; use budgets for that. Null if no limits were set: by default an agent is never locked
+ * out.
  */
 export function agentLimits(limits: TenantLimits | undefined, agentId: string): BreakerLimits | null {
   const own = limits?.agents.get(agentId) ?? limits?.tenant;

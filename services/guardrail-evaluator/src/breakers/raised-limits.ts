@@ -7,16 +7,16 @@ import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
 export interface RaisedLimitsDependencies {
   readonly repository: Pick<BreakersRepository, 'openIn'>;
   readonly transactions: BreakerTransactions;
-  /** Those in force by now. */
+  /** The limits currently in force. */
   readonly limits: (tenantId: string) => TenantLimits | undefined;
 }
 
-/** True for a breaker that a limit opened; what an operator opened, an operator closes. */
+/** Returns true if a limit opened the breaker. Only an operator closes a breaker that an operator opened. */
 export function isPassed(state: BreakerState): boolean {
   return state.kind !== 'closed' && state.reason !== 'operator';
 }
 
-/** Closes the breakers under changed limits that are below them by now. What was used stays counted. */
+/** Closes the breakers that are below their changed limits. Usage stays counted. */
 export async function closeBelowLimits(
   { repository, transactions, limits }: RaisedLimitsDependencies,
   tenantId: string,
@@ -27,7 +27,7 @@ export async function closeBelowLimits(
     const its = limitsOf(inForce, ref, agentId);
     await transactions.revise<void>({ tenantId, agentId, refs: [ref] }, ([from]) => {
       if (from === undefined || !isBelow(from, its)) return { revisions: [], answer: undefined };
-      // A new state object: that is how a change is told from none.
+      // A new state object marks a change.
       const to = { ...from.breaker, state: { ...CLOSED_BREAKER.state } };
       return { revisions: [{ ref, from, to }], answer: undefined };
     });
@@ -38,7 +38,7 @@ function limitsOf(limits: TenantLimits | undefined, { scope, scopeId }: BreakerR
   return scope === 'agent' ? agentLimits(limits, scopeId) : runLimits(limits, agentId, scopeId);
 }
 
-/** Of a breaker the store has lost, nobody knows what was used: it stays open. */
+/** A breaker whose usage the store has lost stays open. */
 function isBelow({ breaker, asked, revision }: StoredBreaker, limits: BreakerLimits | null): boolean {
   if (!isPassed(breaker.state)) return false;
   if (limits === null) return true;

@@ -3,8 +3,8 @@ import { type AgentEvent, BreakerReason } from '@agentlens/contracts';
 export { usageOfEvent } from '@agentlens/guardrails';
 
 /**
- * Why a breaker inside the agent's process opened, where this event says that it did. What an operator opens is opened
- * here, not there.
+ * The reason why a breaker opened inside the agent's process, if this event reports that. Breakers that an operator
+ * opens are opened here, not in the agent.
  */
 export function trippedBy({ kind, sourceType, payload }: AgentEvent): BreakerReason | null {
   if (kind !== 'custom.recorded' || sourceType !== 'breaker.tripped') return null;
@@ -13,8 +13,8 @@ export function trippedBy({ kind, sourceType, payload }: AgentEvent): BreakerRea
 }
 
 /**
- * The name a call has as the probe of a half-open breaker. A client without call ids makes one call per question, and
- * its run can be known again by what it reports; with one, `question` tells the calls of one id apart.
+ * The name of a call as the probe of a half-open breaker. A client without call ids makes one call per question, so its
+ * run identifies the call in later events. With call ids, `question` distinguishes calls that share an id.
  */
 export function probeName({ runId, callId }: ProbingCall, question: string): string {
   return callId === undefined ? `run:${runId}#${question}` : `${calledIn(runId, callId)}${question}`;
@@ -25,7 +25,7 @@ interface ProbingCall {
   readonly callId?: string | undefined;
 }
 
-/** The probe's name where this event reports of the probe. */
+/** Returns true if this event reports the result of the probe. */
 export function reportsOf({ runId, callId }: AgentEvent, probe: string): boolean {
   if (probe.startsWith('run:')) return callId === undefined && probe.startsWith(`run:${runId}#`);
   return callId !== undefined && probe.startsWith(calledIn(runId, callId));

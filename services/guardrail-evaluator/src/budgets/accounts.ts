@@ -1,7 +1,7 @@
 import { type Budget, DAY_MS, periodStart, sha256Hex } from '@agentlens/contracts';
 import type { BudgetAccount } from '@agentlens/guardrails';
 
-/** How long a pot is kept after it was last touched: well past its period, so that late costs still find it. */
+/** How long an account is kept after its last use: well past its period, so that late costs still find it. */
 const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
   day: 3 * DAY_MS,
   week: 10 * DAY_MS,
@@ -9,12 +9,12 @@ const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
   total: 400 * DAY_MS,
 };
 
-/** Whose money a call or an event spends. */
+/** Who spends the money of a call or an event. */
 interface Spender {
   readonly tenantId: string;
   readonly agentId: string;
   readonly runId: string;
-  /** Absent: the run is a session of its own. */
+  /** If absent, the run is its own session. */
   readonly sessionId?: string | undefined;
   readonly actorId?: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface AppliedBudget {
   readonly account: BudgetAccount & { readonly limitUsd: number };
 }
 
-/** The pots a spender draws on at a time. */
+/** The budget accounts that a spender draws on at a given time. */
 export function applying(budgets: readonly Budget[], spender: Spender, atMs: number): AppliedBudget[] {
   return budgets.flatMap((budget) => {
     if (!budget.enabled) return [];
@@ -55,7 +55,7 @@ export function keptMsOf(period: Budget['period']): number {
   return KEPT_MS[period];
 }
 
-/** A call's reservation can be named by everybody who knows the call: the question, its retries, and its event. */
+/** The reservation id of a call. It can be derived from the question, its retries and the call's event. */
 export function reservationOf(call: { readonly runId: string; readonly callId: string }): string {
   return sha256Hex(JSON.stringify([call.runId, call.callId])).slice(0, 32);
 }

@@ -3,8 +3,8 @@ import { keptMsOf } from './accounts.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
-/** Pots of one budget that are told at once. */
-const MOST_POTS = 100;
+/** Maximum number of accounts reported for one budget. */
+const MAX_ACCOUNTS = 100;
 export const NOT_FOUND = { ok: false, problem: { error: 'No such budget', status: 404 } } as const;
 
 interface BudgetBalanceDependencies {
@@ -20,8 +20,8 @@ interface Question {
 }
 
 /**
- * What is spent, set aside and left of a budget in its present period, as decisions see it.
- * @throws StateUnavailable, and where Postgres is away
+ * Reports what is spent, reserved and left of a budget in its current period, as decisions see it.
+ * @throws StateUnavailable, or an error of Postgres
  */
 export async function budgetBalance(
   { repository, budgetStore, now }: BudgetBalanceDependencies,
@@ -32,7 +32,7 @@ export async function budgetBalance(
   const nowMs = now();
   const start = periodStart(budget.period, nowMs);
   const only = onlyPot(budget) ?? scopeId;
-  const scopeIds = only === undefined ? await repository.spenders(tenantId, budgetId, start, MOST_POTS) : [only];
+  const scopeIds = only === undefined ? await repository.spenders(tenantId, budgetId, start, MAX_ACCOUNTS) : [only];
   const pot = { budgetId, periodStart: start, keptMs: keptMsOf(budget.period) };
   const accounts = scopeIds.map((id) => ({ ...pot, scopeId: id }));
   const balances = accounts.length === 0 ? [] : await budgetStore.balances(tenantId, accounts, nowMs);
@@ -44,17 +44,17 @@ export async function budgetBalance(
   return { ok: true, value: { budget, pots } };
 }
 
-/** The one pot a budget has; undefined: everyone of its scope has one. */
+/** The scope id of a budget with a single account; undefined if each member of its scope has an account. */
 function onlyPot({ scope, scopeId, tenantId }: Budget): string | undefined {
   return scope === 'tenant' ? tenantId : scopeId;
 }
 
-/** To billionths: differences of dollars in binary fractions are not exact. */
+/** Rounds to billionths, because differences of dollar amounts are inexact in binary fractions. */
 function rounded(usd: number): number {
   return Math.round(usd * 1e9) / 1e9;
 }
 
-/** Anything else was never given out, and some of it Postgres would not even read. */
+/** Other ids were never issued, and Postgres would reject some of them. */
 export function isId(text: string): boolean {
   return /^[\x21-\x7e]{1,100}$/.test(text);
 }

@@ -3,7 +3,7 @@ import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
-/** An estimate that nobody settles is given back after this long: no model call takes longer. */
+/** A reservation that is not settled is released after this time. No model call takes longer. */
 const HELD_MS = 10 * 60_000;
 
 interface BudgetServiceDependencies {
@@ -11,7 +11,7 @@ interface BudgetServiceDependencies {
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
 }
 
-/** The budgets a question falls under, and what they say. */
+/** Finds the budgets that apply to a question and checks them. */
 export class BudgetService {
   readonly #parts: BudgetServiceDependencies;
 
@@ -20,7 +20,7 @@ export class BudgetService {
   }
 
   /**
-   * The session of the run; null: as far as anybody knows it is a session of its own.
+   * Looks up the session of the run; null if the run is its own session as far as is known.
    * @throws StateUnavailable
    */
   async sessionOf({ tenantId, runId }: DecisionRequest): Promise<{ readonly sessionId: string } | null> {
@@ -28,7 +28,7 @@ export class BudgetService {
     return known === null ? null : { sessionId: known };
   }
 
-  /** True where a budget needs to know the session and the question does not say. */
+  /** Returns true if a budget needs the session and the question does not name it. */
   needsSession({ tenantId, sessionId, phase }: DecisionRequest): boolean {
     if (sessionId !== undefined || phase === 'tool.after') return false;
     return this.#parts.budgets.of(tenantId)?.some(({ scope, enabled }) => scope === 'session' && enabled) === true;
@@ -43,8 +43,8 @@ export class BudgetService {
   }
 
   /**
-   * The first budget that has nothing left; null: all have. A call without estimate costs nothing by itself, so money
-   * that others hold is still there.
+   * Returns the first spent budget, or null. A call without an estimate costs nothing by itself, so money reserved by
+   * other calls still counts as available.
    * @throws StateUnavailable
    */
   async spent(request: DecisionRequest, applied: readonly AppliedBudget[], nowMs: number): Promise<Budget | null> {
@@ -55,7 +55,7 @@ export class BudgetService {
   }
 
   /**
-   * Sets the estimate aside in all budgets or in none.
+   * Reserves the estimate in all budgets or in none.
    * @throws StateUnavailable
    */
   async reserve(

@@ -22,11 +22,11 @@ interface BudgetCommandsDependencies {
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'balances'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
-  /** This instance has the change at once, the others by the announcement. */
+  /** Applies the change on this instance at once; other instances follow the announcement. */
   readonly changed: (tenantId: string) => Promise<unknown>;
 }
 
-/** Commands on budgets. */
+/** Handles commands on budgets. */
 export class BudgetCommands {
   constructor(private readonly dependencies: BudgetCommandsDependencies) {}
 
@@ -124,7 +124,7 @@ async function settle(
 }
 
 const UNKNOWN: Problem = {
-  error: 'How the budget stands cannot be said at the moment',
+  error: 'The balance of the budget is not available at the moment',
   status: 503,
   hint: 'Ask again in a few seconds; nothing was changed',
 };

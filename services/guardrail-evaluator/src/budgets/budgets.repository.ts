@@ -8,7 +8,7 @@ import { keptMsOf } from './accounts.ts';
 
 interface BudgetChange {
   readonly patch: BudgetPatch;
-  /** Only while the budget is at this version. */
+  /** Change the budget only if it is at this version. */
   readonly ifVersion?: number | undefined;
   readonly at: string;
   readonly author?: ChangeAuthor | undefined;
@@ -21,7 +21,7 @@ interface OtherVersion {
 
 type UpdatedBudget = { readonly kind: 'updated'; readonly budget: Budget } | OtherVersion;
 
-/** The tables `budgets` and `budget_ledger`, whose only writer this service is. Deleted budgets stay, marked. */
+/** The tables `budgets` and `budget_ledger`. This service is their only writer. Deleted budgets are kept and marked. */
 export class BudgetsRepository {
   readonly #db: Kysely<Tables>;
   readonly #pool: Database['pool'];
@@ -54,7 +54,7 @@ export class BudgetsRepository {
     });
   }
 
-  /** Null: no such budget. Two changes at once follow each other. */
+  /** Returns null if the budget does not exist. Concurrent updates are serialised. */
   async update(
     tenantId: string,
     budgetId: string,
@@ -89,7 +89,7 @@ export class BudgetsRepository {
     });
   }
 
-  /** Null: no such budget. */
+  /** Returns null if the budget does not exist. */
   async markDeleted(
     tenantId: string,
     budgetId: string,
@@ -112,7 +112,7 @@ export class BudgetsRepository {
     });
   }
 
-  /** What is there already was recorded by somebody else, or before a crash. */
+  /** Skips entries that another instance recorded, or that were recorded before a crash. */
   async record(tenantId: string, entries: readonly LedgerEntry[]): Promise<void> {
     await this.#pool.query({
       name: 'record-budget-ledger',
@@ -130,7 +130,7 @@ export class BudgetsRepository {
     });
   }
 
-  /** What was spent from each pot whose period is not over. */
+  /** The amounts spent from all accounts whose period has not ended. */
   async spent(tenantId: string, nowMs: number): Promise<SeededAccount[]> {
     const rows = await this.#db
       .selectFrom('budget_ledger as ledger')
@@ -166,7 +166,7 @@ export class BudgetsRepository {
     }));
   }
 
-  /** Null: no such budget. */
+  /** Returns null if the budget does not exist. */
   async find(tenantId: string, budgetId: string): Promise<Budget | null> {
     const row = await this.#db
       .selectFrom('budgets')
@@ -178,7 +178,7 @@ export class BudgetsRepository {
     return row === undefined ? null : budgetFromRow(row);
   }
 
-  /** Whose pots of a period have spent most, as far as the ledger goes. */
+  /** The scope ids that have spent most in a period, according to the ledger. */
   async spenders(tenantId: string, budgetId: string, periodStart: string, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('budget_ledger')
@@ -201,7 +201,7 @@ export class BudgetsRepository {
   }
 }
 
-/** The budget as it stays until this transaction ends; undefined where there is none, or none any more. */
+/** Locks a budget until the transaction ends; undefined if it does not exist or was deleted. */
 function lockBudget(transaction: Transaction<Tables>, tenantId: string, budgetId: string) {
   return transaction
     .selectFrom('budgets')

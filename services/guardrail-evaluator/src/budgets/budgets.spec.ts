@@ -29,7 +29,7 @@ describe('a period', () => {
   });
 });
 
-describe('budgets that apply', () => {
+describe('applicable budgets', () => {
   const spender = { tenantId: 'acme', agentId: 'agent', runId: 'run', actorId: 'ann' };
 
   it.each<[Partial<Budget>, string | undefined]>([
@@ -45,7 +45,7 @@ describe('budgets that apply', () => {
     expect(applying([aBudget(fields)], spender, NOW)[0]?.account.scopeId).toBe(scopeId);
   });
 
-  it('are none of an end user for whom nobody acts', () => {
+  it('exclude end-user budgets if the call has no end user', () => {
     expect(applying([aBudget({ scope: 'actor' })], { ...spender, actorId: undefined }, NOW)).toEqual([]);
   });
 });
@@ -54,8 +54,8 @@ const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', kept
 
 const record = async () => undefined;
 
-describe('the store of money', () => {
-  it('is filled from the ledger once, whoever asks first', async () => {
+describe('SeededBudgetStore', () => {
+  it('is seeded from the ledger once, even with concurrent first callers', async () => {
     const { budgets } = createMemoryState();
     let reads = 0;
     const spent = async () => {
@@ -68,7 +68,7 @@ describe('the store of money', () => {
     expect(reads).toBe(1);
   });
 
-  it('counts what still waits in the store, once', async () => {
+  it('counts entries that are still waiting in the store once', async () => {
     const { budgets } = createMemoryState();
     const ledger = new Map<string, LedgerEntry>();
     const ofLedger = {
@@ -92,7 +92,7 @@ describe('the store of money', () => {
     expect(left).toEqual([]);
   });
 
-  it('is asked in vain while neither store nor ledger know, and not the next time', async () => {
+  it('fails while neither the store nor the ledger is available, and works afterwards', async () => {
     const { budgets } = createMemoryState();
     let away = true;
     const spent = async () => {
@@ -107,7 +107,7 @@ describe('the store of money', () => {
 });
 
 describe('a store that keeps nothing', () => {
-  it('is filled twice for a question, and then counts as away', async () => {
+  it('is seeded twice per question and then reported as unavailable', async () => {
     let reads = 0;
     const spent = async () => {
       reads += 1;
@@ -152,20 +152,20 @@ describe('spending what events report', () => {
     expect(await spentAfter([cost('a', 0.1), cost('b', 0.2)], [cost('b', 0.2), cost('a', 0.1)])).toBe(0.3);
   });
 
-  it('ends the reservation of the same call, with the estimate where the price is not known', async () => {
+  it('settles the reservation of the same call, with the estimate if the price is unknown', async () => {
     const priced = anEvent({ id: 'x', runId: 'run', kind: 'llm.completed', callId: 'call', usage: { costUsd: 0.4 } });
     const unpriced = { ...priced, usage: { totalTokens: 5, costSource: 'unpriced' as const } };
     expect(await spentAfter([priced], [priced])).toBe(0.4);
     expect(await spentAfter([unpriced], [unpriced])).toBe(0.5);
   });
 
-  it('charges nothing for what costs nothing', async () => {
+  it('charges nothing for an event without cost', async () => {
     expect(await spentAfter([cost('a', 0), anEvent({ id: 'm', runId: 'run', kind: 'message.created' })])).toBe(0);
   });
 });
 
 describe('the ledger', () => {
-  it('gets everything that was spent, also what it could not take at first', async () => {
+  it('receives everything that was spent, including entries that it rejected at first', async () => {
     const { budgets } = createMemoryState();
     await budgets.seeded('acme');
     await budgets.spend('acme', [{ eventId: 'e', costUsd: 0.5, accounts: [account] }], NOW);

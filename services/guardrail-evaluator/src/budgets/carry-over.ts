@@ -3,7 +3,7 @@ import type { BudgetsRepository } from './budgets.repository.ts';
 
 const PAGE = 500;
 
-/** Carries what one tenant spent from the store into the ledger, oldest first, until nothing is waiting. */
+/** Moves a tenant's spending from the store into the ledger, oldest first, until no entry is waiting. */
 export async function carryOver(
   store: Pick<BudgetStore, 'unrecorded' | 'recorded'>,
   ledger: Pick<BudgetsRepository, 'record'>,

@@ -13,8 +13,8 @@ interface EventSpenderDependencies {
 }
 
 /**
- * Spends what events say was spent, each event once: a model call ends the reservation its question made, whatever else
- * costs money is charged to every budget it falls under.
+ * Charges the costs that events report, each event once. A model call settles the reservation of its question; any
+ * other cost is charged to every budget that applies.
  */
 export class EventSpender {
   readonly #parts: EventSpenderDependencies;
@@ -23,7 +23,7 @@ export class EventSpender {
     this.#parts = parts;
   }
 
-  /** @throws StateUnavailable: the batch is to be counted again */
+  /** @throws StateUnavailable if the batch has to be counted again */
   async spend(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
     const budgets = this.#parts.budgets.of(tenantId);
@@ -43,14 +43,14 @@ export class EventSpender {
   }
 }
 
-/** Distinct runs of a batch that say which session they belong to. */
+/** The distinct runs of a batch that name their session. */
 function sessionsOf({ events }: EventBatch): Map<string, string> {
   return new Map(
     events.flatMap(({ runId, sessionId }) => (sessionId === undefined ? [] : [[runId, sessionId] as const])),
   );
 }
 
-/** Null: the event ends no reservation and costs nothing. */
+/** Returns null if the event settles no reservation and costs nothing. */
 function spendingOf(
   event: AgentEvent,
   budgets: readonly Budget[],
@@ -64,7 +64,7 @@ function spendingOf(
   const actorId = actorOf(event);
   const atMs = Math.min(Date.parse(event.occurredAt), arrivedMs);
   return {
-    // Clients choose the ids of events: two agents may have chosen the same.
+    // Clients choose event ids, so two agents may use the same one.
     eventId: `${agentId}/${id}`,
     costUsd,
     accounts: applying(budgets, { tenantId, agentId, runId, sessionId, actorId }, atMs).map(({ account }) => account),
@@ -72,7 +72,7 @@ function spendingOf(
   };
 }
 
-/** The end user, where the event names one. */
+/** The end user, if the event names one. */
 function actorOf({ metadata, payload }: AgentEvent): string | undefined {
   const named = metadata.actorExternalId ?? payload.actorExternalId;
   return typeof named === 'string' && named !== '' ? named : undefined;

@@ -4,19 +4,19 @@ import type { BudgetsRepository } from './budgets.repository.ts';
 import { carryOver } from './carry-over.ts';
 
 const EVERY_MS = 1_000;
-/** Every so many flushes all tenants are looked at, for what another instance did not live to carry over. */
+/** Every this many flushes, all tenants are checked for entries that a crashed instance left behind. */
 const ALL_EVERY = 30;
 
 /**
- * Carries what was spent from the store into the ledger. It waits in the store until it is there, so no crash loses it;
- * instances may carry the same entry, which the ledger then has once.
+ * Moves spending from the store into the ledger. Entries stay in the store until they are written, so a crash loses
+ * none. Several instances may write the same entry; the ledger keeps it once.
  */
 export class LedgerWriter {
   readonly #store: Pick<BudgetStore, 'unrecorded' | 'recorded'>;
   readonly #ledger: Pick<BudgetsRepository, 'record'>;
   readonly #logger: Platform['logger'];
   readonly #tenants: () => Iterable<string>;
-  /** Tenants this instance spent for, also where their last budget was deleted since. */
+  /** Tenants this instance spent for, including those whose last budget has been deleted since. */
   readonly #touched = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
@@ -42,7 +42,7 @@ export class LedgerWriter {
     this.#touched.add(tenantId);
   }
 
-  /** Carries over what is waiting; joins a flush that is under way. Never rejects. */
+  /** Writes the waiting entries; joins a flush in progress. Never rejects. */
   flush(): Promise<void> {
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
@@ -66,7 +66,7 @@ export class LedgerWriter {
         await carryOver(this.#store, this.#ledger, tenantId);
       } catch (error) {
         this.#touched.add(tenantId);
-        this.#logger.warn({ err: error, tenantId }, 'what was spent is not in the ledger yet, trying again');
+        this.#logger.warn({ err: error, tenantId }, 'writing to the budget ledger failed, will retry');
         return;
       }
     }

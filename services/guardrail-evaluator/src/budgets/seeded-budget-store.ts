@@ -10,16 +10,16 @@ import { SingleFlight, StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import { carryOver } from './carry-over.ts';
 
-/** More than this for one question: the store does not keep what it is given. */
-const MOST_FILLINGS = 2;
-/** Accounts that one call gives back to the store. */
+/** If one question needs more than this many refills, the store does not keep its data. */
+const MAX_REFILLS = 2;
+/** Accounts per seeding call. */
 const PAGE = 500;
 
 export type Reserved = Exclude<Awaited<ReturnType<BudgetStore['reserve']>>, { kind: 'unseeded' }>;
 
 /**
- * The store of money, filled from the ledger where it is new or has lost what it held: nothing is spent twice because a
- * cache was emptied. Filling happens once per loss, and only then does anybody wait for Postgres.
+ * Budget store that is seeded from the ledger when it is new or has lost its data, so that an emptied cache does not
+ * allow money to be spent twice. Seeding runs once per loss; only then do callers wait for Postgres.
  */
 export class SeededBudgetStore {
   readonly #store: BudgetStore;
@@ -57,22 +57,23 @@ export class SeededBudgetStore {
   }
 
   /**
-   * Asks, and again after filling if the store did not hold the tenant's money. It may lose it once more meanwhile; a
-   * store that keeps nothing must not cost Postgres a reading of the ledger for every question, without end.
+   * Runs `ask`, and runs it again after seeding if the store did not hold the tenant's money. The store may lose it
+   * again in the meantime. The number of refills is bounded, so that a store that keeps nothing does not make every
+   * question read the ledger.
    * @throws StateUnavailable
    */
   async #filled<T>(tenantId: string, ask: () => Promise<T | null>): Promise<T> {
-    for (let fillings = 0; ; fillings++) {
+    for (let refills = 0; ; refills++) {
       const answer = await ask();
       if (answer !== null) return answer;
-      if (fillings === MOST_FILLINGS) throw new StateUnavailable('budgets', 'it does not keep what it is given');
+      if (refills === MAX_REFILLS) throw new StateUnavailable('budgets', 'the store does not keep its data');
       await this.#filling.run(tenantId, () => this.#fill(tenantId));
     }
   }
 
-  /** Several instances may do this at once: an account is given its money once, before anybody may spend from it. */
+  /** Several instances may seed at once: each account is seeded once, before any caller can spend from it. */
   async #fill(tenantId: string): Promise<void> {
-    // What waits in the store is spent too, and may be all that an earlier release left there.
+    // Entries waiting in the store are spent too. An earlier release may have left nothing else there.
     await carryOver(this.#store, this.#ledger, tenantId);
     const accounts = await this.#ledger.spent(tenantId, this.#now());
     for (let from = 0; from < accounts.length; from += PAGE) {

@@ -3,9 +3,9 @@ import type { AgentFacts } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
 import { SingleFlight } from '@agentlens/state';
 
-/** How old what is known of agents may be. */
+/** Maximum age of cached agent data before it is refreshed. */
 const FRESH_MS = 10_000;
-/** Of an agent that is not among them: it may have registered since. */
+/** Maximum age if the agent is not in the cache, because it may have registered since. */
 const UNKNOWN_FRESH_MS = 1_000;
 
 interface Known {
@@ -14,9 +14,9 @@ interface Known {
 }
 
 /**
- * Tags of the agents that registered, for rules that go by them. Read per tenant when first asked for and again beside
- * later questions, which are answered with what is known; only the first waits for Postgres, and those of agents that
- * are not known.
+ * Tags of registered agents, for rules that select agents by tag. Read per tenant on first use and refreshed in the
+ * background; later questions use the cached data. Only the first question of a tenant, and questions of unknown
+ * agents, wait for Postgres.
  */
 export class AgentDirectory {
   readonly #db: Database['db'];
@@ -29,14 +29,14 @@ export class AgentDirectory {
     this.#clock = clock;
   }
 
-  /** Null: it never registered. */
+  /** Returns null if the agent never registered. */
   async agent(tenantId: string, agentId: string): Promise<AgentFacts | null> {
     const known = this.#known.get(tenantId);
     if (known === undefined) return (await this.#read(tenantId)).agents.get(agentId) ?? null;
     const found = known.agents.get(agentId);
     const ageMs = this.#clock.now() - known.readAtMs;
     if (ageMs < (found === undefined ? UNKNOWN_FRESH_MS : FRESH_MS)) return found ?? null;
-    // What is known goes on being used while Postgres is away.
+    // Cached data is used while Postgres is unavailable.
     const read = this.#read(tenantId).catch(() => known);
     return found ?? (await read).agents.get(agentId) ?? null;
   }

@@ -7,15 +7,15 @@ const call = (fields: Partial<DecisionRequest> = {}): DecisionRequest => ({
   ...{ tags: {}, subjects: [], metrics: {}, deadlineMs: 1_000, receivedAt: '2026-03-01T12:00:00.000Z', ...fields },
 });
 
-describe('the call a reviewer is shown', () => {
-  it('has every argument, redacted', () => {
+describe('the call shown to a reviewer', () => {
+  it('contains every argument, redacted', () => {
     const args = { note: 'x'.repeat(3_000), amount: 5, iban: 'GB82WEST12345698765432', password: 'hunter2' };
     const shown = callOf(call({ args }));
     expect(shown).not.toHaveProperty('cut');
     expect(JSON.parse(shown.arguments)).toEqual({ ...args, iban: '[iban]', password: '[secret]' });
   });
 
-  it('has numbers in the digits they were written in', () => {
+  it('keeps numbers in the digits they were written in', () => {
     const writtenArgs = '{"amount": 9007199254740993}';
     expect(callOf(call({ args: JSON.parse(writtenArgs), exactArgs: 'a', writtenArgs })).arguments).toBe(
       '{"amount":9007199254740993}',
@@ -23,13 +23,13 @@ describe('the call a reviewer is shown', () => {
     expect(callOf(call({ args: JSON.parse(writtenArgs), exactArgs: 'a', writtenArgs: null })).cut).toMatch(/larger/);
   });
 
-  it('has the result where that is what waits for a human', () => {
+  it('contains the result if the result needs approval', () => {
     const asked = call({ phase: 'tool.after', args: { id: 1 }, result: { mail: 'ann@example.com' } });
     expect(callOf(asked)).toEqual({ arguments: '{"id":1}', result: '{"mail":"[email]"}' });
     expect(callOf(call({ args: {}, result: 1 }))).not.toHaveProperty('result');
   });
 
-  it('says what is missing of it', () => {
+  it('says which parts are missing', () => {
     const unread = (reason: 'too_large' | 'unreadable') => ({ args: { reason, sha256: 'a' } });
     expect(callOf(call({ args: {}, unread: unread('too_large') })).cut).toMatch(/larger/);
     expect(callOf(call({ args: {}, unread: unread('unreadable') })).cut).toMatch(/cannot be shown/);

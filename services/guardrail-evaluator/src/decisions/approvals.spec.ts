@@ -43,14 +43,14 @@ async function argsHashOf(request: DecisionRequest): Promise<string | undefined>
 }
 
 describe('the approval of a call', () => {
-  it('covers exactly its arguments', async () => {
+  it('covers exactly the arguments of the call', async () => {
     const hashes = [undefined, 'a'.repeat(64), 'b'.repeat(64)].map((exactArgs) => question({ exactArgs }));
     const asks = [];
     for (const one of [...hashes, question({ args: {} })]) asks.push(await argsHashOf(one));
     expect(new Set(asks).size).toBe(4);
   });
 
-  it('is asked for under the key of the question', async () => {
+  it('is requested under the key of the question', async () => {
     await argsHashOf(question({ requestId: 'k1' }));
     expect(asked.at(-1)?.requestId).toBe('k1');
   });
@@ -77,7 +77,7 @@ describe('results that are reported as events', () => {
     expect(spent.at(-1)).toEqual({ tenantId: 'acme', calls: [{ runId: 'run', callId: 'c1' }] });
   });
 
-  it('are not looked at where no rule asks anybody', async () => {
+  it('are ignored if no rule requires approval', async () => {
     const before = spent.length;
     await reported(false).spend({ ...batch, events: [event({ callId: 'c1' })] });
     expect(spent).toHaveLength(before);

@@ -13,15 +13,15 @@ import type { EventBus } from '@agentlens/messaging';
 import type { Deadline } from './deadline.ts';
 import type { EndedCalls } from './ended-calls.ts';
 
-/** Of the text of a part: beside the other one and in quotes it stays below what a message may hold. */
-const MOST_BYTES = 300_000;
+/** Maximum size of the text of one part. Quoted and together with the other part it still fits into a message. */
+const MAX_TEXT_BYTES = 300_000;
 
 const REASONS = {
   too_large: 'the call is larger than the platform takes in',
   unreadable: 'the call holds values that cannot be shown, such as infinite numbers or very deep nesting',
 } as const;
 
-/** What a reviewer is shown of a call: all of it, redacted, or a part and why. */
+/** The call as shown to a reviewer: complete and redacted, or a part of it with the reason. */
 export function callOf({ args, result, phase, unread, writtenArgs }: DecisionRequest): ApprovalCall {
   const argsText = typeof writtenArgs === 'string' ? redactJson(writtenArgs) : textOf(args);
   const resultText = phase === 'tool.after' ? textOf(result) : undefined;
@@ -29,7 +29,7 @@ export function callOf({ args, result, phase, unread, writtenArgs }: DecisionReq
     part === undefined ? [] : [REASONS[part.reason]],
   );
   if (writtenArgs === null) reasons.push(REASONS.too_large);
-  const parts = [argsText, resultText ?? ''].map((text) => text.slice(0, mostChars(text)));
+  const parts = [argsText, resultText ?? ''].map((text) => text.slice(0, maxChars(text)));
   if (parts[0] !== argsText || parts[1] !== (resultText ?? '')) reasons.push(REASONS.too_large);
   return {
     arguments: parts[0] ?? '',
@@ -42,18 +42,18 @@ function textOf(value: unknown): string {
   return JSON.stringify(redactDeep(value ?? null));
 }
 
-function mostChars(text: string): number {
+function maxChars(text: string): number {
   const bytes = Buffer.byteLength(JSON.stringify(text));
-  return bytes <= MOST_BYTES ? text.length : Math.floor((text.length * MOST_BYTES) / bytes);
+  return bytes <= MAX_TEXT_BYTES ? text.length : Math.floor((text.length * MAX_TEXT_BYTES) / bytes);
 }
 
-/** Of the arguments a reviewer is shown. */
+/** Number of characters of the arguments shown in the message. */
 const SHOWN = 500;
 
 /**
- * The approval of exactly this call, opened if there is none. `refused`: this call cannot have one, as when it was asked for
- * by another agent; that is an answer, not an outage.
- * @throws Error when nobody could be asked
+ * Returns the approval of exactly this call, and opens one if there is none. `refused` means that this call cannot have
+ * one, for example because another agent requested it; that is an answer, not an outage.
+ * @throws Error if no approval could be requested
  */
 export async function resolveApproval(
   bus: Pick<EventBus, 'request'>,
@@ -77,10 +77,10 @@ export async function resolveApproval(
   });
   if (answer.ok) return answer.value;
   if (answer.problem.status < 500) return 'refused';
-  throw new Error(`nobody could be asked to approve a call: ${answer.problem.error}`);
+  throw new Error(`requesting the approval of a call failed: ${answer.problem.error}`);
 }
 
-/** Tells that a call has ended, so that what a human approved is not good for another. */
+/** Reports that a call has ended, so that its approval cannot be used for another call. */
 export async function spendApproval(
   ended: Pick<EndedCalls, 'report'>,
   request: DecisionRequest,
@@ -97,7 +97,9 @@ interface ReportedResultsDependencies {
   readonly rules: { readonly decisions: Pick<DecisionBook, 'asksPeople'> };
 }
 
-/** The same for results that are reported as events: agents need not ask about a result no rule looks at. */
+/**
+ * Does the same for results that arrive as events, because agents need not ask about a result that no rule inspects.
+ */
 export class ReportedResults {
   readonly #parts: ReportedResultsDependencies;
 
@@ -123,7 +125,7 @@ function exactHash({ exactArgs }: DecisionRequest, { argsHash }: CallIdentity): 
   return exactArgs === undefined ? argsHash : sha256Hex(`${argsHash} ${exactArgs}`);
 }
 
-/** Redacted before it is cut, so that no half of a secret is left; what goes to people may be kept and sent on. */
+/** Redacts before cutting, so that no partial secret remains. The text goes to people, who may keep or forward it. */
 function shown(args: unknown): string {
   const text = visibleJson(JSON.stringify(redactDeep(args ?? {})));
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;

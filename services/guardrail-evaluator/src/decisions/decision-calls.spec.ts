@@ -7,20 +7,20 @@ afterAll(() => bus.close());
 describe('a call', () => {
   const twice = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 2 }, actionType: 'block' };
 
-  it('is counted once, however often it is asked about', async () => {
+  it('is counted once, however often the agent asks about it', async () => {
     const { ask } = serviceIn({ rules: [twice] });
     for (const callId of ['a', 'a', 'b', 'a']) expect((await ask({ callId })).verdict).toBe('ALLOW');
     expect((await ask({ callId: 'c' })).verdict).toBe('BLOCK');
   });
 
-  it('is counted in its run, whichever agent is named', async () => {
+  it('is counted in its run, regardless of the agent named', async () => {
     const { ask } = serviceIn({ rules: [twice] });
     for (const [agentId, verdict] of Object.entries({ first: 'ALLOW', second: 'ALLOW', third: 'BLOCK' })) {
       expect((await ask({ agentId, callId: agentId })).verdict).toBe(verdict);
     }
   });
 
-  it('without an id is known by its request and arguments, or counted as another', async () => {
+  it('without an id is identified by its request and arguments, or counted as another call', async () => {
     const { ask } = serviceIn({ rules: [twice] });
     for (let i = 0; i < 3; i++) expect((await ask({ requestId: 'r1' })).verdict).toBe('ALLOW');
     expect((await ask({ requestId: 'r1', args: { q: 2 } })).verdict).toBe('ALLOW');
@@ -37,7 +37,7 @@ describe('a call', () => {
   it.each([
     ['in its run', perRun],
     ['in a window of its agent', perAgent],
-  ])('is its id and its arguments, counted %s', async (_, rule) => {
+  ])('is identified by its id and arguments, counted %s', async (_, rule) => {
     const { ask } = serviceIn({ rules: [rule] });
     const verdicts: string[] = [];
     for (let q = 0; q < 8; q++) verdicts.push((await ask({ ...reused, args: { q } })).verdict);
@@ -49,7 +49,7 @@ describe('a call', () => {
   it.each([
     ['in its run', perRun],
     ['in a window of its agent', perAgent],
-  ])('of the same id and arguments is another one after its end, counted %s', async (_, rule) => {
+  ])('is a new call after its end, even with the same id and arguments, counted %s', async (_, rule) => {
     const { ask, service } = serviceIn({ rules: [rule] });
     for (const verdict of ['ALLOW', 'ALLOW', 'BLOCK', 'BLOCK']) {
       expect((await ask(reused)).verdict).toBe(verdict);
@@ -62,7 +62,7 @@ describe('a call', () => {
   it.each([
     ['in its run', perRun],
     ['in a window of its agent', perAgent],
-  ])('that was refused is counted when it is allowed after all, %s', async (_, rule) => {
+  ])('that was blocked is counted once it is allowed, %s', async (_, rule) => {
     const forbidding = { conditionType: 'signal', conditionConfig: { key: 'k', operator: 'eq', value: 'no' } };
     const { ask, service } = serviceIn({ rules: [rule, { ...forbidding, actionType: 'block' }] });
     for (const args of [{ q: 1 }, { q: 2 }]) {
@@ -73,7 +73,7 @@ describe('a call', () => {
     expect((await ask({ callId: 'another' })).verdict).toBe('BLOCK');
   });
 
-  it('whose arguments a rule changed is another one after its end', async () => {
+  it('whose arguments a rule changed is a new call after its end', async () => {
     const changing = { conditionType: 'tool_name', conditionConfig: { value: '*' }, actionType: 'modify_arguments' };
     const changes = { ...changing, actionConfig: { set: { q: 7 } } };
     const { ask, service, state } = serviceIn({ rules: [perRun, { ...perAgent, id: 'window' }, changes] });
@@ -87,7 +87,7 @@ describe('a call', () => {
     expect(calls.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
-  it('reports what it used once, and the next one of its id again', async () => {
+  it('reports its usage once, and the next call with the same id reports its own', async () => {
     const used = { conditionType: 'metric_window', actionType: 'block' };
     const config = { metric: 'sent', aggregate: 'sum', scope: 'agent', windowMinutes: 60, operator: 'gte', value: 2 };
     const { ask, service } = serviceIn({ rules: [{ ...used, conditionConfig: config }] });
@@ -100,7 +100,7 @@ describe('a call', () => {
     }
   });
 
-  it('that is refused does not count', async () => {
+  it('does not count if it is blocked', async () => {
     const { ask, service, state } = serviceIn({ rules: [twice, { ...named('rm'), actionType: 'block' }] });
     for (let i = 0; i < 5; i++) expect((await ask(call('rm'))).verdict).toBe('BLOCK');
     await service.drain();
@@ -108,7 +108,7 @@ describe('a call', () => {
     expect((await ask({ callId: 'a' })).verdict).toBe('ALLOW');
   });
 
-  it('is the same call afterwards, with its result and duration', async () => {
+  it('is the same call in the after phase, with its result and duration', async () => {
     const { ask, service, state } = serviceIn({ rules: [twice] });
     await ask();
     await service.drain();

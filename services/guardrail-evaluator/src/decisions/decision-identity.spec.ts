@@ -7,20 +7,20 @@ import { bus, call, NONE, NOW, named, serviceIn } from './decision-service.testi
 
 afterAll(() => bus.close());
 
-describe('a run that goes on as somebody else', () => {
+describe('a run that continues under another identity', () => {
   const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
   const killed = (agentId: string): ControlState =>
     agentId === 'first' ? { kind: 'killed', because, modelOverride: null } : NONE;
   const asSecond = { agentId: 'second', startedAs: { agentId: 'first' } };
 
-  it('is stopped by what was ordered for the agent that started it, and for the one that asks', async () => {
+  it('is stopped by orders for the agent that started it and for the agent that asks', async () => {
     const { ask } = serviceIn({ controlState: killed });
     expect(await ask(asSecond)).toMatchObject({ control: 'TERMINATE', cause: { lockdownId: 'order-1' } });
     expect((await ask({ agentId: 'first', startedAs: { agentId: 'second' } })).control).toBe('TERMINATE');
     expect((await ask({ agentId: 'second' })).verdict).toBe('ALLOW');
   });
 
-  it('does not get past an approval by naming another agent', async () => {
+  it('cannot bypass an approval by naming another agent', async () => {
     const rule = {
       ...named('search'),
       actionType: 'require_approval',
@@ -35,7 +35,7 @@ describe('a run that goes on as somebody else', () => {
     for (const subscription of served) await subscription.close();
   });
 
-  it('falls under the rules of both agents', async () => {
+  it('is subject to the rules of both agents', async () => {
     const rules = ['first', 'second'].map((agentId) => ({ ...named(`no-${agentId}`), agentId, actionType: 'block' }));
     const { ask } = serviceIn({ rules });
     for (const name of ['no-first', 'no-second'])
@@ -49,7 +49,7 @@ describe('a run that goes on as somebody else', () => {
     });
   });
 
-  it('is changed by the rules of both, and counted for both', async () => {
+  it('is modified by the rules of both agents and counted for both', async () => {
     const changing = (agentId: string) => ({
       ...{ conditionType: 'tool_name', conditionConfig: { value: '*' }, agentId, actionType: 'modify_arguments' },
       actionConfig: { set: { [agentId]: true } },
@@ -66,7 +66,7 @@ describe('a run that goes on as somebody else', () => {
     }
   });
 
-  it('has each of its calls in its history once, also where a call ends with other arguments', async () => {
+  it('has each of its calls in its history once, even if a call ends with other arguments', async () => {
     const twice = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 2 }, actionType: 'block' };
     const { ask, service } = serviceIn({ rules: [twice] });
     expect((await ask({ ...asSecond, callId: 'a' })).verdict).toBe('ALLOW');
@@ -76,7 +76,7 @@ describe('a run that goes on as somebody else', () => {
     expect((await ask({ ...asSecond, callId: 'c' })).verdict).toBe('BLOCK');
   });
 
-  it('spends the budgets of both agents, end users and sessions, each once', async () => {
+  it('charges the budgets of both agents, end users and sessions once each', async () => {
     const scopes = ['agent', 'actor', 'session', 'run'] as const;
     const budgets = scopes.map(
       (scope): Budget => ({
@@ -111,7 +111,7 @@ describe('a run that goes on as somebody else', () => {
   });
 });
 
-/** Approvals as the dispatcher keeps them, by the call they are for: good for the agent that was asked for, until spent. */
+/** Approvals by call, as the dispatcher keeps them: valid for the agent they were requested for, until spent. */
 function approvals() {
   const alerts = new Map<string, Alert>();
   const nameOf = (call: { readonly callId?: string | undefined; readonly args?: unknown }) =>
@@ -151,7 +151,7 @@ describe('identity', () => {
     costUsd: fc.constantFrom(0, 0.1, 0.4),
     ends: fc.boolean(),
   });
-  /** As a gateway hands over a question of a run that `first` started for `ann`. */
+  /** A question as the gateway forwards it, for a run that `first` started for `ann`. */
   const asStarted = ({ agentId, actor }: { agentId: string; actor: string }) => ({
     ...{ agentId, actor: { externalId: actor } },
     startedAs: {
@@ -160,7 +160,7 @@ describe('identity', () => {
     },
   });
 
-  it('holds: calls are counted as they were started, whoever is named and however ids are used again', async () => {
+  it('counts calls for the identity that started the run, regardless of the agent named and of reused ids', async () => {
     const rules = [
       { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 3 }, agentId: 'first', actionType: 'block' },
     ];
@@ -186,7 +186,7 @@ describe('identity', () => {
     );
   });
 
-  it('holds: what was ordered stops a run, whoever it goes on as', async () => {
+  it('stops a run that was ordered to stop, regardless of the agent named', async () => {
     const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
     const agents = ['first', 'second', 'third'];
     await fc.assert(
@@ -205,7 +205,7 @@ describe('identity', () => {
     );
   });
 
-  it('holds: an approval covers the call that was asked for, whoever asks, once', async () => {
+  it('lets an approval cover the requested call once, regardless of the agent named', async () => {
     const rule = { ...named('search'), actionType: 'require_approval', actionConfig: {} } as const;
     const approver = approvals();
     const served = await approver.serve();
@@ -227,7 +227,7 @@ describe('identity', () => {
     for (const subscription of served) await subscription.close();
   });
 
-  it('holds: money is what was let through, out of the budgets of who started the run', async () => {
+  it('charges allowed calls to the budgets of the identity that started the run', async () => {
     const budgets = (['agent', 'actor'] as const).map(
       (scope): Budget => ({
         ...{ id: scope, tenantId: 'acme', name: scope, scope, period: 'total', limitUsd: 1, enabled: true },
@@ -263,7 +263,7 @@ describe('identity', () => {
             expect(spentUsd + heldUsd).toBeLessThanOrEqual(1 + 1e-6);
           }
           if (!ends || decision.reservationId === undefined) continue;
-          // Of several calls under one id the oldest ends: the cost is not known, so its estimate stands.
+          // Of several calls with one id the oldest ends. Its cost is unknown, so its estimate is charged.
           await state.budgets.spend(
             'acme',
             [{ reservationId: decision.reservationId, costUsd: null, accounts: [] }],

@@ -20,7 +20,7 @@ describe('breakers', () => {
     ]),
   });
 
-  it('open over the limit, at it not, and say nothing of its height', async () => {
+  it('open above the limit, not at it, and do not reveal the limit', async () => {
     const { ask, recorded } = serviceIn({ limits: limits(4321) });
     const metrics = { llm_tokens_in: 4321 };
     expect((await ask({ metrics, callId: 'a' })).verdict).toBe('ALLOW');
@@ -30,13 +30,13 @@ describe('breakers', () => {
     expect(recorded).toMatchObject([{ state: { kind: 'open', reason: 'tokens' } }]);
   });
 
-  it('count the model call that is asked for', async () => {
+  it('count the model call that the question is about', async () => {
     const { ask } = serviceIn({ limits: limits(100) });
     const estimate = { tokens: 101, costUsd: 0 };
     expect((await ask({ phase: 'llm.before', tool: undefined, estimate })).verdict).toBe('BLOCK');
   });
 
-  it('are not moved by metrics that are nonsense', async () => {
+  it('ignore invalid metrics', async () => {
     const { ask } = serviceIn({ limits: limits(100) });
     const metrics = { llm_tokens_in: -5, llm_tokens_out: Number.POSITIVE_INFINITY, llm_cost_usd: Number.NaN };
     expect((await ask({ metrics })).verdict).toBe('ALLOW');
@@ -50,14 +50,14 @@ describe('budgets', () => {
     ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
   };
 
-  it('do not hold money for a call that a rule blocks', async () => {
+  it('do not reserve money for a call that a rule blocks', async () => {
     const { ask, state } = serviceIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
     expect((await ask({ ...call('rm'), estimate: { tokens: 0, costUsd: 0.5 } })).finalRuleId).toBe('rule-0');
     const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1 };
     expect(await state.budgets.balances('acme', [account], NOW)).toBeNull();
   });
 
-  it('answer the retry of a call with the same reservation', async () => {
+  it('return the same reservation for the retry of a call', async () => {
     const { ask } = serviceIn({ budgets: [budget] });
     const estimate = { tokens: 0, costUsd: 0.9 };
     const first = await ask({ callId: 'a', estimate });
@@ -66,7 +66,7 @@ describe('budgets', () => {
     expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
   });
 
-  it('hold every call of one id, and let none pass a budget that is spent', async () => {
+  it('reserve for every call of one id, and block each if the budget is spent', async () => {
     const { ask, state } = serviceIn({ budgets: [budget] });
     const costing = (costUsd: number, args = {}) =>
       ask({ callId: 'c1', phase: 'llm.before', tool: undefined, args, estimate: { tokens: 0, costUsd } });
@@ -79,7 +79,7 @@ describe('budgets', () => {
     expect((await costing(0, { last: true })).verdict).toBe('BLOCK');
   });
 
-  it('have every call they refuse counted, by why, and no other', async () => {
+  it('count every call they block by reason, and no other', async () => {
     const spent = { ...budget, id: 'spent', limitUsd: 0 };
     const { ask, refusals } = serviceIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
     const estimate = { tokens: 0, costUsd: 0.6 };
@@ -95,7 +95,7 @@ describe('budgets', () => {
     expect(broke.refusals).toEqual([['spent', 'spent']]);
   });
 
-  it('that could not be asked are counted where they are set to block', async () => {
+  it('count calls blocked because the budget was unavailable', async () => {
     const careful = { ...budget, id: 'careful', onUnavailable: 'block' as const };
     const { ask, state, refusals } = serviceIn({ budgets: [budget, careful] });
     state.budgets.reserve = async () => {
@@ -105,7 +105,7 @@ describe('budgets', () => {
     expect(refusals).toEqual([['careful', 'unavailable']]);
   });
 
-  it('that are off hold nothing back', async () => {
+  it('have no effect if they are disabled', async () => {
     const { ask } = serviceIn({ budgets: [{ ...budget, enabled: false }] });
     expect(await ask({ estimate: { tokens: 0, costUsd: 50 } })).toMatchObject({ verdict: 'ALLOW' });
   });

@@ -2,10 +2,10 @@ import type { Decision } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
 import type { BudgetRefusal } from './outcome.ts';
 
-/** Rules with a series of their own, per process. */
-const MOST_NAMED = 500;
+/** Maximum number of rules with their own series, per process. */
+const MAX_NAMED_RULES = 500;
 
-/** What deciding counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of decisions. Does nothing without a telemetry SDK. */
 export class DecisionMetrics {
   readonly #decisions;
   readonly #bypasses;
@@ -13,31 +13,31 @@ export class DecisionMetrics {
   readonly #dropped;
   readonly #refusals;
   readonly #findings;
-  /** Rules that have a series of their own. */
+  /** Rules that have their own series. */
   readonly #named = new Set<string>();
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
     this.#decisions = meter.createCounter('agentlens.evaluator.decisions', {
-      description: 'Decisions, by phase, verdict and what the rules said',
+      description: 'Decisions, by phase, verdict and effect of the rules',
     });
     this.#bypasses = meter.createCounter('agentlens.evaluator.bypasses', {
-      description:
-        'Rules, budgets and breakers that could not be evaluated for a decision, by reason and what they did',
+      description: 'Rules, budgets and breakers that could not be evaluated for a decision, by reason and effect',
     });
     this.#refusals = meter.createCounter('agentlens.evaluator.budget_refusals', {
-      description: 'Calls a budget refused, by its scope and period and why: spent, estimate too high, unavailable',
+      description:
+        'Calls blocked by a budget, by its scope and period and by reason: spent, estimate too high, unavailable',
     });
     this.#findings = meter.createCounter('agentlens.evaluator.rule_matches', {
-      description: 'Calls a rule matched and asked for more than allowing, by rule, mode and effect',
+      description: 'Calls for which a matching rule required more than allow, by rule, mode and effect',
     });
     this.#latency = meter.createHistogram('agentlens.evaluator.decision_latency', {
-      description: 'From taking a question to having its answer',
+      description: 'Time from receiving a question to its answer',
       unit: 'ms',
       advice: { explicitBucketBoundaries: [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000] },
     });
     this.#dropped = meter.createCounter('agentlens.evaluator.decisions_dropped', {
-      description: 'Decisions that were answered and could not be published',
+      description: 'Answered decisions that could not be published',
     });
   }
 
@@ -54,9 +54,11 @@ export class DecisionMetrics {
     }
   }
 
-  /** Every rule is a series: beyond so many they share one, or a tenant with many rules costs every scrape. */
+  /**
+   * Each rule is a series. Further rules share one, so that a tenant with many rules does not slow down every scrape.
+   */
   #nameOf(ruleId: string): string {
-    if (this.#named.size < MOST_NAMED) this.#named.add(ruleId);
+    if (this.#named.size < MAX_NAMED_RULES) this.#named.add(ruleId);
     return this.#named.has(ruleId) ? ruleId : 'other';
   }
 

@@ -19,7 +19,7 @@ const aDecision = (id: string): Decision => ({
   ...{ inputsDigest: '', latencyMs: 0, decidedAt: '2026-03-01T12:00:00.000Z' },
 });
 
-/** A publisher on a broker that can be away. */
+/** A publisher whose broker can be unavailable. */
 function publisherOn(limits: PublisherLimits = {}) {
   const sent: Decision[] = [];
   const broker = { away: false };
@@ -36,8 +36,8 @@ function publisherOn(limits: PublisherLimits = {}) {
   return { publisher, sent, broker, dropped: () => dropped };
 }
 
-describe('the publisher of decisions', () => {
-  it('publishes all that was offered before it stops, without the changed arguments', async () => {
+describe('DecisionPublisher', () => {
+  it('publishes everything that was offered before it stops, without the modified arguments', async () => {
     const { publisher, sent, dropped } = publisherOn();
     for (let i = 0; i < 100; i++) publisher.offer(aDecision(`d${i}`));
     await publisher.drain();
@@ -46,7 +46,7 @@ describe('the publisher of decisions', () => {
     expect(dropped()).toBe(0);
   });
 
-  it('sends what came within a moment together, and no longer waits once there is much', async () => {
+  it('gathers decisions for a moment, and sends at once when there are enough', async () => {
     const few = publisherOn({ gatherMs: 60_000 });
     for (let i = 0; i < 31; i++) few.publisher.offer(aDecision(`d${i}`));
     expect(few.sent).toEqual([]);
@@ -58,7 +58,7 @@ describe('the publisher of decisions', () => {
     expect(few.dropped()).toBe(0);
   });
 
-  it('goes on when the broker is back', async () => {
+  it('continues when the broker is back', async () => {
     const { publisher, sent, broker, dropped } = publisherOn();
     broker.away = true;
     for (let i = 0; i < 10; i++) publisher.offer(aDecision(`d${i}`));
@@ -68,8 +68,8 @@ describe('the publisher of decisions', () => {
     await publisher.drain();
   });
 
-  it('counts what it drops: the oldest beyond its bound, and what is left when it has to stop', async () => {
-    const { publisher, broker, dropped } = publisherOn({ mostWaiting: 5 });
+  it('counts drops: the oldest over the capacity, and the rest at shutdown', async () => {
+    const { publisher, broker, dropped } = publisherOn({ maxWaiting: 5 });
     broker.away = true;
     for (let i = 0; i < 8; i++) publisher.offer(aDecision(`d${i}`));
     expect(dropped()).toBe(3);

@@ -3,25 +3,25 @@ import { type EventBus, Fifo, observeQueue, within } from '@agentlens/messaging'
 import type { Platform } from '@agentlens/platform';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
-/** What an outage of the broker may pile up; beyond it the oldest are dropped and counted. */
-const MOST_WAITING = 10_000;
+/** Maximum queue length during an outage of the broker. Beyond it, the oldest decisions are dropped and counted. */
+const MAX_WAITING_DECISIONS = 10_000;
 const AT_ONCE = 32;
-/** Decisions of so long are handed to the broker together: one write and a few reads instead of as many as decisions. */
+/** Decisions made within this time are published together, which saves writes and reads. */
 const GATHER_MS = 20;
 const RETRY_MS = 250;
-/** For all that waits when the service stops. */
+/** Time to publish the queue when the service stops. */
 const DRAIN_MS = 5_000;
 
 export interface PublisherLimits {
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   readonly gatherMs?: number;
   readonly retryMs?: number;
   readonly drainMs?: number;
 }
 
 /**
- * Publishes decisions after they were answered, those of a moment together, so that no agent waits for it. What a crash
- * finds in the queue is not published: an answer that was given may then be missing from the record.
+ * Publishes decisions in groups after they were answered, so that no agent waits for it. A crash loses the queue: an
+ * answer that was given may then be missing from the record.
  */
 export class DecisionPublisher {
   readonly #bus: Pick<EventBus, 'publish'>;
@@ -44,23 +44,23 @@ export class DecisionPublisher {
     this.#bus = bus;
     this.#metrics = metrics;
     this.#logger = logger;
-    const usual = { mostWaiting: MOST_WAITING, gatherMs: GATHER_MS, retryMs: RETRY_MS, drainMs: DRAIN_MS };
+    const usual = { maxWaiting: MAX_WAITING_DECISIONS, gatherMs: GATHER_MS, retryMs: RETRY_MS, drainMs: DRAIN_MS };
     this.#limits = { ...usual, ...limits };
-    const capacity = this.#limits.mostWaiting;
+    const capacity = this.#limits.maxWaiting;
     observeQueue({ name: 'decisions', capacity, size: () => this.#waiting.length });
   }
 
   offer(decision: Decision): void {
     const { modifiedArgs: _, ...kept } = decision;
     this.#waiting.push(kept);
-    if (this.#waiting.length > this.#limits.mostWaiting) {
+    if (this.#waiting.length > this.#limits.maxWaiting) {
       this.#waiting.shift();
       this.#metrics.dropped();
     }
     this.#next();
   }
 
-  /** Sends what waits, and counts what could not be sent in time as dropped. */
+  /** Publishes the queue, and counts what could not be published in time as dropped. */
   async drain(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#resting);
@@ -72,10 +72,10 @@ export class DecisionPublisher {
     const lost = this.#waiting.take(Number.POSITIVE_INFINITY).length + this.#sending;
     if (lost === 0) return;
     this.#metrics.dropped(lost);
-    this.#logger.warn({ decisions: lost }, 'decisions were answered and could not be published before stopping');
+    this.#logger.warn({ decisions: lost }, 'dropped unpublished decisions at shutdown');
   }
 
-  /** Sends at once where there is enough to send, or no more to come; else waits for company. */
+  /** Sends at once if the group is large enough or the service is stopping; otherwise waits for more. */
   #next(): void {
     if (this.#stopped || this.#waiting.length >= AT_ONCE) this.#send();
     else if (this.#waiting.length > 0)
@@ -107,7 +107,7 @@ export class DecisionPublisher {
 
   #rest(error: unknown): void {
     if (this.#resting !== undefined) return;
-    if (!this.#stopped) this.#logger.warn({ err: error }, 'decisions cannot be published at the moment, trying again');
+    if (!this.#stopped) this.#logger.warn({ err: error }, 'publishing decisions failed, will retry');
     this.#resting = setTimeout(() => {
       this.#resting = undefined;
       this.#send();

@@ -27,7 +27,7 @@ interface World {
   readonly budgets?: readonly Budget[];
 }
 
-/** A decision service on memory adapters. */
+/** A decision service on in-memory adapters. */
 export function serviceIn({ rules = [], controlState = NONE, limits, budgets }: World = {}) {
   const state = createMemoryState({ clock: { now: () => NOW } });
   const logger = createLogger({ name: 'test', level: 'silent' });

@@ -4,10 +4,10 @@ import { bus, call, NOW, named, serviceIn } from './decision-service.testing.ts'
 
 afterAll(() => bus.close());
 
-describe('what was ordered', () => {
+describe('orders', () => {
   const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
 
-  it.each(['killed', 'paused'] as const)('%s ends the run before anything else is asked', async (kind) => {
+  it.each(['killed', 'paused'] as const)('end a %s run before anything else is checked', async (kind) => {
     const { ask, offered } = serviceIn({ controlState: { kind, because, modelOverride: null } });
     const decision = await ask();
     expect(decision).toMatchObject({
@@ -35,7 +35,7 @@ describe('rules', () => {
     expect(await ask(call('ls'))).toMatchObject({ verdict: 'ALLOW', cause: { kind: 'ALLOW' } });
   });
 
-  it('in shadow allow, and record what they would have said', async () => {
+  it('in shadow mode allow the call and record what they would have done', async () => {
     const { ask } = serviceIn({ rules: [{ ...named('rm'), actionType: 'block', mode: 'shadow' }] });
     expect(await ask(call('rm'))).toMatchObject({
       ...{ verdict: 'ALLOW', effect: 'allow', wouldHave: 'block', cause: { kind: 'ALLOW' } },
@@ -43,7 +43,7 @@ describe('rules', () => {
     });
   });
 
-  it('are told the digest of the arguments, which are not kept', async () => {
+  it('receive the digest of the arguments; the arguments are not kept', async () => {
     const { ask, offered } = serviceIn();
     await ask({ args: { b: 1, a: 'secret' } });
     expect(offered[0]?.inputsDigest).toBe(sha256Hex(canonicalJson({ a: 'secret', b: 1 })));
@@ -58,27 +58,24 @@ describe('bad input', () => {
     conditionConfig: fields,
   });
 
-  it.each(['allow', 'block'] as const)(
-    'of a size that was left out at the gateway is missing: %s',
-    async (onMissing) => {
-      const rule = { ...argument({ path: 'to', operator: 'contains', value: 'x' }), onMissing };
-      const { ask } = serviceIn({ rules: [rule] });
-      const unread = { args: { reason: 'too_large', sha256: 'abc' } } as const;
-      const decision = await ask({ args: { to: null }, unread });
-      expect(decision.verdict).toBe(onMissing === 'block' ? 'BLOCK' : 'ALLOW');
-      expect(decision.bypasses).toEqual([{ ruleId: 'rule-0', why: 'missing', did: onMissing }]);
-      expect(decision.inputsDigest).toBe('abc');
-    },
-  );
+  it.each(['allow', 'block'] as const)('treats a size that the gateway left out as missing: %s', async (onMissing) => {
+    const rule = { ...argument({ path: 'to', operator: 'contains', value: 'x' }), onMissing };
+    const { ask } = serviceIn({ rules: [rule] });
+    const unread = { args: { reason: 'too_large', sha256: 'abc' } } as const;
+    const decision = await ask({ args: { to: null }, unread });
+    expect(decision.verdict).toBe(onMissing === 'block' ? 'BLOCK' : 'ALLOW');
+    expect(decision.bypasses).toEqual([{ ruleId: 'rule-0', why: 'missing', did: onMissing }]);
+    expect(decision.inputsDigest).toBe('abc');
+  });
 
-  it('made to hurt a pattern is matched in linear time', async () => {
+  it('matches a malicious pattern in linear time', async () => {
     const { ask } = serviceIn({ rules: [argument({ path: 'q', operator: 'regex', value: '^(a+)+$' })] });
     const hostile = `${'a'.repeat(100_000)}!`;
     expect((await ask({ args: { q: hostile } })).verdict).toBe('ALLOW');
     expect((await ask({ args: { q: 'aaaa' } })).verdict).toBe('BLOCK');
   });
 
-  it('of clocks that are wrong does not change what a run may do', async () => {
+  it('from wrong clocks does not change what a run may do', async () => {
     const rule = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 3 }, actionType: 'block' };
     const { ask } = serviceIn({ rules: [rule] });
     for (const years of [0, 5, -5]) {

@@ -35,10 +35,10 @@ import {
 import type { StateCircuit } from './state-circuit.ts';
 import type { TenantSteps } from './tenant-steps.ts';
 
-/** Of a tool's name, as decisions are kept with it. */
-const MOST_NAME_CHARS = 256;
-/** Rules that can each ask for an approval of one call. */
-const MOST_APPROVALS = 5;
+/** Tool names are cut to this length in stored decisions. */
+const MAX_NAME_CHARS = 256;
+/** Maximum number of rules that can each require an approval of one call. */
+const MAX_APPROVALS = 5;
 
 interface DecisionServiceDependencies {
   readonly control: Pick<ControlBoard, 'stateOf'>;
@@ -56,7 +56,7 @@ interface DecisionServiceDependencies {
   readonly logger: Platform['logger'];
 }
 
-/** One question on its way to its answer. */
+/** The state of one question while it is being decided. */
 interface Question {
   readonly request: DecisionRequest;
   readonly nowMs: number;
@@ -66,15 +66,15 @@ interface Question {
   readonly matching: Parameters<typeof decide>[0];
   readonly needs: FactNeeds;
   readonly bypasses: RuleBypass[];
-  /** The approvals that let this call pass, by rule; an approval is used once, whoever the call is made as. */
+  /** The approvals that allow this call, by rule. An approval is used once, for all callers of the call. */
   readonly approved: Map<string, string>;
-  /** Of the run, which is one whoever the call is made as. */
+  /** Fetches the history of the run, once for all callers of the call. */
   readonly fetchHistory: () => Promise<FetchedHistory>;
 }
 
 type MaybeAwaited<T> = T | Promise<T>;
 
-interface Said {
+interface Answer {
   readonly outcome: DecisionOutcome;
   readonly ruling?: Ruling;
   readonly reservationId?: string;
@@ -82,9 +82,9 @@ interface Said {
 }
 
 /**
- * Answers "may this happen?": what was ordered first, then breakers, budgets and rules, everything they need fetched at
- * once. Always answers within the question's deadline: what could not be had in time is passed or blocked as each rule
- * says, and reported as a bypass.
+ * Decides whether a call may happen. Checks orders first, then breakers, budgets and rules, and fetches everything they
+ * need at once. Always answers within the question's deadline: if data is not available in time, each rule allows or
+ * blocks as configured, and the decision reports a bypass.
  */
 export class DecisionService {
   readonly #parts: DecisionServiceDependencies;
@@ -100,25 +100,25 @@ export class DecisionService {
     const nowMs = clock.now();
     const identity = identityOf(request, timeOrderedId(nowMs));
     const spent = this.#spendApproval(request, identity);
-    const sides = sidesOf(request);
-    const controlState = sides
+    const callers = callersOf(request);
+    const controlState = callers
       .map(({ tenantId, agentId, runId, ancestors }) => control.stateOf(tenantId, agentId, runId, ancestors))
       .reduce(graver);
     const bypasses: RuleBypass[] = [];
-    let said: Said;
-    if (controlState.kind !== 'none') said = { outcome: orderedOutcome(controlState) };
+    let result: Answer;
+    if (controlState.kind !== 'none') result = { outcome: orderedOutcome(controlState) };
     else {
       const deadline = new Deadline(request.deadlineMs);
-      const applied = await this.#applied(sides, deadline);
+      const applied = await this.#applied(callers, deadline);
       const fetchHistory = memoized(() => this.#parts.facts.history(request, identity, deadline));
       const approved = new Map<string, string>();
-      const questions = sides.map((side, at) => {
-        const matching = rules.decisions.matching(side);
-        const needs = factsNeeded(matching, side, rules.decisions.counting(side));
-        // Money is asked for once, of everybody's budgets, when nothing else stands in the way.
-        const budgets = at === sides.length - 1 ? applied : [];
+      const questions = callers.map((caller, at) => {
+        const matching = rules.decisions.matching(caller);
+        const needs = factsNeeded(matching, caller, rules.decisions.counting(caller));
+        // All budgets are charged once, with the last caller, when everything else allows the call.
+        const budgets = at === callers.length - 1 ? applied : [];
         return {
-          request: side,
+          request: caller,
           nowMs,
           identity,
           deadline,
@@ -131,39 +131,41 @@ export class DecisionService {
         };
       });
       const asked: Question[] = [];
-      said = await this.#askAll(questions, asked);
+      result = await this.#askAll(questions, asked);
       deadline.end();
-      for (const question of asked) this.#settle(question, said.outcome);
+      for (const question of asked) this.#settle(question, result.outcome);
     }
     await spent;
-    const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
+    const decision = decisionOf(request, identity, nowMs, result, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
-    if (said.refusal !== undefined) metrics.refusedByBudget(said.refusal);
+    if (result.refusal !== undefined) metrics.refusedByBudget(result.refusal);
     publisher.offer({ ...decision, ...keptArguments(request) });
     return decision;
   }
 
-  /** Waits for what is noted after answers. */
+  /** Waits for notes that are written after answers. */
   async drain(): Promise<void> {
     await this.#after.ended();
   }
 
-  /** The call has to be allowed for everybody it is made as; the first no settles it. Adds to `asked` what was asked. */
-  async #askAll(questions: readonly Question[], asked: Question[]): Promise<Said> {
-    let said: Said | undefined;
+  /**
+   * The call must be allowed for every caller; the first block decides. Adds the questions that were asked to `asked`.
+   */
+  async #askAll(questions: readonly Question[], asked: Question[]): Promise<Answer> {
+    let result: Answer | undefined;
     for (const question of questions) {
       asked.push(question);
-      const changed = said?.outcome.modifiedArgs;
+      const changed = result?.outcome.modifiedArgs;
       const args = changed === undefined ? {} : { args: changed, writtenArgs: undefined };
       const next = await this.#ask({ ...question, request: { ...question.request, ...args } });
-      said = said === undefined ? next : together(said, next);
-      if (said.outcome.verdict === 'BLOCK') break;
+      result = result === undefined ? next : combined(result, next);
+      if (result.outcome.verdict === 'BLOCK') break;
     }
-    if (said === undefined) throw new Error('a question is asked as nobody');
-    return said;
+    if (result === undefined) throw new Error('a question has no caller');
+    return result;
   }
 
-  async #ask(question: Question): Promise<Said> {
+  async #ask(question: Question): Promise<Answer> {
     const { request, needs, identity, deadline, bypasses, fetchHistory } = question;
     const [breaker, spent, facts] = await Promise.all([
       this.#breaker(question),
@@ -172,20 +174,20 @@ export class DecisionService {
     ]);
     if (typeof breaker === 'string') bypasses.push({ ruleId: 'circuit_breaker', why: breaker, did: 'allow' });
     else if (!breaker.allowed) return { outcome: breakerOutcome(breaker) };
-    const said = await this.#ruled(question, facts, spent === null);
-    if (spent !== null && said.outcome.control !== 'TERMINATE') return refusedByBudget(said, spent);
-    if (said.outcome.verdict === 'BLOCK') return said;
+    const result = await this.#ruled(question, facts, spent === null);
+    if (spent !== null && result.outcome.control !== 'TERMINATE') return refusedByBudget(result, spent);
+    if (result.outcome.verdict === 'BLOCK') return result;
     const reserved = await this.#reserved(question);
-    return 'why' in reserved ? refusedByBudget(said, reserved) : { ...said, ...reserved };
+    return 'why' in reserved ? refusedByBudget(result, reserved) : { ...result, ...reserved };
   }
 
-  /** What the rules say; where they ask a human, what that human said. */
-  async #ruled(question: Question, facts: DecisionFacts, mayAsk: boolean): Promise<Said> {
+  /** Applies the rules and, if they require an approval, the reviewer's decision. */
+  async #ruled(question: Question, facts: DecisionFacts, mayAsk: boolean): Promise<Answer> {
     const { request, nowMs, matching, bypasses, approved } = question;
     const steps = this.#parts.steps.ofCall(request.tenantId);
     for (let round = 0; ; round++) {
       const ruling = decide(matching, request, { ...facts, approved: new Set(approved.keys()) }, nowMs, steps);
-      const settled = await this.#settledBy(question, ruling, mayAsk && round < MOST_APPROVALS);
+      const settled = await this.#settledBy(question, ruling, mayAsk && round < MAX_APPROVALS);
       if (typeof settled !== 'string') {
         bypasses.push(...ruling.bypasses);
         return { outcome: approvedBy([...approved.values()], settled), ruling };
@@ -194,7 +196,10 @@ export class DecisionService {
     }
   }
 
-  /** A text: a human approved, by this approval, or nobody could be asked and the rule lets that pass. */
+  /**
+   * Returns a string if the call may continue: the id of its approval, or an empty string if no approval could be
+   * requested and the rule allows that.
+   */
   async #settledBy(question: Question, ruling: Ruling, mayAsk: boolean): Promise<DecisionOutcome | string> {
     const { ask, finalRule } = ruling;
     if (ask === undefined || finalRule === undefined) return ruledOutcome(ruling);
@@ -209,9 +214,9 @@ export class DecisionService {
     return did === 'block' ? unaskedOutcome(ruling) : '';
   }
 
-  /** The budgets a call falls under, of everybody it is made as; what was called already costs nothing any more. */
-  async #applied(sides: readonly DecisionRequest[], deadline: Deadline): Promise<readonly AppliedBudget[]> {
-    const applied = await Promise.all(sides.map((side) => this.#appliedTo(side, deadline)));
+  /** The budgets that apply to the call, over all its callers. A call that has ended costs nothing more. */
+  async #applied(callers: readonly DecisionRequest[], deadline: Deadline): Promise<readonly AppliedBudget[]> {
+    const applied = await Promise.all(callers.map((caller) => this.#appliedTo(caller, deadline)));
     return [...new Map(applied.flat().map((one) => [potOf(one), one])).values()];
   }
 
@@ -219,7 +224,7 @@ export class DecisionService {
     const { budgets } = this.#parts;
     if (request.phase === 'tool.after') return [];
     if (!budgets.needsSession(request)) return budgets.applying(request);
-    const failed = (error: unknown) => this.#failed(request, error, 'the session of a run could not be asked for');
+    const failed = (error: unknown) => this.#failed(request, error, 'fetching the session of a run failed');
     const known = await this.#parts.circuit.ask(deadline, () => budgets.sessionOf(request), failed);
     return budgets.applying(typeof known === 'string' ? request : { ...request, ...known });
   }
@@ -231,14 +236,14 @@ export class DecisionService {
     return circuit.ask(
       deadline,
       () => breakers.consult(request, decisionId, nowMs, once),
-      (error) => this.#failed(request, error, 'breakers could not be asked'),
+      (error) => this.#failed(request, error, 'checking breakers failed'),
     );
   }
 
-  /** What a spent budget says; null: there is money, or the call brings an estimate that asks for it. */
+  /** The refusal of a spent budget; null if money is left or the call has an estimate, which is reserved later. */
   async #spent({ request, nowMs, deadline, applied, bypasses }: Question): Promise<BudgetRefusal | null> {
     if (applied.length === 0 || request.estimate !== undefined) return null;
-    const failed = (error: unknown) => this.#failed(request, error, 'budgets could not be asked');
+    const failed = (error: unknown) => this.#failed(request, error, 'checking budgets failed');
     const { budgets, circuit } = this.#parts;
     const budget = await circuit.ask(deadline, () => budgets.spent(request, applied, nowMs), failed);
     if (typeof budget === 'string') return unavailableBudgets(applied, budget, bypasses);
@@ -250,7 +255,7 @@ export class DecisionService {
     if (applied.length === 0 || request.estimate === undefined) return {};
     const { costUsd } = request.estimate;
     const { budgets, circuit } = this.#parts;
-    const failed = (error: unknown) => this.#failed(request, error, 'no money could be reserved');
+    const failed = (error: unknown) => this.#failed(request, error, 'reserving budget failed');
     const asked = () => budgets.reserve(request, costUsd, applied, identity, nowMs);
     const answer = await circuit.ask(deadline, asked, failed);
     if (typeof answer === 'string') return unavailableBudgets(applied, answer, bypasses) ?? {};
@@ -259,7 +264,7 @@ export class DecisionService {
   }
 
   #approval({ request, identity, deadline }: Question, ask: NonNullable<Ruling['ask']>) {
-    const failed = (error: unknown) => this.#failed(request, error, 'an approval could not be asked for');
+    const failed = (error: unknown) => this.#failed(request, error, 'requesting an approval failed');
     const { bus, ended } = this.#parts;
     const resolved = async () => {
       await ended.caughtUp(request.tenantId, Math.max(1, Math.floor(deadline.leftMs)));
@@ -268,23 +273,25 @@ export class DecisionService {
     return deadline.within(resolved(), failed);
   }
 
-  /** Before the answer is sent, so that the agent's next question finds it. */
+  /** Runs before the answer is sent, so that the agent's next question sees it. */
   async #spendApproval(request: DecisionRequest, identity: CallIdentity): Promise<void> {
     const { ended, rules } = this.#parts;
     if (request.phase !== 'tool.after' || !rules.decisions.asksPeople(request.tenantId)) return;
     await spendApproval(ended, request, identity);
   }
 
-  /** Notes what became of the call. Sent before the answer is, so that the agent's next question finds it; not awaited. */
+  /**
+   * Notes the outcome of the call. Sent before the answer, so that the agent's next question sees it, but not awaited.
+   */
   #settle({ request, needs, identity }: Question, { verdict, cause, modifiedArgs }: DecisionOutcome): void {
     const { facts } = this.#parts;
-    // A call that waits for a human is still asked for: it will come again under the same name.
+    // A call that waits for a person is still open: the agent asks again under the same name.
     if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return;
     const noted =
       verdict === 'ALLOW'
         ? facts.allowed(request, needs, identity, modifiedArgs)
         : facts.refused(request, needs, identity);
-    const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
+    const settled = noted.catch((error: unknown) => this.#failed(request, error, 'noting a call failed'));
     this.#after.add(settled);
   }
 
@@ -293,8 +300,8 @@ export class DecisionService {
   }
 }
 
-/** The call as its run was started, where that is not as it is asked about, and as it is asked about. */
-function sidesOf(request: DecisionRequest): readonly DecisionRequest[] {
+/** The callers to check: the one that started the run, if it differs, and the one that asks. */
+function callersOf(request: DecisionRequest): readonly DecisionRequest[] {
   const { startedAs, ...asked } = request;
   return startedAs === undefined ? [asked] : [{ ...asked, ...startedAs }, asked];
 }
@@ -311,8 +318,8 @@ function potOf({ account: { budgetId, scopeId, periodStart } }: AppliedBudget): 
   return JSON.stringify([budgetId, scopeId, periodStart]);
 }
 
-/** What was allowed before stays said: findings of rules that were not asked again, and changed arguments. */
-function together(before: Said, next: Said): Said {
+/** Combines two rulings. Findings of rules that were not checked again and changed arguments are kept. */
+function combined(before: Answer, next: Answer): Answer {
   const again = new Set(next.ruling?.findings.map(({ ruleId }) => ruleId));
   const findings = before.ruling?.findings.filter(({ ruleId }) => !again.has(ruleId)) ?? [];
   const { modifiedArgs, effect, approvalId } = before.outcome;
@@ -331,17 +338,17 @@ function together(before: Said, next: Said): Said {
   };
 }
 
-/** Names the last approval that lets a call go ahead. */
+/** Names the last approval that allows the call. */
 function approvedBy(approvals: readonly string[], outcome: DecisionOutcome): DecisionOutcome {
   const approvalId = approvals.findLast((id) => id !== '');
   return outcome.verdict === 'BLOCK' || approvalId === undefined ? outcome : { ...outcome, approvalId };
 }
 
-function refusedByBudget(said: Said, refusal: BudgetRefusal): Said {
-  return { ...said, outcome: budgetOutcome(refusal), refusal };
+function refusedByBudget(result: Answer, refusal: BudgetRefusal): Answer {
+  return { ...result, outcome: budgetOutcome(refusal), refusal };
 }
 
-/** Each budget as it says itself; the first that blocks decides. */
+/** Applies each budget's `onUnavailable` setting; the first budget that blocks decides. */
 function unavailableBudgets(
   applied: readonly AppliedBudget[],
   why: Unavailable,
@@ -359,13 +366,13 @@ function decisionOf(
   { tenantId, agentId, runId, phase, tool, callId }: DecisionRequest,
   { decisionId: id, argsHash: inputsDigest }: CallIdentity,
   nowMs: number,
-  { outcome, ruling, reservationId }: Said,
+  { outcome, ruling, reservationId }: Answer,
   bypasses: RuleBypass[],
   latencyMs: number,
 ): Decision {
   return {
     ...{ id, tenantId, agentId, runId, phase },
-    ...(tool === undefined ? {} : { toolName: tool.name.slice(0, MOST_NAME_CHARS).toWellFormed() }),
+    ...(tool === undefined ? {} : { toolName: tool.name.slice(0, MAX_NAME_CHARS).toWellFormed() }),
     ...(callId === undefined ? {} : { callId }),
     ...outcome,
     evaluatedRules: [...(ruling?.findings ?? [])],

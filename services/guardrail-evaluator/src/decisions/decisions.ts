@@ -28,13 +28,16 @@ import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
 
-/** Settings of tenants are to be in force within five seconds. */
+/** Changed tenant settings must take effect within 5 s. */
 const LIMITS_POLL_MS = 4_000;
 
-/** The half of the service that answers agents: decisions, breakers and budgets, and what keeps them up to date. */
+/**
+ * The part of the service that answers agents: decisions, breakers and budgets, and everything that keeps them up to
+ * date.
+ */
 export class Decisions {
-  /** What breakers and budgets take from events. */
-  readonly works: readonly BatchWork[];
+  /** Work of breakers and budgets on each batch of events. */
+  readonly batchWork: readonly BatchWork[];
   readonly service: DecisionService;
   readonly breakerCommands: BreakerCommands;
   readonly budgetCommands: BudgetCommands;
@@ -54,7 +57,7 @@ export class Decisions {
   readonly #open;
   readonly #tenantBudgets;
 
-  /** @param announce a change is committed and waits to be announced */
+  /** @param announce called when a change is committed and waiting to be announced */
   constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
     const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
     const now = () => clock.now();
@@ -93,7 +96,7 @@ export class Decisions {
     });
     this.#ended = new EndedCalls({ bus, logger });
     const results = new ReportedResults({ ended: this.#ended, rules });
-    this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
+    this.batchWork = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
@@ -125,7 +128,7 @@ export class Decisions {
     });
   }
 
-  /** The rules of an agent, for evaluation in its process. */
+  /** The rules that an agent evaluates in its own process. */
   async bundle({ tenantId, agentId }: { readonly tenantId: string; readonly agentId: string }) {
     const limits = this.#limits.of(tenantId);
     const value = bundleOf({
@@ -140,18 +143,18 @@ export class Decisions {
     return { ok: true as const, value };
   }
 
-  /** @throws where the settings cannot be read; may be called again. */
+  /** @throws Error if the settings cannot be read; may then be called again */
   async load(): Promise<void> {
     await Promise.all([this.#limits.start(), this.#tenantBudgets.start(), this.#open.start()]);
     this.ledger.start();
   }
 
-  /** Reads a tenant's limits and budgets again. */
+  /** Reloads the limits and budgets of a tenant. */
   async reload(tenantId: string): Promise<void> {
     await Promise.all([this.#limits.reload(tenantId), this.#tenantBudgets.reload(tenantId)]);
   }
 
-  /** Writes, publishes and announces what is still in hand. */
+  /** Writes, publishes and announces everything that is pending. */
   async drain(): Promise<void> {
     this.#circuit.stop();
     await this.service.drain();

@@ -2,10 +2,12 @@ import { COMMANDS, type EndedCall } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 
-/** Ended calls that are kept for the dispatcher while it is away, of all tenants; the oldest make room. */
-const MOST_KEPT = 50_000;
-/** Of one message to it. */
-const MOST_AT_ONCE = 500;
+/**
+ * Maximum number of ended calls, over all tenants, kept while the dispatcher is unavailable. The oldest are dropped.
+ */
+const MAX_KEPT_CALLS = 50_000;
+/** Maximum number of calls per message. */
+const MAX_CALLS_PER_MESSAGE = 500;
 const RETRY_MS = 1_000;
 
 interface EndedCallsDependencies {
@@ -15,9 +17,9 @@ interface EndedCallsDependencies {
 }
 
 /**
- * Tells the dispatcher which calls have ended, so that what a human approved for them is good for no other. What it cannot be
- * told is kept and told again, and before anything else of that tenant is asked for: an approval is not used twice because
- * the dispatcher was away when its call ended.
+ * Reports ended calls to the dispatcher, so that an approval cannot be used for another call. Unreported calls are kept
+ * and retried, and are reported before the same tenant requests another approval. An approval is therefore not used
+ * twice if the dispatcher was unavailable when its call ended.
  */
 export class EndedCalls {
   readonly #parts: EndedCallsDependencies;
@@ -30,52 +32,52 @@ export class EndedCalls {
     this.#parts = parts;
   }
 
-  /** Never rejects: what could not be told is told later. */
+  /** Never rejects: a failed report is retried later. */
   async report(tenantId: string, calls: readonly EndedCall[], deadlineMs: number): Promise<void> {
     this.#keep(tenantId, calls);
-    await this.#tell(tenantId, calls, deadlineMs);
+    await this.#send(tenantId, calls, deadlineMs);
   }
 
-  /** @throws Error while the dispatcher does not know of every ended call of this tenant that is known here */
+  /** @throws Error if an ended call of this tenant could not be reported to the dispatcher */
   async caughtUp(tenantId: string, deadlineMs: number): Promise<void> {
     const kept = this.#kept.get(tenantId);
-    if (kept === undefined || (await this.#tell(tenantId, kept, deadlineMs))) return;
+    if (kept === undefined || (await this.#send(tenantId, kept, deadlineMs))) return;
     throw new Error('approvals of calls that have ended are not marked as spent yet');
   }
 
-  /** Tries once more. */
+  /** Retries once and stops. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    await this.#tellAll();
+    await this.#sendAll();
     if (this.#count > 0) {
-      this.#parts.logger.error({ calls: this.#count }, 'approvals of calls that have ended are not marked as spent');
+      this.#parts.logger.error(
+        { calls: this.#count },
+        'ended calls could not be reported before stopping; their approvals are not marked as spent',
+      );
     }
   }
 
-  async #tellAll(): Promise<void> {
+  async #sendAll(): Promise<void> {
     for (const [tenantId, kept] of [...this.#kept]) {
-      await this.#tell(tenantId, kept, COMMANDS.spendApprovals.deadlineMs);
+      await this.#send(tenantId, kept, COMMANDS.spendApprovals.deadlineMs);
     }
   }
 
   /**
-   * True: all of these were told. They are forgotten only then: telling twice does no harm, and whoever asks meanwhile
-   * waits.
+   * Returns true if all calls were reported. A call is forgotten only after its report: reporting it twice does no
+   * harm, and concurrent approval requests wait for it.
    */
-  async #tell(tenantId: string, calls: readonly EndedCall[], deadlineMs: number): Promise<boolean> {
+  async #send(tenantId: string, calls: readonly EndedCall[], deadlineMs: number): Promise<boolean> {
     try {
-      for (let from = 0; from < calls.length; from += MOST_AT_ONCE) {
-        const piece = calls.slice(from, from + MOST_AT_ONCE);
+      for (let from = 0; from < calls.length; from += MAX_CALLS_PER_MESSAGE) {
+        const piece = calls.slice(from, from + MAX_CALLS_PER_MESSAGE);
         await this.#spend(tenantId, piece, deadlineMs);
         this.#forget(tenantId, new Set(piece));
       }
       return true;
     } catch (error) {
-      this.#parts.logger.warn(
-        { err: error, tenantId },
-        'approvals of ended calls are not marked as spent, trying again',
-      );
+      this.#parts.logger.warn({ err: error, tenantId }, 'marking approvals of ended calls as spent failed, will retry');
       this.#retryLater();
       return false;
     }
@@ -91,10 +93,10 @@ export class EndedCalls {
     this.#kept.set(tenantId, [...(this.#kept.get(tenantId) ?? []), ...calls]);
     this.#count += calls.length;
     for (const [oldest, kept] of this.#kept) {
-      if (this.#count <= MOST_KEPT) return;
-      const dropped = kept.slice(0, this.#count - MOST_KEPT);
+      if (this.#count <= MAX_KEPT_CALLS) return;
+      const dropped = kept.slice(0, this.#count - MAX_KEPT_CALLS);
       this.#forget(oldest, new Set(dropped));
-      this.#parts.logger.error({ tenantId: oldest, calls: dropped.length }, 'too many ended calls to keep were let go');
+      this.#parts.logger.error({ tenantId: oldest, calls: dropped.length }, 'dropped ended calls over the limit');
     }
   }
 
@@ -110,7 +112,7 @@ export class EndedCalls {
     if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      void this.#tellAll();
+      void this.#sendAll();
     }, this.#parts.retryMs ?? RETRY_MS).unref();
   }
 }

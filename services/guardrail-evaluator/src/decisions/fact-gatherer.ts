@@ -25,7 +25,7 @@ interface FactGathererDependencies {
 /** The earlier calls of the run, or why they could not be fetched. */
 export type FetchedHistory = readonly PastCall[] | Unavailable;
 
-/** Fetches what rules need to know of a call, all at once, and notes the call with that. */
+/** Fetches the facts that rules need, concurrently, and notes the call in the same step. */
 export class FactGatherer {
   readonly #parts: FactGathererDependencies;
   readonly #store: CallFactsStore;
@@ -35,7 +35,7 @@ export class FactGatherer {
     this.#store = new CallFactsStore(parts.calls, parts.windows);
   }
 
-  /** @param fetchHistory notes the call too: once for all agents that the call is made as. */
+  /** @param fetchHistory also notes the call, once for all callers of the call */
   async gather(
     request: DecisionRequest,
     needs: FactNeeds,
@@ -62,23 +62,26 @@ export class FactGatherer {
     };
   }
 
-  /** Notes the call in the history of its run, or its result. */
+  /** Notes the call, or its result, in the history of its run. */
   async history(request: DecisionRequest, identity: CallIdentity, deadline: Deadline): Promise<FetchedHistory> {
     const noted = () => this.#store.history(request, identity);
     return this.#parts.circuit.ask(deadline, noted, (error) => this.#failed(request, error));
   }
 
-  /** The call goes ahead, with `modifiedArgs` where it was given others, or its result is taken. */
+  /**
+   * Notes that the call goes ahead, with `modifiedArgs` if a rule changed its arguments, or that its result is
+   * accepted.
+   */
   async allowed(...noted: Parameters<CallFactsStore['allowed']>): Promise<void> {
     if (!this.#parts.circuit.away) await this.#store.allowed(...noted);
   }
 
-  /** The call does not happen, so it does not count. A result that is refused was a call all the same. */
+  /** Notes that the call does not happen and therefore does not count. A call whose result is blocked still counts. */
   async refused(...noted: Parameters<CallFactsStore['refused']>): Promise<void> {
     if (!this.#parts.circuit.away) await this.#store.refused(...noted);
   }
 
   #failed({ tenantId }: DecisionRequest, error: unknown): void {
-    this.#parts.logger.warn({ err: error, tenantId }, 'facts of a decision could not be fetched');
+    this.#parts.logger.warn({ err: error, tenantId }, 'fetching the facts of a decision failed');
   }
 }

@@ -1,11 +1,14 @@
 import type { Decision, DecisionRequest } from '@agentlens/contracts';
 import { redactDeep } from '@agentlens/guardrails';
 
-/** Of the JSON text of arguments. What is larger is in the events of the run, and sealed beside approvals. */
-const MOST_CHARS = 8_192;
+/**
+ * Maximum length of the JSON text of arguments. Larger arguments are in the events of the run, and sealed with
+ * approvals.
+ */
+const MAX_CHARS = 8_192;
 const START_CHARS = 2_000;
 
-/** What a decision keeps of the arguments of its call: redacted, or nothing where the tenant wants none. */
+/** The arguments stored with a decision: redacted, or nothing if the tenant does not store arguments. */
 export function keptArguments({
   args,
   keepsArguments,
@@ -13,6 +16,6 @@ export function keptArguments({
   if (keepsArguments !== true || args === undefined) return {};
   const redacted = redactDeep(args);
   const text = JSON.stringify(redacted);
-  if (text.length <= MOST_CHARS) return { arguments: redacted };
+  if (text.length <= MAX_CHARS) return { arguments: redacted };
   return { argumentsCut: { start: text.slice(0, START_CHARS).toWellFormed(), bytes: Buffer.byteLength(text) } };
 }

@@ -8,14 +8,14 @@ import { TenantSteps } from './tenant-steps.ts';
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const names = (count: number) => Array.from({ length: count }, (_, at) => `name-${at}`);
 
-/** Legal, and as dear as can be: all of them are about every call. */
+/** Valid rules at maximum cost, all of which apply to every call. */
 const DEAR = [
   ['expression', { expression: 'args.a.all(x, !(x in args.b))' }],
   ['expression', { expression: 'args.a.exists(x, x.y == 1)' }],
   ['tool_argument', { operator: 'regex', value: '[\\p{L}]{1,400}[0-9]' }],
   ['sensitive_data', { detectors: [{ detector: 'credit_card' }] }],
 ] as const;
-/** Of the neighbour: cheap ones, and one that needs steps of its own. */
+/** Rules of the other tenant: cheap ones, and one that needs its own steps. */
 const OWN = [
   ['tool_argument', { path: 'amount', type: 'number', operator: 'gt', value: 100 }],
   ['expression', { expression: 'args.items.exists(item, item.price > 5)' }],
@@ -37,8 +37,8 @@ const step = fc.oneof(
   fc.record({ tenantId: fc.constant('quiet'), args: ownArgs }),
 );
 
-describe('with one tenant asking the dearest legal questions', () => {
-  it('another is answered as it is alone', () => {
+describe('while one tenant asks the most expensive valid questions', () => {
+  it('another tenant gets the same answers as when it is alone', () => {
     const book = DecisionBook.EMPTY.withTenant('loud', rulesOf('loud', DEAR)).withTenant(
       'quiet',
       rulesOf('quiet', OWN),

@@ -3,7 +3,7 @@ import type { Ruling } from '@agentlens/guardrails';
 import { type ControlState, controlStateMessage } from '@agentlens/platform';
 import type { BreakerVerdict } from '../breakers/breaker.service.ts';
 
-/** What a decision says, without the question it answers. */
+/** The content of a decision, without the question it answers. */
 export type DecisionOutcome = Pick<
   Decision,
   | 'verdict'
@@ -19,7 +19,7 @@ export type DecisionOutcome = Pick<
   | 'budgetId'
 >;
 
-/** A budget's no. `unavailable`: it could not be asked, and is set to block then. */
+/** The refusal of a budget. `unavailable`: the budget could not be checked and is set to block in that case. */
 export interface BudgetRefusal {
   readonly budget: Budget;
   readonly why: 'spent' | 'estimate' | 'unavailable';
@@ -27,7 +27,7 @@ export interface BudgetRefusal {
 
 const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
 
-/** Killed and paused: nothing goes on. */
+/** The outcome for a killed or paused run. */
 export function orderedOutcome(controlState: ControlState): DecisionOutcome {
   const { because } = controlState;
   return {
@@ -47,25 +47,25 @@ export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowe
   };
 }
 
-/** Names the budget, never how much it is. */
+/** Names the budget, never its amount. */
 export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): DecisionOutcome {
-  const said = {
+  const message = {
     spent: `The budget "${name}" is spent`,
     estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,
     unavailable: `The budget "${name}" could not be asked in time`,
   }[why];
-  return { ...blocked(id, said), reason: 'budget', budgetId: id };
+  return { ...blocked(id, message), reason: 'budget', budgetId: id };
 }
 
-/** A rule's word on a call that waits for nobody. */
+/** The outcome of a ruling that needs no approval. */
 export function ruledOutcome(ruling: Ruling): DecisionOutcome {
   const { effect, wouldBe, finalRule, message, modifiedArgs } = ruling;
   const final = finalRule === undefined ? {} : { finalRuleId: finalRule.id };
-  const said = { ...final, effect, ...beyond(effect, wouldBe), message };
+  const common = { ...final, effect, ...beyond(effect, wouldBe), message };
   if (effect === 'block' || effect === 'terminate') {
     const control = effect === 'terminate' ? 'TERMINATE' : 'CONTINUE';
     return {
-      ...said,
+      ...common,
       reason: 'rule',
       verdict: 'BLOCK',
       control,
@@ -73,7 +73,7 @@ export function ruledOutcome(ruling: Ruling): DecisionOutcome {
     };
   }
   const changed = effect === 'modify' ? ({ reason: 'rule' } as const) : {};
-  return { ...CONTINUE, ...said, ...changed, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
+  return { ...CONTINUE, ...common, ...changed, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
 }
 
 const REFUSALS = {
@@ -82,31 +82,31 @@ const REFUSALS = {
   cancelled: 'was cancelled',
 } as const;
 
-/** What rules in shadow would have added; nothing where they ask for no more than was done. */
+/** What shadow rules would have done, if that differs from the actual effect. */
 function beyond(effect: DecisionEffect, wouldBe: DecisionEffect): Pick<Decision, 'wouldHave'> {
   return wouldBe === effect ? {} : { wouldHave: wouldBe };
 }
 
-/** Null: it is approved. */
+/** Returns null if the call is approved. */
 export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): DecisionOutcome | null {
   const rule = ruling.finalRule;
   if (status === 'approved' || rule === undefined) return null;
-  const said = {
+  const common = {
     ...{ approvalId, finalRuleId: rule.id, effect: ruling.effect, reason: 'approval' as const },
     ...beyond(ruling.effect, ruling.wouldBe),
   };
   if (status === 'pending' || status === 'acknowledged') {
     const cause = { kind: 'HITL_PENDING', approvalId, ruleId: rule.id } as const;
-    return { ...said, verdict: 'BLOCK', control: 'TERMINATE', cause, message: ruling.message };
+    return { ...common, verdict: 'BLOCK', control: 'TERMINATE', cause, message: ruling.message };
   }
   const message = `The approval of this call ${REFUSALS[status]}, by rule "${rule.name}"${reason ? `: ${reason}` : ''}`;
-  return { ...blocked(rule.id, message), ...said };
+  return { ...blocked(rule.id, message), ...common };
 }
 
-/** The rule's own setting for when nobody could be asked. */
+/** The outcome if no approval could be requested. */
 export function unaskedOutcome(ruling: Ruling): DecisionOutcome {
   const name = ruling.finalRule?.name ?? '';
-  const message = `Nobody could be asked to approve this call, by rule "${name}"`;
+  const message = `This call needs approval by rule "${name}", and no approval could be requested`;
   return { ...blocked(ruling.finalRule?.id ?? '', message), reason: 'approval' };
 }
 

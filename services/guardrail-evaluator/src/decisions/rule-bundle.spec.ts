@@ -22,7 +22,7 @@ function aBundle(facts: Partial<BundleFacts> = {}): RuleBundle {
 const ids = (bundle: RuleBundle) => bundle.rules.map(({ id }) => id);
 
 describe('a rule bundle', () => {
-  it('holds the decision rules of the agent that are in force, and is what the contract says', () => {
+  it('contains the active decision rules of the agent and conforms to the contract', () => {
     const rules = [
       noShell,
       { ...noShell, id: 'of-another', agentId: 'other' },
@@ -35,7 +35,7 @@ describe('a rule bundle', () => {
     expect(ids(bundle)).toEqual(['no-shell']);
   });
 
-  it('settles which agents a rule is about', () => {
+  it('resolves which agents a rule applies to', () => {
     const rules = [{ ...noShell, selector: { agentTagsAny: ['prod'] } }];
     expect(ids(aBundle({ rules, agent: { tags: ['Prod'] } }))).toEqual(['no-shell']);
     expect(ids(aBundle({ rules, agent: { tags: ['test'] } }))).toEqual([]);
@@ -45,7 +45,7 @@ describe('a rule bundle', () => {
     ]);
   });
 
-  it('has the server asked about an agent that may yet register, whose tags are not known', () => {
+  it('makes the agent ask the server if it has not registered yet and its tags are unknown', () => {
     const rules = [{ ...noShell, selector: { agentTagsAny: ['prod'], tools: ['shell'] } }];
     const bundle = RuleBundle.parse(JSON.parse(JSON.stringify(aBundle({ rules }))));
     expect(bundle.rules).toMatchObject([{ id: 'no-shell', askServer: true, selector: { tools: ['shell'] } }]);
@@ -55,12 +55,12 @@ describe('a rule bundle', () => {
     expect(ids(aBundle({ rules: ofOthers }))).toEqual([]);
   });
 
-  it('has every tool call asked about where some rule counts calls', () => {
+  it('makes the agent ask about every tool call if a rule counts calls', () => {
     const counting = { ...noShell, conditionType: 'repeated_call', conditionConfig: {} };
     expect(aBundle({ rules: [counting] }).askAlways).toEqual(['tool.before', 'tool.after']);
   });
 
-  it('has model calls asked about where there are budgets, and both where limits were set', () => {
+  it('makes the agent ask about model calls if there are budgets, and about both kinds of calls if limits are set', () => {
     expect(aBundle({ hasBudgets: true }).askAlways).toEqual(['llm.before']);
     const limited = aBundle({ breakerLimits: DEFAULT_BREAKER_LIMITS });
     expect(limited).toMatchObject({ askAlways: ['tool.before', 'llm.before'], breakerLimits: DEFAULT_BREAKER_LIMITS });

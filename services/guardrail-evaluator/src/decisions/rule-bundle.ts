@@ -1,15 +1,15 @@
 import type { BreakerLimits, BundledRule, DecisionPhase, GuardrailRule, RuleBundle } from '@agentlens/contracts';
 import { type AgentFacts, activate, type DecisionRule, isInForce, selectsAgent } from '@agentlens/guardrails';
 
-/** Agents ask again at half of it: so long may a change of rules take to reach decisions made inside an agent. */
+/** Agents refresh at half of it. The maximum delay until changed rules apply to decisions made inside an agent. */
 const TTL_SECONDS = 60;
 
 export interface BundleFacts {
   readonly agentId: string;
-  /** Null: it never registered. */
+  /** Null if the agent never registered. */
   readonly agent: AgentFacts | null;
   readonly rules: readonly GuardrailRule[];
-  /** Limits that somebody set for this agent; null where the defaults hold. */
+  /** Limits set for this agent; null if the defaults apply. */
   readonly breakerLimits: BreakerLimits | null;
   readonly defaultBreaker?: 'off' | undefined;
   readonly hasBudgets: boolean;
@@ -17,14 +17,14 @@ export interface BundleFacts {
 }
 
 /**
- * The decision rules of one agent, for its own process: what needs nothing but the call is decided there, and the server
- * is asked about the rest.
+ * The decision rules of one agent, for its own process. The agent evaluates rules that need only the call, and asks the
+ * server about the rest.
  */
 export function bundleOf(facts: BundleFacts): RuleBundle {
   const { agentId, agent, rules, breakerLimits, defaultBreaker, hasBudgets, nowMs } = facts;
   const about = rules.filter(isInForce).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
   const ask = new Set<DecisionPhase>();
-  // A rule that looks at other calls is right only where every call is counted, whichever tool it calls.
+  // A rule that counts calls is only correct if every call is counted, regardless of its tool.
   if (about.some(({ ready }) => ready.counts))
     for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
   if (breakerLimits !== null) for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
@@ -50,12 +50,12 @@ function decisionRuleOf(rule: GuardrailRule, agentId: string, agent: AgentFacts 
   if (rule.agentId !== undefined && rule.agentId !== agentId) return [];
   const active = activate(rule);
   if (!active.ok || active.value.cadence !== 'call') return [];
-  // The tags of an agent that has yet to register are not known: it may register with any.
+  // The tags of an unregistered agent are unknown: it may register with any.
   const selected = selectsAgent(active.value.selects, agentId, agent ?? 'unavailable');
   return selected === false ? [] : [{ rule, ready: active.value, askServer: selected !== true }];
 }
 
-/** Which agents it is about has been settled, or the server is to be asked; which calls it is about is told. */
+/** The agent selection is already resolved, or the server is asked; the call selection is included. */
 function bundled({ rule, ready, askServer }: Ready): BundledRule {
   const { tools, toolTagsAll, toolTagsAny } = ready.selects;
   const selector = {

@@ -12,9 +12,9 @@ afterEach(() => {
   for (const circuit of circuits.splice(0)) circuit.stop();
 });
 
-/** A circuit before a store that can be away: it refuses, or says nothing. */
+/** A circuit in front of a store that can fail: it rejects, or never answers. */
 function circuitBefore(store: { away: 'refuses' | 'hangs' | false }) {
-  const counts = { asked: 0, probes: 0, probing: 0, mostProbing: 0 };
+  const counts = { asked: 0, probes: 0, probing: 0, maxProbing: 0 };
   const answer = async () => {
     if (store.away === 'hangs') await new Promise(() => undefined);
     if (store.away === 'refuses') throw new StateUnavailable('work', new Error('away'));
@@ -26,7 +26,7 @@ function circuitBefore(store: { away: 'refuses' | 'hangs' | false }) {
     probe: async () => {
       counts.probes += 1;
       counts.probing += 1;
-      counts.mostProbing = Math.max(counts.mostProbing, counts.probing);
+      counts.maxProbing = Math.max(counts.maxProbing, counts.probing);
       await answer().finally(() => (counts.probing -= 1));
     },
   });
@@ -37,27 +37,27 @@ function circuitBefore(store: { away: 'refuses' | 'hangs' | false }) {
       counts.asked += 1;
       return answer();
     };
-    const told = await circuit.ask(deadline, work, () => undefined);
+    const outcome = await circuit.ask(deadline, work, () => undefined);
     deadline.end();
-    return told;
+    return outcome;
   };
   return { ask, circuit, counts };
 }
 
-describe('the circuit before the state store', () => {
-  it('lets nobody ask after three failures in a row, but one probe at a time, and everybody once that is answered', async () => {
+describe('StateCircuit', () => {
+  it('opens after three consecutive failures, sends one probe at a time, and closes once a probe is answered', async () => {
     const store: Parameters<typeof circuitBefore>[0] = { away: 'refuses' };
     const { ask, circuit, counts } = circuitBefore(store);
     for (let i = 0; i < 20; i++) expect(await ask()).toBe('unavailable');
     expect(counts.asked).toBe(3);
     await eventually(() => expect(counts.probes).toBeGreaterThan(3));
-    expect(counts.mostProbing).toBe(1);
+    expect(counts.maxProbing).toBe(1);
     store.away = false;
     await eventually(() => expect(circuit.away).toBe(false));
     expect(await ask()).toBe(DATA);
   });
 
-  it('takes a store that says nothing for one that is away', async () => {
+  it('treats a store that does not answer as unavailable', async () => {
     const { ask, circuit, counts } = circuitBefore({ away: 'hangs' });
     expect(await Promise.all([ask(150), ask(150), ask(150)])).toEqual(['deadline', 'deadline', 'deadline']);
     expect(circuit.away).toBe(true);
@@ -65,13 +65,13 @@ describe('the circuit before the state store', () => {
     expect(counts.asked).toBe(3);
   });
 
-  it('learns nothing from questions that had hardly any time', async () => {
+  it('ignores timeouts of questions that had hardly any time', async () => {
     const { ask, circuit } = circuitBefore({ away: 'hangs' });
     for (let i = 0; i < 5; i++) expect(await ask(10)).toBe('deadline');
     expect(circuit.away).toBe(false);
   });
 
-  it('begins to count again with every answer', async () => {
+  it('resets the failure count with every answer', async () => {
     const store: Parameters<typeof circuitBefore>[0] = { away: 'refuses' };
     const { ask, circuit } = circuitBefore(store);
     for (let i = 0; i < 6; i++) {
@@ -81,7 +81,7 @@ describe('the circuit before the state store', () => {
     expect(circuit.away).toBe(false);
   });
 
-  it('says nothing of failures that are not of the store', async () => {
+  it('ignores failures that do not come from the store', async () => {
     const { circuit } = circuitBefore({ away: false });
     const broken = () => Promise.reject(new Error('a bug'));
     for (let i = 0; i < 5; i++) await circuit.ask(new Deadline(1_000), broken, () => undefined);

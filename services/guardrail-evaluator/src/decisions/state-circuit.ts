@@ -3,23 +3,23 @@ import type { Platform } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
 import type { Deadline } from './deadline.ts';
 
-/** So many in a row, and none that was answered among them, mean that the store is away. */
-const MOST_FAILURES = 3;
-/** A store that answers takes a fraction of this. A question that has less time than that says nothing of the store. */
+/** Consecutive failures after which the store counts as unavailable. */
+const MAX_FAILURES = 3;
+/** A healthy store answers in a fraction of this. A timeout shorter than this says nothing about the store. */
 const SLOW_MS = 100;
 const PROBE_MS = 100;
 
 interface StateCircuitDependencies {
-  /** The cheapest question to the store. */
+  /** The cheapest request to the store. */
   readonly probe: () => Promise<unknown>;
   readonly logger: Platform['logger'];
   readonly probeMs?: number;
 }
 
 /**
- * Keeps questions from each waiting out its own deadline while the state store is away. After a few failures nobody asks
- * any more, except one probe at a time, and every question is answered `unavailable` at once; when the probe is answered
- * everybody asks again.
+ * Circuit breaker in front of the state store: keeps questions from each waiting for their own deadline while the store
+ * is unavailable. After a few failures every question gets `unavailable` at once, and one probe at a time checks the
+ * store. When a probe is answered, questions reach the store again.
  */
 export class StateCircuit {
   readonly #parts: StateCircuitDependencies;
@@ -32,12 +32,12 @@ export class StateCircuit {
     this.#parts = parts;
   }
 
-  /** True while nobody asks. */
+  /** True while the circuit is open. */
   get away(): boolean {
     return this.#away;
   }
 
-  /** What the store answers, if it does in time; `work` is not begun while the store is known to be away. */
+  /** Resolves to the store's answer if it arrives in time. `work` is not started while the circuit is open. */
   async ask<T extends object | null>(
     deadline: Deadline,
     work: () => Promise<T>,
@@ -67,9 +67,9 @@ export class StateCircuit {
 
   #fail(error: unknown): void {
     this.#failures += 1;
-    if (this.#away || this.#stopped || this.#failures < MOST_FAILURES) return;
+    if (this.#away || this.#stopped || this.#failures < MAX_FAILURES) return;
     this.#away = true;
-    this.#parts.logger.warn({ err: error }, 'the state store is away: decisions do without it until it answers');
+    this.#parts.logger.warn({ err: error }, 'state store unavailable; decisions continue without it');
     void this.#probe();
   }
 
@@ -83,6 +83,6 @@ export class StateCircuit {
     }
     this.#away = false;
     this.#failures = 0;
-    this.#parts.logger.info('the state store answers again');
+    this.#parts.logger.info('state store is available again');
   }
 }

@@ -2,8 +2,8 @@ import { CALL_STEPS } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { TenantSteps } from './tenant-steps.ts';
 
-describe('what the dear rules of a tenant may spend', () => {
-  it('is bounded for each call, and over all its calls, whatever other tenants spend', () => {
+describe('TenantSteps', () => {
+  it('bounds each call and all calls of a tenant, regardless of other tenants', () => {
     let nowMs = 0;
     const steps = new TenantSteps(() => nowMs);
     const half = CALL_STEPS / 2;
@@ -20,7 +20,7 @@ describe('what the dear rules of a tenant may spend', () => {
     expect(steps.ofCall('acme').take(1)).toBe(false);
   });
 
-  it('does not come back with a clock that goes backwards', () => {
+  it('does not refill when the clock goes backwards', () => {
     let nowMs = 10_000;
     const steps = new TenantSteps(() => nowMs);
     expect(steps.ofCall('acme').take(CALL_STEPS)).toBe(true);

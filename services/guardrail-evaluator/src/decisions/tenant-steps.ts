@@ -1,24 +1,24 @@
 import { CALL_STEPS, callAllowance, type StepAllowance } from '@agentlens/guardrails';
 import { BoundedMap, type Bucket, takeFrom } from '@agentlens/state';
 
-/** What the rules of a tenant may spend per second, of about 20 million that a core does: dear calls of one tenant come alone. */
+/** Evaluation steps per second for expensive rules of one tenant. A core does about 20 million. */
 const STEPS_PER_SECOND = 2_000_000;
-/** Tenants remembered; the one that asked longest ago makes room, which at worst fills its bucket. */
-const MOST_TENANTS = 10_000;
+/** Maximum number of tenants tracked. Evicting the least recently used tenant at worst refills its bucket. */
+const MAX_TENANTS = 10_000;
 
 /**
- * Bounds what the dear rules of one tenant cost the others that are decided in this process. Beyond it such rules are
- * `unavailable`, while its cheap ones (`FREE_STEPS`) go on as before.
+ * Bounds what expensive rules of one tenant cost the other tenants in this process. Over the bound, such rules are
+ * `unavailable`, while the tenant's cheap rules (`FREE_STEPS`) work as before.
  */
 export class TenantSteps {
-  readonly #buckets = new BoundedMap<Bucket>(MOST_TENANTS);
+  readonly #buckets = new BoundedMap<Bucket>(MAX_TENANTS);
   readonly #now: () => number;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** What one call of the tenant may spend, over all rounds of asking its rules. */
+  /** The allowance of one call, over all rounds in which its rules are evaluated. */
   ofCall(tenantId: string): StepAllowance {
     const call = callAllowance();
     return { take: (steps) => call.take(steps) && this.#take(tenantId, steps) };

@@ -65,7 +65,7 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchE
 }
 
 describe('BatchEvaluator', () => {
-  it('makes one trigger of a hundred matching events in one batch', async () => {
+  it('makes one trigger for a hundred matching events in one batch', async () => {
     const batch = aBatch({ events: Array.from({ length: 100 }, () => error()) });
     await evaluatorOf([aRule()]).evaluate(batch);
     expect(triggers).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('BatchEvaluator', () => {
     });
   });
 
-  it('makes one trigger of batches evaluated at the same time by three evaluators', async () => {
+  it('makes one trigger if three evaluators evaluate batches at the same time', async () => {
     const rules = [aRule()];
     const replicas = [1, 2, 3].map(() => evaluatorOf(rules));
     const batches = Array.from({ length: 24 }, () => aBatch({ events: [error(), error()] }));
@@ -84,13 +84,13 @@ describe('BatchEvaluator', () => {
     expect(triggers).toHaveLength(1);
   });
 
-  it('triggers for each agent apart', async () => {
+  it('triggers per agent', async () => {
     const events = ['a', 'b', 'c'].map((agentId) => error({ agentId }));
     await evaluatorOf([aRule()]).evaluate(aBatch({ events }));
     expect(triggers.map(({ agentId }) => agentId).sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('touches no store where no rule listens', async () => {
+  it('touches no store if no rule matches the events', async () => {
     const untouchable: WindowStore = {
       marker: windows.marker,
       advance: () => Promise.reject(new Error('touched')),
@@ -102,7 +102,7 @@ describe('BatchEvaluator', () => {
     expect(triggers).toEqual([]);
   });
 
-  it('keeps tenants apart whose agents have the same name', async () => {
+  it('separates tenants whose agents have the same name', async () => {
     const evaluator = evaluatorOf([
       aRule({ tenantId: 'a' }),
       aRule({ tenantId: 'b', conditionConfig: { minEvents: 2 } }),
@@ -113,14 +113,14 @@ describe('BatchEvaluator', () => {
     expect(triggers.map(({ tenantId }) => tenantId)).toEqual(['a']);
   });
 
-  it('lets a dry run cool down apart from the real rule', async () => {
+  it('keeps the cooldown of a dry run apart from that of the real rule', async () => {
     const rule = aRule();
     await evaluatorOf([{ ...rule, dryRun: true }]).evaluate(aBatch({ events: [error()] }));
     await evaluatorOf([rule]).evaluate(aBatch({ events: [error()] }));
     expect(triggers.map(({ dryRun }) => dryRun)).toEqual([true, false]);
   });
 
-  it('triggers again when the cooldown is over', async () => {
+  it('triggers again after the cooldown', async () => {
     const evaluator = evaluatorOf([aRule({ cooldownMinutes: 1 })]);
     const later = (ms: number) => {
       clock.advance(ms);
@@ -133,7 +133,7 @@ describe('BatchEvaluator', () => {
     expect(triggers).toHaveLength(2);
   });
 
-  it('counts what batches of one round hold of an agent in one step, and makes the triggers of each', async () => {
+  it('counts all batches of an agent in a round in one step and makes the triggers of each', async () => {
     const steps: number[] = [];
     const counting = {
       marker: windows.marker,
@@ -152,7 +152,7 @@ describe('BatchEvaluator', () => {
     expect(triggers.map(({ eventId }) => eventId)).toEqual(batches.slice(1).map(({ events }) => events[0]?.id));
   });
 
-  it('records what was measured', async () => {
+  it('records the measured values', async () => {
     const rule = aRule({ conditionConfig: { threshold: 60 } });
     const batch = aBatch({ events: [anEvent(), error()] });
     await evaluatorOf([rule]).evaluate(batch);
@@ -168,7 +168,7 @@ describe('BatchEvaluator', () => {
     ]);
   });
 
-  it('says of a rule whose window was lost in part until when it measures too little', async () => {
+  it('reports until when a rule measures too little after part of its window was lost', async () => {
     const windowGap = new WindowGap();
     windowGap.countedSince(clock.now() - 10 * 60_000);
     const rules = [5, 60].map((windowMinutes) => aRule({ conditionConfig: { threshold: 60, windowMinutes } }));
@@ -179,7 +179,7 @@ describe('BatchEvaluator', () => {
     ]);
   });
 
-  it('says so too where the windows became whole while what it triggered was on its way', async () => {
+  it('reports the gap even if the windows became complete while the trigger was being published', async () => {
     const windowGap = new WindowGap();
     windowGap.countedSince(clock.now());
     const slow: Pick<CooldownStore, 'claim'> = {
@@ -193,7 +193,7 @@ describe('BatchEvaluator', () => {
     expect(states.map(({ degradedReason }) => degradedReason !== null)).toEqual([true]);
   });
 
-  it('counts again without triggering, and nothing twice', async () => {
+  it('recounts without triggering, and counts nothing twice', async () => {
     const rule = aRule({ conditionConfig: { threshold: 100, minEvents: 2 } });
     const [lost, later] = [aBatch({ events: [error()] }), aBatch({ events: [error()] })];
     const evaluator = evaluatorOf([rule]);
@@ -205,12 +205,12 @@ describe('BatchEvaluator', () => {
     expect(triggers.map(({ eventId }) => eventId)).toEqual([later.events[0]?.id]);
   });
 
-  it('does not settle a batch while the store is away', async () => {
+  it('does not settle a batch while the store is unavailable', async () => {
     const away: WindowStore = { ...windows, advanceAll: () => Promise.reject(new StateUnavailable('advance', 'away')) };
     await expect(evaluatorOf([aRule()], { windows: away }).evaluate(aBatch())).rejects.toThrow(StateUnavailable);
   });
 
-  it('gives the same triggers however often and in whatever order batches come', async () => {
+  it('makes the same triggers regardless of repetition and order of batches', async () => {
     const rules = [aRule({ cooldownMinutes: 0, conditionConfig: { threshold: 100, minEvents: 3 } })];
     const batches = Array.from({ length: 6 }, (_, i) => aBatch({ events: [error({ agentId: `a${i % 2}` })] }));
     const evaluator = evaluatorOf(rules);
@@ -220,7 +220,7 @@ describe('BatchEvaluator', () => {
   });
 });
 
-/** The process is gone: whatever it did stays done, and the message comes again. */
+/** Simulates a process crash: completed steps persist, and the message is redelivered. */
 class Killed extends Error {}
 
 describe('a crash', () => {
@@ -231,7 +231,7 @@ describe('a crash', () => {
     await expect(evaluatorOf([rule], ports).evaluate(batch)).rejects.toThrow(Killed);
   }
 
-  /** Evaluates the batch again and proves that it was counted once. */
+  /** Evaluates the batch again and checks that it was counted once. */
   async function redelivered(): Promise<void> {
     await evaluatorOf([rule]).evaluate(batch);
     expect(triggers).toHaveLength(1);
@@ -278,7 +278,7 @@ describe('a crash', () => {
 });
 
 describe('late events', () => {
-  it('have each value counted that came too late for its window, once, however often it has to try', async () => {
+  it('count each value that is too late for its window once, regardless of retries', async () => {
     const minutes = [1, 5, 60];
     const rules = minutes.map((windowMinutes, n) =>
       aRule({ id: `rule-${n}`, conditionConfig: { threshold: 100, windowMinutes, minEvents: 1 } }),
@@ -312,7 +312,7 @@ describe('late events', () => {
           );
           const batch = aBatch({ events, receivedAt: new Date(nowMs).toISOString() });
           await untilEvaluated(evaluator, batch);
-          // A window is the bucket of now and the 59 before it.
+          // A window is the current bucket and the 59 before it.
           for (const { ageMs } of some) {
             for (const windowMinutes of minutes) {
               const bucketMs = windowMinutes * 1_000;

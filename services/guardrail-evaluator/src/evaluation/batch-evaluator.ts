@@ -30,30 +30,30 @@ interface BatchEvaluatorDependencies {
   readonly windowGap?: Pick<WindowGap, 'open' | 'reason'>;
 }
 
-/** Batches whose evaluation has begun. */
+/** A group of batches whose evaluation has started. */
 export interface EvaluationRound {
-  /** Everything is counted and measured; only triggers may still be on their way. */
+  /** Settles when everything is counted and measured. Triggers may still be in progress. */
   readonly measured: Promise<unknown>;
   /**
-   * Per batch, in order: its triggers are published.
-   * @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again
+   * One promise per batch, in order, which resolves when its triggers are published.
+   * @throws StateUnavailable, BusUnavailable if the batch has to be evaluated again
    */
   readonly done: readonly Promise<void>[];
 }
 
-/** What one batch of a round holds of one agent; it concludes with how many values came too late. */
-interface Share {
+/** The events of one agent in one batch of a round. `concluded` resolves to the number of late values. */
+interface AgentSlice {
   readonly plan: EvaluationPlan;
   readonly concluded: PromiseWithResolvers<number>;
 }
 
-/** Shares that are counted in one step, during which the store does nothing else. */
+/** Slices counted in one step. The store handles nothing else during a step. */
 const STEP = 32;
 
 /**
- * Evaluates batches of events against the rules in force. Every step may be repeated after a crash at any point: the
- * window store answers a batch it has seen as before, from which follow the same triggers, which hold their own
- * cooldowns and are published under the same ids.
+ * Evaluates batches of events against the active rules. Every step can be repeated after a crash at any point: for a
+ * batch it has seen, the window store returns the same answer as before. The same triggers follow from it; they already
+ * hold their cooldowns and are published under the same ids.
  */
 export class BatchEvaluator {
   readonly #parts: BatchEvaluatorDependencies;
@@ -63,12 +63,12 @@ export class BatchEvaluator {
     this.#parts = parts;
   }
 
-  /** One batch by itself. @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again */
+  /** Evaluates a batch alone. @throws StateUnavailable, BusUnavailable if the batch has to be evaluated again */
   async evaluate(batch: EventBatch): Promise<void> {
     await Promise.all(this.begin([batch]).done);
   }
 
-  /** Counts batches without concluding anything from them; what was counted before stays as it is. */
+  /** Counts batches without triggering. Batches that were counted before are not counted again. */
   async recount(batches: readonly EventBatch[]): Promise<void> {
     const requests = batches.flatMap((batch) => planBatch(this.#parts.rules.book, batch)).map(({ request }) => request);
     await Promise.all(
@@ -76,56 +76,59 @@ export class BatchEvaluator {
     );
   }
 
-  /** Batches are counted for each agent in the order they are given, rounds in the order they begin. */
+  /** Starts a round. For each agent, batches are counted in the given order, and rounds in the order they start. */
   begin(batches: readonly EventBatch[]): EvaluationRound {
-    const shares: Share[] = [];
-    const parts = batches.map((batch) => this.#share(batch, shares));
-    const steps = stepsOf(shares, ({ plan }) => plan.request.tenantId).map((step) => this.#count(step));
+    const slices: AgentSlice[] = [];
+    const parts = batches.map((batch) => this.#sliceByAgent(batch, slices));
+    const steps = stepsOf(slices, ({ plan }) => plan.request.tenantId).map((step) => this.#count(step));
     return {
       measured: Promise.allSettled(steps),
       done: batches.map((batch, index) => this.#done(batch, parts[index] ?? [])),
     };
   }
 
-  /** Adds a batch's shares to those of the others; answers when each of them is concluded. */
-  #share(batch: EventBatch, shares: Share[]): readonly Promise<number>[] {
+  /**
+   * Adds the slices of a batch to `slices`. Returns one promise per slice, which resolves when the slice is concluded.
+   */
+  #sliceByAgent(batch: EventBatch, slices: AgentSlice[]): readonly Promise<number>[] {
     try {
       return planBatch(this.#parts.rules.book, batch).map((plan) => {
-        const share = { plan, concluded: Promise.withResolvers<number>() };
-        shares.push(share);
-        return share.concluded.promise;
+        const slice = { plan, concluded: Promise.withResolvers<number>() };
+        slices.push(slice);
+        return slice.concluded.promise;
       });
     } catch (error) {
-      // What is wrong with one batch is no concern of the others.
+      // An error in one batch must not affect the others.
       return [Promise.reject(error)];
     }
   }
 
   async #done({ receivedAt }: EventBatch, parts: readonly Promise<number>[]): Promise<void> {
     if (parts.length === 0) return;
-    // Counted only now: of a batch that is evaluated again the same values are late again.
+    // Counted only now, because a batch that is evaluated again has the same late values again.
     for (const late of await settleAll(parts)) this.#parts.drops.dropped('late_value', late);
     this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
   }
 
-  /** Counts shares in one step. What one of them triggers is published while the next is measured. */
-  async #count(shares: readonly Share[]): Promise<void> {
+  /** Counts slices in one step. Triggers of one slice are published while the next slice is measured. */
+  async #count(slices: readonly AgentSlice[]): Promise<void> {
     try {
-      const answers = await this.#parts.windows.advanceAll(shares.map(({ plan }) => plan.request));
+      const answers = await this.#parts.windows.advanceAll(slices.map(({ plan }) => plan.request));
       const stops: StopCounts = {};
-      for (const [at, share] of shares.entries()) this.#conclude(share, answers[at], stops);
+      for (const [at, slice] of slices.entries()) this.#conclude(slice, answers[at], stops);
       this.#parts.metrics.stopped(stops);
     } catch (error) {
-      for (const { concluded } of shares) concluded.reject(error);
+      for (const { concluded } of slices) concluded.reject(error);
     }
   }
 
-  /** @param stops grows by those of a share that triggers nothing, as most do */
-  #conclude({ plan, concluded }: Share, answer: AdvanceAnswer | undefined, stops: StopCounts): void {
+  /** @param stops collects the stops of a slice that triggers nothing, the usual case */
+  #conclude({ plan, concluded }: AgentSlice, answer: AdvanceAnswer | undefined, stops: StopCounts): void {
     try {
       if (answer === undefined) throw new Error('the window store did not answer for every batch');
       const folding = fold(plan, answer);
-      // At once: while a trigger is on its way, windows that were lost may become whole, and this was measured before.
+      // Recorded at once: lost windows may become complete while a trigger is being published, but this was measured
+      // before.
       this.#record(plan, folding);
       if (folding.candidates.length > 0) {
         this.#trigger(folding).then(concluded.resolve, concluded.reject);
@@ -134,7 +137,7 @@ export class BatchEvaluator {
       addStops(stops, folding.stops);
       concluded.resolve(folding.late);
     } catch (error) {
-      // What is wrong with one share is no concern of the others.
+      // An error in one slice must not affect the others.
       concluded.reject(error);
     }
   }
@@ -160,13 +163,13 @@ export class BatchEvaluator {
     }
   }
 
-  /** The shares of a batch have its time. */
+  /** Formats a time. The slices of a batch have the same time, so the last result is cached. */
   #textOf(nowMs: number): string {
     if (nowMs !== this.#lastTime.ms) this.#lastTime = { ms: nowMs, text: new Date(nowMs).toISOString() };
     return this.#lastTime.text;
   }
 
-  /** Why a rule's value is less than it should be; null: it is not. */
+  /** Why the value of a rule is too low; null if it is not. */
   #gapOf(plan: EvaluationPlan, rule: EventRule): string | null {
     const gap = this.#parts.windowGap;
     return gap?.open ? gap.reason(seriesOf(plan, rule), plan.request.nowMs) : null;
@@ -179,14 +182,14 @@ function addStops(sum: StopCounts, stops: StopCounts): void {
   }
 }
 
-/** What is of one tenant, in its order, in steps of what the store does at once. */
+/** Groups a list by tenant, in order, into steps of at most `STEP` items. */
 function stepsOf<T>(list: readonly T[], tenantOf: (one: T) => string): T[][] {
   return [...Map.groupBy(list, tenantOf).values()].flatMap((own) =>
     Array.from({ length: Math.ceil(own.length / STEP) }, (_, step) => own.slice(step * STEP, (step + 1) * STEP)),
   );
 }
 
-/** What a rule reads of a plan's windows. */
+/** The series of a plan that a rule reads. */
 function seriesOf({ measurements, request }: EvaluationPlan, rule: EventRule): readonly Series[] {
   const read = measurements.find((one) => one.rule === rule && one.series !== null)?.series ?? [];
   return read.flatMap((index) => request.series[index] ?? []);

@@ -26,7 +26,7 @@ const BOOK = RuleBook.EMPTY.withTenant(
   }),
 );
 
-/** A world in which the process dies after a step when told to, with the step carried out. */
+/** A world in which the process crashes after a given step, with the step carried out. */
 function world() {
   const clock = fixedClock();
   const { windows, cooldowns } = createMemoryState({ clock });
@@ -51,7 +51,7 @@ function world() {
     publish: async (topic: unknown, message: { id: string; conditionValue: number }) => {
       expect(topic).toBe(guardrailTriggered);
       const duplicate = published.has(message.id);
-      // The stream keeps the first; a second one may not say anything else.
+      // The stream keeps the first; a duplicate must have the same value.
       if (duplicate) expect(published.get(message.id)).toBe(message.conditionValue);
       published.set(message.id, message.conditionValue);
       return survive('publish', { sequence: published.size, duplicate });
@@ -103,8 +103,8 @@ const anyBatches = fc.array(
   { maxLength: 8 },
 );
 
-describe('an evaluator that is killed again and again, at any step', () => {
-  it('makes exactly the triggers of one that never is', async () => {
+describe('an evaluator that crashes repeatedly at any step', () => {
+  it('makes the same triggers as one that never crashes', async () => {
     await fc.assert(
       fc.asyncProperty(anyBatches, async (plan) => {
         const [calm, mortal] = [world(), world()];
@@ -120,7 +120,7 @@ describe('an evaluator that is killed again and again, at any step', () => {
           });
           await calm.deliver(batch, []);
           await mortal.deliver(batch, deaths);
-          // Delivered once more although it was settled: the acknowledgement was lost.
+          // Delivered again after it was settled: the acknowledgement was lost.
           if (again) await mortal.deliver(batch, []);
         }
         expect(mortal.published).toEqual(calm.published);

@@ -15,7 +15,7 @@ function received(sequence: number, events: number): Received<ReturnType<typeof 
   return { value, raw: Buffer.from(''), ...facts };
 }
 
-/** A tally that keeps what it is told, and fails while it is away. */
+/** A tally that keeps its marks, and fails while it is unavailable. */
 function aTally() {
   const written: EvaluatedMessage[] = [];
   return {
@@ -30,7 +30,7 @@ function aTally() {
 }
 
 describe('evaluation marks', () => {
-  it('say how many events of a tenant and minute were evaluated', async () => {
+  it('report how many events of a tenant and minute were evaluated', async () => {
     const { evaluationTally } = createMemoryState();
     const marks = new EvaluationMarks(
       evaluationTally,
@@ -42,7 +42,7 @@ describe('evaluation marks', () => {
     expect(await evaluationTally.read(NOON_MS)).toEqual(new Map([['acme', 5]]));
   });
 
-  it('write what a failure left behind with what comes next', async () => {
+  it('retry after a failure together with the next marks', async () => {
     const tally = aTally();
     const errors: unknown[] = [];
     tally.away = true;
@@ -59,17 +59,17 @@ describe('evaluation marks', () => {
     expect(errors).toHaveLength(2);
   });
 
-  it('count as dropped exactly those that were never told, however long the tally is away', async () => {
+  it('count exactly the marks that were never written as dropped, however long the tally is unavailable', async () => {
     const steps = fc.array(fc.record({ messages: fc.nat({ max: 6 }), away: fc.boolean() }), { maxLength: 20 });
     await fc.assert(
-      fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), async (rounds, mostOwed) => {
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), async (rounds, maxOwed) => {
         const tally = aTally();
         let [dropped, evaluated] = [0, 0];
         const marks = new EvaluationMarks(
           tally,
           () => undefined,
           (count) => (dropped += count),
-          mostOwed,
+          maxOwed,
         );
         for (const { messages, away } of rounds) {
           tally.away = away;

@@ -2,36 +2,36 @@ import type { EventBatch } from '@agentlens/contracts';
 import { observeQueue, type Received } from '@agentlens/messaging';
 import type { EvaluatedMessage, EvaluationTally } from '@agentlens/state';
 
-/** Marks that could not be written are kept for the next time; more than this would be a long outage of Redis. */
-const MOST_OWED = 20_000;
+/** Maximum number of unwritten marks kept for the next attempt. Only a long outage of Redis exceeds it. */
+const MAX_OWED_MARKS = 20_000;
 
 /**
- * Tells the auditor what was evaluated, before it is acknowledged: a message that was not told of comes again. The
- * auditor watches, so it holds nothing up: without Redis the marks wait here and the messages are settled.
+ * Reports evaluated messages to the auditor before they are acknowledged, so that an unreported message is redelivered.
+ * The audit must not hold up evaluation: while Redis is unavailable, the marks wait here and the messages are settled.
  */
 export class EvaluationMarks {
   #owed: readonly EvaluatedMessage[] = [];
-  #telling: Promise<void> | undefined;
+  #writing: Promise<void> | undefined;
 
   constructor(
     private readonly tally: EvaluationTally,
     private readonly onError: (error: unknown) => void,
-    /** So many will not be told of. */
+    /** Called with the number of marks that were dropped. */
     private readonly onDropped: (count: number) => void,
-    private readonly mostOwed = MOST_OWED,
+    private readonly maxOwed = MAX_OWED_MARKS,
   ) {
-    observeQueue({ name: 'evaluation_marks', capacity: mostOwed, size: () => this.#owed.length });
+    observeQueue({ name: 'evaluation_marks', capacity: maxOwed, size: () => this.#owed.length });
   }
 
-  /** What is evaluated together is told together. Never throws. */
+  /** Writes the marks of messages that were evaluated together in one call. Never rejects. */
   add(messages: readonly Received<EventBatch>[]): Promise<void> {
     if (messages.length > 0) this.#owed = [...this.#owed, ...messages.map(markOf)];
-    this.#telling ??= Promise.resolve().then(() => this.#tell());
-    return this.#telling;
+    this.#writing ??= Promise.resolve().then(() => this.#write());
+    return this.#writing;
   }
 
-  async #tell(): Promise<void> {
-    this.#telling = undefined;
+  async #write(): Promise<void> {
+    this.#writing = undefined;
     const marks = this.#owed;
     if (marks.length === 0) return;
     this.#owed = [];
@@ -39,7 +39,7 @@ export class EvaluationMarks {
       await this.tally.add(marks);
     } catch (error) {
       const owed = [...marks, ...this.#owed];
-      this.#owed = owed.slice(-this.mostOwed);
+      this.#owed = owed.slice(-this.maxOwed);
       if (owed.length > this.#owed.length) this.onDropped(owed.length - this.#owed.length);
       this.onError(error);
     }

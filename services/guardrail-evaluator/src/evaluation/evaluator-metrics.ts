@@ -1,7 +1,7 @@
 import type { StopCounts } from '@agentlens/guardrails';
 import { metrics } from '@opentelemetry/api';
 
-/** What the evaluator counts. Without a telemetry SDK every call is free of effect. */
+/** Metrics of the evaluator. Does nothing without a telemetry SDK. */
 export class EvaluatorMetrics {
   readonly #stops;
   readonly #triggers;
@@ -11,16 +11,16 @@ export class EvaluatorMetrics {
   constructor() {
     const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
     this.#stops = meter.createCounter('agentlens.evaluator.stops', {
-      description: 'Evaluations of a rule on an event that made no trigger, by reason',
+      description: 'Evaluations of a rule on an event that did not trigger, by reason',
     });
     this.#triggers = meter.createCounter('agentlens.evaluator.triggers', {
       description: 'Triggers published, by condition and mode',
     });
     this.#degraded = meter.createCounter('agentlens.evaluator.degraded', {
-      description: 'Evaluations in which a rule failed and stopped itself',
+      description: 'Evaluations in which a rule failed',
     });
     this.#latency = meter.createHistogram('agentlens.evaluator.batch_latency', {
-      description: 'From the arrival of a batch at the gateway to the end of its evaluation',
+      description: 'Time from the arrival of a batch at the gateway to the end of its evaluation',
       unit: 'ms',
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 30_000] },
     });

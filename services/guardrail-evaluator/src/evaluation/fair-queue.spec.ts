@@ -7,7 +7,7 @@ const anyItems = fc.array(
 );
 
 describe('FairQueue', () => {
-  it('hands out everything once, each tenant’s in order', () => {
+  it('hands out every item once, in order for each tenant', () => {
     fc.assert(
       fc.property(anyItems, fc.integer({ min: 1, max: 1_000 }), (items, most) => {
         const queue = new FairQueue<string>();
@@ -22,7 +22,7 @@ describe('FairQueue', () => {
     );
   });
 
-  it('lets nobody wait for another one’s backlog', () => {
+  it('does not make a tenant wait for the backlog of another', () => {
     const queue = new FairQueue<string>();
     for (let i = 0; i < 100; i++) queue.add('loud', 100, 'loud');
     queue.add('quiet', 1, 'quiet');
@@ -30,7 +30,7 @@ describe('FairQueue', () => {
     expect(queue.take(200)).toEqual(expect.arrayContaining(['quiet', 'third']));
   });
 
-  it('gives those who wait the same weight, whether in many small items or a few large ones', () => {
+  it('gives waiting tenants the same weight, whether in many small items or a few large ones', () => {
     const queue = new FairQueue<readonly [string, number]>();
     for (let i = 0; i < 1_000; i++) queue.add('small', 2, ['small', 2]);
     for (let i = 0; i < 20; i++) queue.add('large', 100, ['large', 100]);
@@ -39,13 +39,13 @@ describe('FairQueue', () => {
     expect(Math.abs(weight('small') - weight('large'))).toBeLessThanOrEqual(100);
   });
 
-  it('gives one alone all there is', () => {
+  it('gives a single tenant the full capacity', () => {
     const queue = new FairQueue<number>();
     for (let i = 0; i < 10; i++) queue.add('only', 100, i);
     expect(queue.take(500)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('hands out an item larger than what is asked for', () => {
+  it('hands out an item larger than the requested weight', () => {
     const queue = new FairQueue<string>();
     queue.add('a', 5_000, 'huge');
     expect(queue.take(10)).toEqual(['huge']);

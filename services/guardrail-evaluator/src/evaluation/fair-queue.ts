@@ -1,6 +1,6 @@
 import { Fifo } from '@agentlens/messaging';
 
-/** What one tenant may have more than another in a row. */
+/** Weight a tenant gets per turn. */
 const QUANTUM = 50;
 
 interface Item<T> {
@@ -10,16 +10,16 @@ interface Item<T> {
 
 interface Line<T> {
   readonly items: Fifo<Item<T>>;
-  /** Weight the tenant may still take before it is the next one's turn. */
+  /** Weight the tenant may still take in this turn. */
   credit: number;
 }
 
 /**
- * Items of many tenants, each tenant's in order, handed out by deficit round robin (Shreedhar and Varghese, 1995): while
- * several wait, each gets the same weight, however much one of them has waiting; one alone gets everything.
+ * Queue with deficit round robin over tenants (Shreedhar and Varghese, 1995). Keeps each tenant's items in order.
+ * Waiting tenants get the same weight, however much each has queued; a single tenant gets the full capacity.
  */
 export class FairQueue<T> {
-  /** Tenants that wait, in the order of their turns. */
+  /** Waiting tenants, in the order of their turns. */
   readonly #lines = new Map<string, Line<T>>();
 
   add(tenantId: string, weight: number, value: T): void {
@@ -35,7 +35,7 @@ export class FairQueue<T> {
     return this.#lines.size === 0;
   }
 
-  /** Items whose weights come to about `most`; at least one where any waits. */
+  /** Takes items with a total weight of about `most`; at least one if any is waiting. */
   take(most: number): T[] {
     const taken: T[] = [];
     for (let left = most; left > 0; ) {

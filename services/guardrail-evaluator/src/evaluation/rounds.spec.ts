@@ -3,7 +3,7 @@ import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { Rounds } from './rounds.ts';
 
-/** An evaluator whose rounds end when the test says so. */
+/** An evaluator whose rounds end when the test decides. */
 function slowEvaluator() {
   const begun: { readonly tenants: readonly string[]; readonly measured: PromiseWithResolvers<void> }[] = [];
   return {
@@ -25,7 +25,7 @@ const batch = (tenantId: string, events: number) => ({
 const settled = () => new Promise(setImmediate);
 
 describe('Rounds', () => {
-  it('evaluates together what arrived together', async () => {
+  it('evaluates batches that arrive together in one round', async () => {
     const evaluator = slowEvaluator();
     const rounds = new Rounds(evaluator);
     void rounds.evaluate(batch('a', 1));
@@ -34,7 +34,7 @@ describe('Rounds', () => {
     expect(evaluator.begun.map(({ tenants }) => tenants)).toEqual([['a', 'b']]);
   });
 
-  it('has a quiet tenant’s batch in the next round, whatever a loud one has waiting', async () => {
+  it('puts a quiet tenant’s batch into the next round, regardless of a loud tenant’s backlog', async () => {
     const evaluator = slowEvaluator();
     const rounds = new Rounds(evaluator);
     for (let i = 0; i < 50; i++) void rounds.evaluate(batch('loud', 100));
@@ -63,7 +63,7 @@ describe('Rounds', () => {
     expect(evaluator.begun.flatMap(({ tenants }) => tenants)).toHaveLength(30);
   });
 
-  it('tells a batch that failed from the others of its round', async () => {
+  it('rejects only the batch of a round that failed', async () => {
     const rounds = new Rounds({
       begin: (batches) => ({
         measured: Promise.resolve(),
@@ -74,7 +74,7 @@ describe('Rounds', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  it('reads a batch when its round begins, not before', async () => {
+  it('reads a batch when its round starts, not before', async () => {
     const evaluator = slowEvaluator();
     const rounds = new Rounds(evaluator);
     const read: number[] = [];
@@ -93,7 +93,7 @@ describe('Rounds', () => {
     expect(read).toEqual([0, 1, 2]);
   });
 
-  it('tells a batch that cannot be read from the others of its round', async () => {
+  it('rejects only the batch of a round that cannot be read', async () => {
     const evaluator = slowEvaluator();
     const rounds = new Rounds(evaluator);
     const unreadable = {

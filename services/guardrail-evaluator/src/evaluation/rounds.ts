@@ -2,17 +2,17 @@ import type { EventBatch } from '@agentlens/contracts';
 import type { BatchEvaluator } from './batch-evaluator.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** One is counted by the store while the next is planned here. */
+/** Concurrent rounds: the store counts one while the next is planned here. */
 const ROUNDS = 2;
-/** Enough to share calls of the store; little enough that who comes next waits for milliseconds. */
+/** Events per round: enough to share store calls, few enough that the next batch waits only milliseconds. */
 const EVENTS = 200;
 
-/** A batch that need not have been read yet. */
+/** A batch that has not been parsed yet. */
 interface Unread {
   readonly tenantId: string;
-  /** How many events it holds. */
+  /** The number of events in the batch. */
   readonly events: number;
-  /** Called once. @throws what is then said of this batch alone */
+  /** Called once. @throws an error that rejects this batch alone */
   readonly read: () => EventBatch;
 }
 
@@ -22,9 +22,10 @@ interface Waiting {
 }
 
 /**
- * Evaluates what waits in rounds, and shares each round out fairly between the tenants: a flood of one makes its own
- * batches wait. Batches of one agent that meet in a round are counted in one step. A batch is read when its round begins:
- * what waits is a few times as large once it is read, and what lives as long as a wait is dear to collect.
+ * Evaluates waiting batches in rounds and divides each round fairly between the tenants, so that a flood of one tenant
+ * delays only its own batches. Batches of one agent in the same round are counted in one step. A batch is parsed when
+ * its round starts, because a parsed batch takes several times the memory and long-lived objects are expensive to
+ * collect.
  */
 export class Rounds {
   readonly #evaluator: Pick<BatchEvaluator, 'begin'>;
@@ -36,7 +37,7 @@ export class Rounds {
     this.#evaluator = evaluator;
   }
 
-  /** Resolves when the batch is evaluated. @throws StateUnavailable, BusUnavailable: evaluate it again */
+  /** Resolves when the batch is evaluated. @throws StateUnavailable, BusUnavailable if it has to be evaluated again */
   evaluate({ tenantId, events, read }: Unread): Promise<void> {
     const evaluated = Promise.withResolvers<void>();
     this.#waiting.add(tenantId, events, { read, evaluated });
@@ -44,7 +45,7 @@ export class Rounds {
     return evaluated.promise;
   }
 
-  /** In the next turn, so that what arrived together is evaluated together. */
+  /** Starts in the next microtask, so that batches that arrive together share a round. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

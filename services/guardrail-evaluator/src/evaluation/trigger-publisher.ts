@@ -3,7 +3,7 @@ import { type CooldownStore, claimOf } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
 
-/** Lets candidates through whose cooldown can be had, and makes them facts. Safe to repeat: ids and claims are the same. */
+/** Publishes the candidates that get their cooldown. Safe to repeat, because ids and claims stay the same. */
 export class TriggerPublisher {
   readonly #cooldowns: Pick<CooldownStore, 'claim'>;
   readonly #bus: EventBus;
@@ -16,8 +16,8 @@ export class TriggerPublisher {
   }
 
   /**
-   * Claims in order, then publishes. Answers how many claims were refused.
-   * @throws StateUnavailable, BusUnavailable: repeat all of it later
+   * Claims cooldowns in order, then publishes. Returns the number of refused claims.
+   * @throws StateUnavailable, BusUnavailable if the whole call has to be repeated
    */
   async admit(candidates: readonly Trigger[]): Promise<{ readonly refused: number }> {
     const admitted: Trigger[] = [];

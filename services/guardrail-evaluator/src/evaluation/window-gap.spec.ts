@@ -7,11 +7,11 @@ const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const sliding = (minutes: number): Series => ({ metric: 'm', span: { kind: 'sliding', minutes }, shape: 'sum' });
 
 describe('WindowGap', () => {
-  it('is not there while everything is counted', () => {
+  it('is closed while everything is counted', () => {
     expect(new WindowGap().reason([sliding(1_440)], NOW_MS)).toBeNull();
   });
 
-  it('concerns the windows that reach further back than what is counted, until they do no more', () => {
+  it('affects windows that reach back beyond what is counted, until they have moved on', () => {
     const gap = new WindowGap();
     gap.countedSince(NOW_MS - 20 * MINUTE_MS);
     expect(gap.reason([sliding(10)], NOW_MS)).toBeNull();

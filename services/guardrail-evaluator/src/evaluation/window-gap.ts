@@ -1,10 +1,12 @@
 import { type Series, spanStart } from '@agentlens/guardrails';
 
-/** What is missing in the windows after their store lost them. It closes by itself: windows move on. */
+/**
+ * Tracks what is missing from the windows after their store lost them. The gap closes by itself as the windows move on.
+ */
 export class WindowGap {
   #sinceMs = 0;
 
-  /** Everything since then is counted; 0: everything. */
+  /** Sets the time since which everything is counted; 0 if nothing is missing. */
   countedSince(atMs: number): void {
     this.#sinceMs = atMs;
   }
@@ -13,7 +15,7 @@ export class WindowGap {
     return this.#sinceMs > 0;
   }
 
-  /** Why a rule that reads these series measures less than there was; null: it does not. */
+  /** Why a rule that reads these series measures too little; null if it does not. */
   reason(series: readonly Series[], nowMs: number): string | null {
     const missingMs = Math.max(0, ...series.map(({ span }) => this.#sinceMs - spanStart(span, nowMs)));
     if (!this.open || missingMs === 0) return null;

@@ -11,14 +11,14 @@ const clock = fixedClock();
 
 let bus: EventBus;
 let recounted: string[];
-let said: number[];
+let reported: number[];
 let held: string;
 let gap: WindowGap;
 
 beforeEach(() => {
   bus = createMemoryBus();
   recounted = [];
-  said = [];
+  reported = [];
   held = 'turn-1';
   gap = new WindowGap();
 });
@@ -34,7 +34,7 @@ function keeperOf(
       adopt: async () => undefined,
       look: async () => found,
       holds: async (turn) => turn === held,
-      recounted: async (turn, atMs) => turn === held && said.push(atMs) > 0,
+      recounted: async (turn, atMs) => turn === held && reported.push(atMs) > 0,
     },
     evaluator: { recount: recount ?? (async (batches) => void recounted.push(...batches.map(({ id }) => id))) },
     gap,
@@ -51,34 +51,34 @@ async function published(ageMs: number): Promise<string> {
 }
 
 describe('WindowRecovery', () => {
-  it('counts everything again that the stream holds, and says that nothing is missing', async () => {
+  it('recounts everything in the stream and reports that nothing is missing', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 450; i++) ids.push(await published(HOUR_MS));
     await keeperOf({ kind: 'lost', turn: 'turn-1' }).look();
     expect(recounted.toSorted()).toEqual(ids.toSorted());
-    expect(said).toEqual([0]);
+    expect(reported).toEqual([0]);
     expect(gap.open).toBe(false);
   });
 
-  it('looks no further back than the longest window reaches', async () => {
+  it('goes back no further than the longest window', async () => {
     for (let i = 0; i < 200; i++) await published(25 * HOUR_MS);
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     await published(0);
     await keeperOf({ kind: 'lost', turn: 'turn-1' }).look();
     expect(recounted).toHaveLength(250);
-    expect(said).toEqual([0]);
+    expect(reported).toEqual([0]);
   });
 
-  it('says since when it counted where there was not enough time for more', async () => {
+  it('reports the time since which it counted if it ran out of time', async () => {
     for (let i = 0; i < 250; i++) await published(2 * HOUR_MS);
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     const since = clock.now() - HOUR_MS;
     await keeperOf({ kind: 'lost', turn: 'turn-1' }, async () => clock.advance(9_000)).look();
-    expect(said).toEqual([since]);
+    expect(reported).toEqual([since]);
     expect(gap.open).toBe(true);
   });
 
-  it('does not take messages that nobody can read for the beginning of the stream', async () => {
+  it('does not mistake unreadable messages for the start of the stream', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 250; i++) ids.push(await published(HOUR_MS));
     const unreadable = new Set(ids.slice(100, 180));
@@ -90,29 +90,29 @@ describe('WindowRecovery', () => {
         }),
     }).look();
     expect(recounted.toSorted()).toEqual(ids.filter((id) => !unreadable.has(id)).toSorted());
-    expect(said).toEqual([0]);
+    expect(reported).toEqual([0]);
   });
 
-  it('stops, and calls nothing complete, where the windows are lost once more meanwhile', async () => {
+  it('stops without reporting completeness if the windows are lost again during the recount', async () => {
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     await keeperOf({ kind: 'lost', turn: 'turn-1' }, async (batches) => {
       recounted.push(...batches.map(({ id }) => id));
       held = 'turn-2';
     }).look();
-    expect([recounted.length, said, gap.open]).toEqual([50, [], true]);
+    expect([recounted.length, reported, gap.open]).toEqual([50, [], true]);
   });
 
-  it('takes all windows for degraded while somebody else counts, and what that one says afterwards', async () => {
+  it('treats all windows as degraded while another evaluator recounts, then uses its result', async () => {
     await keeperOf({ kind: 'recounting' }).look();
     expect([gap.open, recounted]).toEqual([true, []]);
     await keeperOf({ kind: 'since', atMs: 0 }).look();
     expect(gap.open).toBe(false);
   });
 
-  it('says nothing where counting failed: its turn ends by itself', async () => {
+  it('reports nothing if the recount failed, and lets its lease expire', async () => {
     await published(0);
     await keeperOf({ kind: 'lost', turn: 'turn-1' }, () => Promise.reject(new Error('away'))).look();
-    expect(said).toEqual([]);
+    expect(reported).toEqual([]);
     expect(gap.open).toBe(true);
   });
 });

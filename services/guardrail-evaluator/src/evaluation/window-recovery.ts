@@ -6,12 +6,12 @@ import type { BatchEvaluator } from './batch-evaluator.ts';
 import type { WindowGap } from './window-gap.ts';
 
 const LOOK_MS = 1_000;
-/** Counting again goes back from now for as long as this; what is older stays missing. */
+/** Time limit of a recount. It runs from newest to oldest; what it does not reach stays missing. */
 const RECOUNT_MS = 8_000;
-/** Longer than counting again takes: whoever dies at it is relieved. */
+/** Longer than a recount takes. If the evaluator crashes during it, another one takes over. */
 const LEASE_MS = 15_000;
 const LONGEST_WINDOW_MS = 24 * 60 * 60_000;
-/** Little enough that evaluation beside it does not stand still meanwhile. */
+/** Small enough that regular evaluation continues during a recount. */
 const PAGE_MESSAGES = 50;
 const PAGE_MS = 5_000;
 
@@ -25,8 +25,8 @@ interface WindowRecoveryDependencies {
 }
 
 /**
- * Notices that the windows were lost and counts them again from the stream, newest first. Messages are counted under
- * their own ids, so it does not matter which of them the evaluators have counted since, or count meanwhile.
+ * Detects lost windows and recounts them from the stream, newest first. Messages are counted under their own ids, so it
+ * does not matter which of them evaluators have counted since or count at the same time.
  */
 export class WindowRecovery {
   readonly #parts: WindowRecoveryDependencies;
@@ -37,7 +37,7 @@ export class WindowRecovery {
     this.#parts = parts;
   }
 
-  /** To be called before anything is counted. */
+  /** Call before anything is counted. */
   async start(): Promise<void> {
     await this.#parts.marker.adopt().catch((error: unknown) => this.#away(error));
     this.#looking.start(LOOK_MS);
@@ -48,7 +48,7 @@ export class WindowRecovery {
     await this.#looking.stop();
   }
 
-  /** Never rejects: while the store is away nobody knows, and the next look will tell. */
+  /** Never rejects. If the store is unavailable, the next check decides. */
   async look(): Promise<void> {
     const { marker, gap, clock } = this.#parts;
     try {
@@ -68,9 +68,9 @@ export class WindowRecovery {
     const { marker, gap, bus, clock, logger } = this.#parts;
     const startedMs = clock.now();
     const { newest, upTo: oldest } = await bus.envelopes(agentEvents, 0, 1);
-    // Before the first event there are no windows, and nothing is lost.
+    // Before the first event there are no windows to lose.
     const level = newest === 0 ? 'debug' : 'warn';
-    logger[level]('the windows are lost: counting again what the stream still holds');
+    logger[level]('windows were lost, recounting from the stream');
     let sinceMs = newest === 0 ? 0 : startedMs;
     let messages = 0;
     for (let upTo = newest; sinceMs > 0 && !this.#stopped && clock.now() - startedMs < RECOUNT_MS; ) {
@@ -79,20 +79,20 @@ export class WindowRecovery {
       messages += batches.length;
       upTo -= PAGE_MESSAGES;
       sinceMs = Math.min(sinceMs, ...batches.map(({ receivedAt }) => Date.parse(receivedAt)));
-      // Older than any window, or before the first message there is. A page of nothing that can be read is no end.
+      // Older than any window, or before the first message in the stream. An unreadable page is not the end.
       if (sinceMs < startedMs - LONGEST_WINDOW_MS || upTo < oldest) sinceMs = 0;
-      // Lost once more: what matters most, the newest, has to be counted first again.
+      // The windows were lost again: the recount has to start over with the newest messages, which matter most.
       if (!(await marker.holds(turn))) break;
     }
     if (!(await marker.recounted(turn, sinceMs))) {
-      logger.warn({ messages }, 'the windows were lost once more while they were counted again: it begins anew');
+      logger.warn({ messages }, 'windows were lost again during the recount, starting over');
       return;
     }
     gap.countedSince(sinceMs);
-    logger[level]({ messages, sinceMs, tookMs: clock.now() - startedMs }, 'the windows are counted again');
+    logger[level]({ messages, sinceMs, tookMs: clock.now() - startedMs }, 'windows recounted');
   }
 
-  /** Batches after one place in the stream up to another. */
+  /** Reads the batches after one stream sequence up to another. */
   async #page(after: number, upTo: number): Promise<readonly EventBatch[]> {
     const batches: EventBatch[] = [];
     const range = { after, upTo, withinMs: PAGE_MS };
@@ -101,6 +101,6 @@ export class WindowRecovery {
   }
 
   #away(error: unknown): void {
-    this.#parts.logger.debug({ err: error }, 'nobody knows whether the windows are complete');
+    this.#parts.logger.debug({ err: error }, 'cannot check whether the windows are complete');
   }
 }

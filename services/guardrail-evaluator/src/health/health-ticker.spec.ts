@@ -51,7 +51,7 @@ function tickerOf(
 }
 
 describe('HealthTicker', () => {
-  it('triggers for every agent below the least score', async () => {
+  it('triggers for every agent below the minimum score', async () => {
     await tickerOf([healthRule()], { ill: 20, well: 90, edge: 50 }).tick(clock.now());
     expect(triggers.map(({ agentId, conditionValue }) => [agentId, conditionValue])).toEqual([['ill', 20]]);
     expect(states.map(({ agentId, currentValue }) => [agentId, currentValue])).toEqual([
@@ -67,14 +67,14 @@ describe('HealthTicker', () => {
     expect(states).toMatchObject([{ agentId: 'silent', currentValue: null }]);
   });
 
-  it.each([0, 15])('makes one trigger of three replicas with a cooldown of %d minutes', async (cooldownMinutes) => {
+  it.each([0, 15])('makes one trigger from three replicas with a cooldown of %d minutes', async (cooldownMinutes) => {
     const shared = createMemoryState({ clock });
     const rule = healthRule({ cooldownMinutes });
     await Promise.all([1, 2, 3].map((ms) => tickerOf([rule], { ill: 20 }, shared).tick(clock.now() + ms)));
     expect(triggers).toHaveLength(1);
   });
 
-  it('goes on with other tenants when one fails', async () => {
+  it('continues with other tenants if one fails', async () => {
     await tickerOf([healthRule({ tenantId: 'broken' }), healthRule({ tenantId: 'sound' })], { ill: 1 }).tick(
       clock.now(),
     );

@@ -5,7 +5,7 @@ import type { Clock, Platform } from '@agentlens/platform';
 import type { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 
-/** Health scores of the agents of a tenant over the last days; agents without data are absent. */
+/** Health scores of a tenant's agents over the last days. Agents without data are absent. */
 export interface HealthScores {
   of(tenantId: string, windowDays: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
 }
@@ -20,8 +20,8 @@ interface HealthTickerDependencies {
 }
 
 /**
- * Looks at slow conditions once a minute. Every replica ticks; they make the same trigger ids, and one of them gets the
- * cooldown.
+ * Evaluates slow conditions once a minute. Every replica does so; they make the same trigger ids, and one of them gets
+ * the cooldown.
  */
 export class HealthTicker {
   readonly #parts: HealthTickerDependencies;
@@ -39,7 +39,7 @@ export class HealthTicker {
     return this.#ticking.stop();
   }
 
-  /** One look at every tenant that has such rules. A tenant that fails is tried again at the next minute. */
+  /** Evaluates every tenant that has health rules. A tenant that fails is retried in the next minute. */
   async tick(nowMs: number): Promise<void> {
     const { rules, logger } = this.#parts;
     for (const tenantId of rules.book.tenants) {
@@ -48,7 +48,7 @@ export class HealthTicker {
       try {
         await this.#tenant(tenantId, ticking, nowMs);
       } catch (error) {
-        logger.warn({ err: error, tenantId }, 'health rules were not evaluated this minute');
+        logger.warn({ err: error, tenantId }, 'evaluating health rules failed, retrying in the next minute');
       }
     }
   }
@@ -77,7 +77,7 @@ export class HealthTicker {
     });
   }
 
-  /** At the start of the next minute, so that replicas stand for the same one; ms. */
+  /** Milliseconds to the start of the next minute, so that all replicas evaluate the same minute. */
   #untilNextMinute(): number {
     return MINUTE_MS - (this.#parts.clock.now() % MINUTE_MS);
   }

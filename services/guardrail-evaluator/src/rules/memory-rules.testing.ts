@@ -1,7 +1,7 @@
 import type { GuardrailRule } from '@agentlens/contracts';
 import type { RecordedVersion, RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 
-/** The tables of rules and their versions, as far as writers use them. */
+/** In-memory tables of rules and their versions, as far as the writers use them. */
 export class MemoryRules implements RuleStore {
   readonly rows = new Map<string, GuardrailRule>();
   readonly revisions: RuleRevision[] = [];

@@ -1,13 +1,16 @@
 import type { GuardrailRule } from '@agentlens/contracts';
 import { patternPath, type ValidatedRule } from '@agentlens/guardrails';
 
-/** Rules of one tenant that may hold regular expressions: each costs memory for good and time on every call it is about. */
-export const MOST_PATTERN_RULES = 50;
+/**
+ * Maximum number of a tenant's rules with regular expressions. Each takes memory permanently, and time on every call it
+ * applies to.
+ */
+export const MAX_PATTERN_RULES = 50;
 
-/** The rules that a tenant has while a change of them is in hand. */
+/** Reads the tenant's rules within the current change. */
 type OtherRules = () => Promise<readonly GuardrailRule[]>;
 
-/** A refusal where `rules`, added to what the tenant has, would be too many with patterns; null: they may be stored. */
+/** Returns a refusal if `rules`, added to those of the tenant, exceed the quota; null if they may be stored. */
 export async function overPatternQuota(
   rules: readonly GuardrailRule[],
   others: OtherRules,
@@ -20,8 +23,8 @@ export async function overPatternQuota(
   if (path === undefined) return null;
   const ids = new Set(rules.map(({ id }) => id));
   const held = (await others()).filter((rule) => !ids.has(rule.id) && patternPath(rule) !== null).length;
-  if (held + added.length <= MOST_PATTERN_RULES) return null;
-  const message = `is one regular expression too many: at most ${MOST_PATTERN_RULES} rules of a tenant may have them, ${held} others do`;
+  if (held + added.length <= MAX_PATTERN_RULES) return null;
+  const message = `exceeds the limit of regular expressions: at most ${MAX_PATTERN_RULES} rules of a tenant may have them, and ${held} others do`;
   return {
     ok: false,
     problem: {

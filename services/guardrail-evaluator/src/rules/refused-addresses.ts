@@ -2,7 +2,7 @@ import type { JsonObject, ProblemDetail } from '@agentlens/contracts';
 import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
 import { ACTIONS, type ValidDraft } from '@agentlens/guardrails';
 
-/** Addresses of an action that may not be called. One that was there before is judged when it is called. */
+/** The addresses of an action that may not be called. An unchanged address is checked when it is called. */
 export function refusedAddresses(
   { actionType, actionConfig }: Pick<ValidDraft, 'actionType' | 'actionConfig'>,
   policy: EgressPolicy,

@@ -66,7 +66,7 @@ describe('RuleLibrary', () => {
     expect([matching(), matching('other')]).toEqual([['r1'], ['r3']]);
   });
 
-  it('leaves a rule out that it cannot read, and only that', async () => {
+  it('leaves out only the rule that it cannot read', async () => {
     table.rules = [aRule({ id: 'odd', conditionType: 'unheard_of' }), aRule({ id: 'r1' })];
     await library.start();
     expect(matching()).toEqual(['r1']);
@@ -80,7 +80,7 @@ describe('RuleLibrary', () => {
     expect(matching('other')).toEqual([]);
   });
 
-  it('reads of a tenant what changed, and keeps the rest as it is', async () => {
+  it('reads only the changed rules of a tenant and keeps the rest', async () => {
     table.rules = [aRule({ id: 'r1' }), aRule({ id: 'r2' }), aRule({ id: 'r3' }), aRule({ id: 'r4', enabled: false })];
     await library.start();
     const [first] = library.book.matching('acme', 'a', 'custom.recorded');
@@ -95,7 +95,7 @@ describe('RuleLibrary', () => {
     expect(table.read).toEqual(['r3', 'r4']);
   });
 
-  it('keeps its index where an announcement brings nothing new', async () => {
+  it('keeps its index if an announcement brings no change', async () => {
     table.rules = [aRule({ id: 'r1' })];
     await library.start();
     const { book } = library;
@@ -106,7 +106,7 @@ describe('RuleLibrary', () => {
     expect(matching()).toEqual([]);
   });
 
-  it('finds by polling what was not announced: new, changed and deleted rules', async () => {
+  it('finds new, changed and deleted rules by polling if they were not announced', async () => {
     table.rules = [aRule({ id: 'r1' }), aRule({ id: 'r2' })];
     await library.start();
     const [first, second] = table.rules;
@@ -117,20 +117,20 @@ describe('RuleLibrary', () => {
     expect(matching()).toEqual(['r3']);
   });
 
-  it('reads nothing again where nothing changed', async () => {
+  it('does not read again if nothing changed', async () => {
     table.rules = [aRule(), aRule({ enabled: false })];
     await library.start();
     await library.poll();
     expect(table.reads).toBe(0);
   });
 
-  it('answers many requests that wait with one read', async () => {
+  it('serves many waiting requests with one read', async () => {
     await library.start();
     await Promise.all(Array.from({ length: 50 }, () => library.reload('acme')));
     expect(table.reads).toBeLessThanOrEqual(2);
   });
 
-  it('can be started again when the first try failed', async () => {
+  it('can be started again if the first attempt failed', async () => {
     table.away = true;
     await expect(library.start()).rejects.toThrow('away');
     expect(library.loaded).toBe(false);

@@ -5,12 +5,12 @@ import type { Platform } from '@agentlens/platform';
 import type { RuleMark, RulesRepository } from './rules.repository.ts';
 
 const POLL_MS = 10_000;
-/** Clocks of evaluators differ, and a transaction commits after the time it writes. */
+/** Overlap of polls, because clocks of evaluators differ and a transaction commits later than the time it writes. */
 const OVERLAP_MS = 5 * 60_000;
 
 type Reader = Pick<RulesRepository, 'all' | 'ofTenant' | 'differences' | 'changedSince'>;
 
-/** A stored rule, also one that is not in force: then there is nothing to evaluate. */
+/** A stored rule. One that is not active has nothing to evaluate. */
 interface Held {
   readonly version: number;
   readonly active: ActiveRule | null;
@@ -20,8 +20,8 @@ type HeldRules = ReadonlyMap<string, Held>;
 const NONE: HeldRules = new Map();
 
 /**
- * The rules in force on this instance. Loaded once; when a change of a tenant is announced, what changed is read; compared
- * with the table every ten seconds for announcements that were missed. Keeps what it has while Postgres is away.
+ * Cache of the active rules. Loaded once; an announced change reloads what changed for its tenant; a poll every ten
+ * seconds finds missed announcements. Keeps its content while Postgres is unavailable.
  */
 export class RuleLibrary {
   readonly #rules: Reader;
@@ -31,7 +31,7 @@ export class RuleLibrary {
   #book = RuleBook.EMPTY;
   #decisions = DecisionBook.EMPTY;
   #loaded = false;
-  /** By tenant and rule. */
+  /** Keyed by tenant and rule. */
   readonly #held = new Map<string, HeldRules>();
   readonly #missedMeanwhile = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
@@ -52,12 +52,12 @@ export class RuleLibrary {
     return this.#book;
   }
 
-  /** The rules that are asked about calls. */
+  /** The rules that apply to calls. */
   get decisions(): DecisionBook {
     return this.#decisions;
   }
 
-  /** All rules of a tenant as they are stored now, those that are not in force too. */
+  /** All rules of a tenant as they are stored, including inactive ones. */
   stored(tenantId: string): Promise<GuardrailRule[]> {
     return this.#rules.ofTenant(tenantId);
   }
@@ -66,7 +66,7 @@ export class RuleLibrary {
     return this.#loaded;
   }
 
-  /** @throws where the rules cannot be read; may be called again. */
+  /** @throws Error if the rules cannot be read; may then be called again */
   async start(): Promise<void> {
     this.#watch ??= await this.#bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#noticed(value.tenantId));
     const byTenant = Map.groupBy(await this.#rules.all(), ({ tenantId }) => tenantId);
@@ -88,7 +88,7 @@ export class RuleLibrary {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Reads what changed of one tenant; what is asked while a read waits its turn is answered by that one. */
+  /** Reads what changed for one tenant. Requests that arrive while a read is queued share that read. */
   reload(tenantId: string): Promise<void> {
     const waiting = this.#queued.get(tenantId);
     if (waiting !== undefined) return waiting;
@@ -107,7 +107,7 @@ export class RuleLibrary {
     return load;
   }
 
-  /** Finds changes whose announcement did not arrive. */
+  /** Finds changes whose announcement was lost. */
   async poll(): Promise<void> {
     const marks = await this.#rules.changedSince(new Date(Math.max(0, this.#newestMs - OVERLAP_MS)).toISOString());
     const stale = new Set(marks.filter((mark) => this.#differs(mark)).map(({ tenantId }) => tenantId));
@@ -121,15 +121,13 @@ export class RuleLibrary {
       return;
     }
     this.reload(tenantId).catch((error: unknown) =>
-      this.#logger.warn({ err: error, tenantId }, 'rules could not be read again, the next poll will'),
+      this.#logger.warn({ err: error, tenantId }, 'reloading rules failed, the next poll will retry'),
     );
   }
 
   #pollQuietly(): void {
     this.#polling ??= this.poll()
-      .catch((error: unknown) =>
-        this.#logger.warn({ err: error }, 'rules could not be polled, keeping those in memory'),
-      )
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'polling rules failed, keeping those in memory'))
       .finally(() => {
         this.#polling = undefined;
       });
@@ -162,7 +160,7 @@ export class RuleLibrary {
     );
   }
 
-  /** Answers those that are evaluated. */
+  /** Stores a tenant's rules and returns those that are evaluated. */
   #hold(tenantId: string, rules: HeldRules): ActiveRule[] {
     this.#held.set(tenantId, rules);
     return Array.from(rules.values(), ({ active }) => active).filter((active) => active !== null);

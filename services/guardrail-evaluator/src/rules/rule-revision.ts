@@ -4,27 +4,30 @@ import type { SecretBox } from '@agentlens/platform';
 import { masked, sealed } from './rule-secrets.ts';
 import type { RuleRevision } from './rule-transaction.ts';
 
-/** How a change is recorded: by which way it came, from whom and why. */
+/** The source, author and reason of a change. */
 export interface ChangeOrigin extends RuleChangeAuthor {
   readonly source: RuleChangeSource;
 }
 
-/** The first version of a rule. */
+/** Builds the first version of a rule. */
 export function newRule(tenantId: string, draft: ValidDraft, nowMs: number): GuardrailRule {
   const at = new Date(nowMs).toISOString();
   return { ...draft, id: timeOrderedId(nowMs), tenantId, version: 1, createdAt: at, updatedAt: at };
 }
 
-/** The next version of a rule, which says what `draft` says. */
+/** Builds the next version of a rule, with the content of `draft`. */
 export function nextRule(existing: GuardrailRule, draft: ValidDraft, nowMs: number): GuardrailRule {
   const { id, tenantId, createdAt, key, ruleset, appliedVersion } = existing;
-  // Never backwards, whichever instance's clock is behind: the poll goes by it.
+  // Never goes backwards, even if the clock of an instance is behind, because the poll relies on it.
   const updatedAt = new Date(Math.max(nowMs, Date.parse(existing.updatedAt))).toISOString();
   const version = existing.version + 1;
   return { ...draft, id, tenantId, version, createdAt, updatedAt, key, ruleset, appliedVersion };
 }
 
-/** What is stored of a version whose secrets are open, as is the version before; null: there was none. */
+/**
+ * Builds the stored revision from a version and its predecessor, both with open secrets; null if there was no
+ * predecessor.
+ */
 export function revisionOf(
   before: GuardrailRule | null,
   rule: GuardrailRule,
@@ -38,13 +41,13 @@ export function revisionOf(
   };
 }
 
-/** The last version of a rule, which deletes it; `opened` is the same with its secrets open. */
+/** Builds the last version of a rule, which deletes it. `opened` is the same rule with open secrets. */
 export function deletion(
   { existing, opened }: { readonly existing: GuardrailRule; readonly opened: GuardrailRule },
   { source, by, reason, author }: ChangeOrigin,
   nowMs: number,
 ): RuleRevision {
-  // The secrets stay sealed as they are.
+  // The secrets stay sealed.
   const rule = nextRule(existing, existing, nowMs);
   const shown = { before: masked(opened) };
   return { rule, deleted: true, changes: [], shown, source, by, reason, author };

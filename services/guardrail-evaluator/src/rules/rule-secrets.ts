@@ -2,18 +2,24 @@ import type { GuardrailRule } from '@agentlens/contracts';
 import { mapActionSecrets, maskSecret } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
 
-/** Binds a sealed secret to the rule it belongs to. */
+/** Binds a sealed secret to its rule. */
 function contextOf({ tenantId, id }: GuardrailRule): string[] {
   return [tenantId, 'guardrail_rules', id];
 }
 
-/** The rule as it is stored. Seals whatever it is given: text that looks sealed is a client's text like any other. */
+/**
+ * The rule as it is stored. Seals every secret, even text that looks sealed: it comes from a client like any other
+ * text.
+ */
 export function sealed(rule: GuardrailRule, box: SecretBox): GuardrailRule {
   const seal = (text: string) => box.seal(text, contextOf(rule));
   return { ...rule, actionConfig: mapActionSecrets(rule.actionType, rule.actionConfig, seal) };
 }
 
-/** The stored rule with its secrets readable; one whose key is gone stays sealed, so that the rest can be changed. */
+/**
+ * The stored rule with readable secrets. A secret whose key is gone stays sealed, so that the rest of the rule can be
+ * changed.
+ */
 export function opened(rule: GuardrailRule, box: SecretBox): GuardrailRule {
   const open = (text: string) => {
     try {
@@ -25,7 +31,7 @@ export function opened(rule: GuardrailRule, box: SecretBox): GuardrailRule {
   return { ...rule, actionConfig: mapActionSecrets(rule.actionType, rule.actionConfig, open) };
 }
 
-/** The rule as it may be shown. */
+/** The rule with masked secrets, safe to show. */
 export function masked(rule: GuardrailRule): GuardrailRule {
   return { ...rule, actionConfig: mapActionSecrets(rule.actionType, rule.actionConfig, maskSecret) };
 }

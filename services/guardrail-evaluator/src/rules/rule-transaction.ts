@@ -12,20 +12,20 @@ import { driftFromRow, type RuleVersionsTable, recordChanges, ruleFromRow, type 
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
-/** Rows of one statement: Postgres takes at most 65,535 values. */
+/** Rows per statement. Postgres accepts at most 65,535 values. */
 const ROWS_AT_ONCE = 500;
 
-/** A version of a rule as it is stored: with its secrets sealed, and with what is different from the version before. */
+/** A version of a rule as it is stored: with sealed secrets and the differences from the previous version. */
 export interface RuleRevision extends RuleChangeAuthor {
   readonly rule: GuardrailRule;
   readonly deleted: boolean;
   readonly changes: readonly FieldChange[];
   readonly source: RuleChangeSource;
-  /** As the audit shows it: with its secrets masked. */
+  /** The versions shown in the audit log, with masked secrets. */
   readonly shown: { readonly before?: GuardrailRule; readonly after?: GuardrailRule };
 }
 
-/** A version of a rule as it was recorded. */
+/** A recorded version of a rule. */
 export interface RecordedVersion {
   readonly ruleId: string;
   readonly deleted: boolean;
@@ -38,12 +38,12 @@ export type TenantRules = Pick<
   'all' | 'find' | 'findVersion' | 'changesSince' | 'lastOfKeys' | 'settle' | 'store'
 >;
 
-/** Where rules are changed: everything that `work` stores, or nothing. Changes of a tenant follow each other. */
+/** Changes rules: stores everything that `work` stores, or nothing. Changes of one tenant are serialised. */
 export interface RuleStore {
   change<T>(tenantId: string, work: (rules: TenantRules) => Promise<T>): Promise<T>;
 }
 
-/** One change of a tenant's rules: what it reads stays as it is until the change is done. */
+/** One change of a tenant's rules. What it reads does not change until the change is done. */
 export class RuleTransaction {
   readonly #db: Kysely<Tables>;
   readonly #tenantId: string;
@@ -53,13 +53,13 @@ export class RuleTransaction {
     this.#tenantId = tenantId;
   }
 
-  /** All rules of the tenant that are not deleted, with their secrets sealed. */
+  /** All rules of the tenant that are not deleted, with sealed secrets. */
   async all(): Promise<GuardrailRule[]> {
     const rows = await storedOf(this.#db, this.#tenantId).selectAll().execute();
     return rows.map(ruleFromRow);
   }
 
-  /** Null: there is no such rule (any more). */
+  /** Returns null if the rule does not exist or was deleted. */
   async find(ruleId: string): Promise<GuardrailRule | null> {
     const row = await storedOf(this.#db, this.#tenantId)
       .selectAll()
@@ -69,7 +69,7 @@ export class RuleTransaction {
     return row === undefined ? null : ruleFromRow(row);
   }
 
-  /** The rule as it was at a version, with its secrets sealed. Null: that version is not recorded. */
+  /** A version of a rule, with sealed secrets; null if that version is not recorded. */
   async findVersion(ruleId: string, version: number): Promise<GuardrailRule | null> {
     const row = await this.#db
       .selectFrom('rule_versions')
@@ -81,7 +81,7 @@ export class RuleTransaction {
     return row === undefined ? null : (row.body as unknown as GuardrailRule);
   }
 
-  /** What was changed of rules after the version that is given for each, oldest first. */
+  /** The recorded changes of each rule after the given version, oldest first. */
   async changesSince(versions: ReadonlyMap<string, number>): Promise<readonly RecordedVersion[]> {
     const ids = [...versions.keys()];
     const least = [...versions.values()];
@@ -94,7 +94,7 @@ export class RuleTransaction {
     return rows.map((row) => ({ ruleId: row.rule_id, deleted: row.deleted, drift: driftFromRow(row) }));
   }
 
-  /** The last version of each rule that had one of these keys, of deleted rules too. */
+  /** The last version of each rule that had one of these keys, including deleted rules. */
   async lastOfKeys(keys: readonly string[]): Promise<ReadonlyMap<string, RecordedVersion>> {
     const { rows } = await sql<Selectable<RuleVersionsTable> & { key: string }>`
       select distinct on (body->>'key') body->>'key' as key, v.* from rule_versions v
@@ -106,7 +106,7 @@ export class RuleTransaction {
     );
   }
 
-  /** What others changed is accepted as it is: it is what the ruleset wants. */
+  /** Accepts what others changed, because it matches the ruleset. */
   async settle(ruleIds: readonly string[]): Promise<void> {
     await this.#db
       .updateTable('guardrail_rules')
@@ -122,7 +122,7 @@ export class RuleTransaction {
       await this.#write(revisions.slice(from, from + ROWS_AT_ONCE));
     }
     const last = revisions.at(-1);
-    // One notice is enough: whoever gets it looks for all that changed of the tenant.
+    // One notice is enough: its receivers look for all changes of the tenant.
     if (last !== undefined) await this.#announce(last.rule);
   }
 
@@ -164,7 +164,7 @@ export class RuleTransaction {
     await recordChanges(this.#db, revisions.map(auditedOf));
   }
 
-  /** The notice to every evaluator, made true together with the change itself. */
+  /** Announces the change to every evaluator, in the same transaction. */
   async #announce({ tenantId, id, version, updatedAt: at }: GuardrailRule): Promise<void> {
     const change: RulesChanged = { tenantId, at, version: `${id}:${version}` };
     await this.#db

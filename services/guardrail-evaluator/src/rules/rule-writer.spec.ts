@@ -4,7 +4,7 @@ import { AesSecretBox } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryRules } from './memory-rules.testing.ts';
-import { MOST_PATTERN_RULES } from './pattern-quota.ts';
+import { MAX_PATTERN_RULES } from './pattern-quota.ts';
 import { RuleWriter } from './rule-writer.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
@@ -38,7 +38,7 @@ const storedSecret = () =>
   box.open(String(table.first.actionConfig.secret), ['acme', 'guardrail_rules', table.first.id]);
 
 describe('creating a rule', () => {
-  it('stores version 1, seals the secrets and shows them masked', async () => {
+  it('stores version 1 with sealed secrets and shows them masked', async () => {
     const rule = await created();
     expect(rule).toMatchObject({ tenantId: 'acme', version: 1, cooldownMinutes: 15, dryRun: false, enabled: true });
     expect(rule.actionConfig).toEqual({
@@ -57,7 +57,7 @@ describe('creating a rule', () => {
     'http://169.254.169.254/latest/meta-data',
     'http://[::1]/',
     'http://2130706433/',
-  ])('refuses to call %s', async (url) => {
+  ])('rejects a webhook to %s', async (url) => {
     const answer = await writer.create('acme', { ...DRAFT, actionConfig: { url } });
     expect(answer).toMatchObject({
       ok: false,
@@ -66,19 +66,19 @@ describe('creating a rule', () => {
     expect(changes).toEqual([]);
   });
 
-  it('calls what the operator allows', async () => {
+  it('accepts addresses that the operator allows', async () => {
     const lenient = new RuleWriter(table, box, { allow: ['127.0.0.1/32'] }, clock, async () => undefined);
     const body = { ...DRAFT, actionConfig: { url: 'http://127.0.0.1:8080/hook' } };
     expect(await lenient.create('acme', body)).toMatchObject({ ok: true });
   });
 
-  it('answers what is wrong with a draft', async () => {
+  it('reports what is wrong with a draft', async () => {
     expect(await writer.create('acme', { ...DRAFT, name: '' })).toMatchObject({ ok: false, problem: { status: 400 } });
   });
 });
 
 describe('changing a rule', () => {
-  it('raises the version and keeps what is not mentioned', async () => {
+  it('raises the version and keeps unmentioned fields', async () => {
     const rule = await created();
     clock.advance(1_000);
     const answer = await writer.update({ tenantId: 'acme', ruleId: rule.id }, { enabled: false });
@@ -87,7 +87,7 @@ describe('changing a rule', () => {
     expect(storedSecret()).toBe(SECRET);
   });
 
-  it('keeps a secret that comes back masked, but not for another address', async () => {
+  it('keeps a secret that is sent back masked, but not for another address', async () => {
     const rule = await created();
     expect(await writer.update({ tenantId: 'acme', ruleId: rule.id }, { ...rule, name: 'New' })).toMatchObject({
       ok: true,
@@ -100,7 +100,7 @@ describe('changing a rule', () => {
     expect(table.first.actionConfig.url).toBe(rule.actionConfig.url);
   });
 
-  it('refuses a private address, and does not judge an old one again', async () => {
+  it('rejects a private address, and does not check an existing one again', async () => {
     const lenient = new RuleWriter(table, box, { allow: ['127.0.0.1/32'] }, clock, async () => undefined);
     const answer = await lenient.create('acme', { ...DRAFT, actionConfig: { url: 'http://127.0.0.1:8080/a' } });
     if (!answer.ok) throw new Error('expected a rule');
@@ -113,7 +113,7 @@ describe('changing a rule', () => {
     });
   });
 
-  it('refuses what a draft would be refused for', async () => {
+  it('rejects what it would reject in a draft', async () => {
     const { id } = await created();
     expect(
       await writer.update({ tenantId: 'acme', ruleId: id }, { conditionConfig: { threshold: 500 } }),
@@ -125,7 +125,7 @@ describe('changing a rule', () => {
   });
 });
 
-describe('a rule that is not there', () => {
+describe('a rule that does not exist', () => {
   it.each(['nobody', 'a\u0000b', '', 'x'.repeat(200)])('is not found: %j', async (id) => {
     const notFound = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
     expect(await writer.update({ tenantId: 'acme', ruleId: id }, {})).toEqual(notFound);
@@ -152,7 +152,7 @@ describe('importPolicy', () => {
   };
   const imported = (...rules: object[]) => writer.importPolicy('acme', { policy: { name: 'House rules' }, rules });
 
-  it('stores all rules of a policy as rules like any other', async () => {
+  it('stores all rules of a policy as ordinary rules', async () => {
     const answer = await imported(RULE, { ...RULE, name: 'Nor this' });
     expect(answer).toMatchObject({
       ok: true,
@@ -164,7 +164,7 @@ describe('importPolicy', () => {
     expect(changes).toEqual(['acme']);
   });
 
-  it('stores nothing of a policy with a mistake, and says where it is', async () => {
+  it('stores nothing of an invalid policy and reports where the mistake is', async () => {
     expect(await imported(RULE, { ...RULE, effect: { type: 'deny' } })).toMatchObject({
       ok: false,
       problem: { status: 400, details: [{ path: 'rules.1.effect.type' }] },
@@ -180,7 +180,7 @@ describe('regular expressions of a tenant', () => {
     conditionConfig: { path: 'to', operator, value: 'x' },
   });
   beforeEach(async () => {
-    for (let i = 0; i < MOST_PATTERN_RULES; i++) await created(withOperator('regex'));
+    for (let i = 0; i < MAX_PATTERN_RULES; i++) await created(withOperator('regex'));
   });
   const refusal = {
     ok: false,
@@ -191,15 +191,15 @@ describe('regular expressions of a tenant', () => {
     },
   };
 
-  it('are in so many rules only, new or changed', async () => {
+  it('are limited to a number of rules, new or changed', async () => {
     expect(await writer.create('acme', withOperator('regex'))).toMatchObject(refusal);
     const plain = await created(withOperator('contains'));
     const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'x' } };
     expect(await writer.update({ tenantId: 'acme', ruleId: plain.id }, change)).toMatchObject(refusal);
-    expect(table.rows.size).toBe(MOST_PATTERN_RULES + 1);
+    expect(table.rows.size).toBe(MAX_PATTERN_RULES + 1);
   });
 
-  it('may go on changing where they are, and come again where one went', async () => {
+  it('can be changed in rules that have them, and added after one was removed', async () => {
     const { id } = table.first;
     const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'y+' } };
     expect(await writer.update({ tenantId: 'acme', ruleId: id }, change)).toMatchObject({ ok: true });
@@ -207,7 +207,7 @@ describe('regular expressions of a tenant', () => {
     expect(await writer.create('acme', withOperator('regex'))).toMatchObject({ ok: true });
   });
 
-  it('of an imported policy count like others, and it is stored whole or not at all', async () => {
+  it('count for an imported policy too, which is stored completely or not at all', async () => {
     await writer.delete({ tenantId: 'acme', ruleId: table.first.id });
     const rule = (regex: boolean) => ({
       ...{
@@ -221,7 +221,7 @@ describe('regular expressions of a tenant', () => {
     const body = (rules: unknown[]) => ({ policy: { name: 'P' }, rules });
     const answer = await writer.importPolicy('acme', body([rule(true), rule(true)]));
     expect(answer).toMatchObject({ ok: false, problem: { status: 400, details: [{ path: 'rules.0' }] } });
-    expect(table.rows.size).toBe(MOST_PATTERN_RULES - 1);
+    expect(table.rows.size).toBe(MAX_PATTERN_RULES - 1);
     expect(await writer.importPolicy('acme', body([rule(true), rule(false)]))).toMatchObject({ ok: true });
   });
 });
@@ -230,7 +230,7 @@ describe('versions of a rule', () => {
   const JO = { by: 'jo (key-1)', reason: 'too loud' };
   const ref = (rule: GuardrailRule, more: object = {}) => ({ tenantId: 'acme', ruleId: rule.id, ...more });
 
-  it('say who changed what, by which way and why', async () => {
+  it('record author, content, source and reason of a change', async () => {
     const rule = await created();
     await writer.update(ref(rule, JO), { name: 'Quiet', agentId: 'bot', conditionConfig: { threshold: 60 } });
     await writer.delete(ref(rule, { by: 'sam' }));
@@ -248,7 +248,7 @@ describe('versions of a rule', () => {
     ]);
   });
 
-  it('show no secret, neither in the rule nor in what changed', async () => {
+  it('contain no secret, neither in the rule nor in the changes', async () => {
     const rule = await created();
     const secret = `whsec_${Buffer.alloc(32, 4).toString('base64')}`;
     await writer.update(ref(rule), { actionConfig: { ...DRAFT.actionConfig, secret } });
@@ -258,7 +258,7 @@ describe('versions of a rule', () => {
     expect(JSON.stringify(table.revisions)).not.toContain(SECRET);
   });
 
-  it('come back as a new version, with their secrets', async () => {
+  it('can be restored as a new version, with their secrets', async () => {
     const rule = await created();
     await writer.update(ref(rule), { name: 'Other', actionType: 'pause_agent' });
     const answer = await writer.revert(ref(rule, JO), 1);
@@ -270,7 +270,7 @@ describe('versions of a rule', () => {
     });
   });
 
-  it('are what a change may be meant for: another one is refused and named', async () => {
+  it('guard a change: a change for another version is rejected with the current one', async () => {
     const rule = await created();
     await writer.update(ref(rule, { ifVersion: 1 }), { priority: 1 });
     const refused = { ok: false, problem: { status: 412, currentVersion: 2, details: [{ path: 'If-Match' }] } };

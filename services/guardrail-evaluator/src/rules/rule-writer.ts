@@ -22,24 +22,24 @@ import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './ru
 import { masked, opened } from './rule-secrets.ts';
 import type { RuleStore, TenantRules } from './rule-transaction.ts';
 
-/** What a policy import made. */
+/** The result of a policy import. */
 export interface ImportedPolicy {
   readonly policyId: string;
   readonly rules: GuardrailRule[];
 }
 
-/** Which rule is changed by whom; `ifVersion`: only while it is at this version. */
+/** The rule to change and its author. `ifVersion`: change it only if it is at this version. */
 interface RuleRef extends RuleChangeAuthor {
   readonly tenantId: string;
   readonly ruleId: string;
   readonly ifVersion?: number | undefined;
-  /** Why it is changed although a ruleset manages it. */
+  /** Why the rule is changed although a ruleset manages it. */
   readonly override?: string | undefined;
 }
 
 const NOT_FOUND: ValidatedRule<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
 
-/** Creates, changes and deletes rules. Refusals are answers; what it answers shows no secret. */
+/** Creates, changes and deletes rules. Refusals are returned, not thrown. Returned rules have masked secrets. */
 export class RuleWriter {
   readonly #rules: RuleStore;
   readonly #secrets: SecretBox;
@@ -47,7 +47,7 @@ export class RuleWriter {
   readonly #clock: Clock;
   readonly #changed: (tenantId: string) => Promise<unknown>;
 
-  /** @param changed called after each committed change, before it is answered */
+  /** @param changed called after each committed change, before the answer */
   constructor(
     rules: RuleStore,
     secrets: SecretBox,
@@ -72,7 +72,7 @@ export class RuleWriter {
     return tooMany ?? { ok: true, value: masked(rule) };
   }
 
-  /** Stores the rules of a policy as ordinary rules, all of them or none. Every import makes a policy of its own. */
+  /** Stores the rules of a policy as ordinary rules, all or none. Every import creates a new policy. */
   async importPolicy(
     tenantId: string,
     body: unknown,
@@ -93,7 +93,7 @@ export class RuleWriter {
     );
   }
 
-  /** Makes a new version that says what an earlier one said. */
+  /** Creates a new version with the content of an earlier one. */
   revert(ref: RuleRef, version: number): Promise<ValidatedRule<GuardrailRule>> {
     return this.#change(ref, async (rules, existing) => {
       const earlier = await rules.findVersion(ref.ruleId, version);
@@ -110,7 +110,7 @@ export class RuleWriter {
     });
   }
 
-  /** Null: they are stored. */
+  /** Returns null if the rules were stored. */
   async #insert(tenantId: string, added: GuardrailRule[], origin: ChangeOrigin): Promise<ValidatedRule<never> | null> {
     const refused = await this.#rules.change(tenantId, async (rules) => {
       const tooMany = await overPatternQuota(added, () => rules.all());
@@ -121,7 +121,7 @@ export class RuleWriter {
     return refused;
   }
 
-  /** @param work gets the rule with its secrets open, and as it is stored */
+  /** @param work receives the rule with open secrets, and as it is stored */
   async #change<T>(
     { tenantId, ruleId, ifVersion, override }: RuleRef,
     work: (rules: TenantRules, existing: GuardrailRule, stored: GuardrailRule) => Promise<ValidatedRule<T>>,
@@ -149,7 +149,7 @@ export class RuleWriter {
     const refused = this.#refused(draft.value, existing.actionConfig);
     if (refused !== null) return refused;
     const rule = nextRule(existing, draft.value, this.#clock.now());
-    // A rule that had a pattern before takes no further place.
+    // A rule that already had a pattern does not count again.
     const tooMany = patternPath(existing) === null ? await overPatternQuota([rule], () => rules.all()) : null;
     if (tooMany !== null) return tooMany;
     await rules.store([revisionOf(existing, rule, origin, this.#secrets)]);
@@ -189,7 +189,7 @@ function noSuchVersion(version: number): ValidatedRule<never> {
   };
 }
 
-/** Anything else was never given out, and some of it Postgres would not even read. */
+/** Other ids were never issued, and Postgres would reject some of them. */
 function isRuleId(text: string): boolean {
   return /^[\x21-\x7e]{1,100}$/.test(text);
 }

@@ -4,7 +4,7 @@ import { ACTIONS } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { type RuleStore, RuleTransaction, storedOf } from './rule-transaction.ts';
 
-/** That a rule exists in this version, or was deleted. */
+/** Marks that a rule exists in this version, or was deleted. */
 export interface RuleMark {
   readonly tenantId: string;
   readonly ruleId: string;
@@ -13,7 +13,7 @@ export interface RuleMark {
   readonly updatedAt: string;
 }
 
-/** The table `guardrail_rules`, whose only writer this service is. Deleted rules stay, marked. */
+/** The table `guardrail_rules`. This service is its only writer. Deleted rules are kept and marked. */
 export class RulesRepository implements RuleStore {
   readonly #db: Kysely<Tables>;
 
@@ -21,7 +21,7 @@ export class RulesRepository implements RuleStore {
     this.#db = db;
   }
 
-  /** Every rule of every tenant that is not deleted; without the configs of actions that are carried out elsewhere. */
+  /** Every rule of every tenant that is not deleted, without the configs of actions that other services carry out. */
   async all(): Promise<GuardrailRule[]> {
     const rows = await this.#db.selectFrom('guardrail_rules').selectAll().where('deleted_at', 'is', null).execute();
     return rows.map((row) => evaluated(row));
@@ -34,8 +34,8 @@ export class RulesRepository implements RuleStore {
   }
 
   /**
-   * Which rules a tenant has, and those of them that are not held in the version they have now, as of one moment: a change
-   * of one rule costs reading one rule, however many there are.
+   * The rules of a tenant, and those whose current version is not in `held`, read at one point in time. A change of one
+   * rule reads one rule, regardless of how many there are.
    */
   async differences(
     tenantId: string,
@@ -54,7 +54,7 @@ export class RulesRepository implements RuleStore {
     });
   }
 
-  /** Rules of all tenants changed at or after an instant. */
+  /** Rules of all tenants that changed at or after an instant. */
   async changedSince(instant: string): Promise<RuleMark[]> {
     const rows = await this.#db
       .selectFrom('guardrail_rules')
@@ -70,7 +70,10 @@ export class RulesRepository implements RuleStore {
     }));
   }
 
-  /** Changes rules of one tenant: everything that `work` stores, or nothing. Changes of a tenant follow each other. */
+  /**
+   * Changes the rules of one tenant: stores everything that `work` stores, or nothing. Changes of one tenant are
+   * serialised.
+   */
   async change<T>(tenantId: string, work: (rules: RuleTransaction) => Promise<T>): Promise<T> {
     return this.#db.transaction().execute(async (transaction) => {
       await lockUntilEnd(transaction, 'rules', tenantId);
@@ -79,7 +82,10 @@ export class RulesRepository implements RuleStore {
   }
 }
 
-/** What evaluation is part of needs its config; nothing else is held in memory, least of all secrets. */
+/**
+ * Keeps the action config only if the evaluator carries out the action. Nothing else stays in memory, least of all
+ * secrets.
+ */
 function evaluated(row: Selectable<GuardrailRulesTable>): GuardrailRule {
   const decides = ACTIONS.get(row.action_type)?.phases[0] === 'decision';
   return ruleFromRow(decides ? row : { ...row, action_config: {} });

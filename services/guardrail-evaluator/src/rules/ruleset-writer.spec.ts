@@ -55,7 +55,7 @@ const stored = (key: string) => {
 };
 
 describe('a plan', () => {
-  it('says what would be made, changed and left, by field, and changes nothing', async () => {
+  it('lists what would be created, changed and kept, by field, and changes nothing', async () => {
     await applied([rule('a'), rule('b'), rule('c')]);
     const before = table.revisions.length;
     const plan = await planned([rule('a'), rule('b', { name: 'Other', priority: 3 }), rule('d')]);
@@ -69,21 +69,21 @@ describe('a plan', () => {
   });
 
   it.each<[string, object, 'yes' | 'maybe' | undefined]>([
-    ['is switched off', { enabled: false }, 'yes'],
-    ['goes to shadow', { mode: 'shadow' }, 'yes'],
-    ['asks for less', { actionType: 'require_approval' }, 'yes'],
-    ['lets pass what it lacks', { onMissing: 'allow' }, 'yes'],
-    ['is for one agent only', { agentId: 'bot' }, 'yes'],
-    ['looks at something else', { conditionConfig: { operator: 'glob', value: 'deploy_prod' } }, 'maybe'],
-    ['asks for more', { actionType: 'terminate_run' }, 'maybe'],
+    ['is disabled', { enabled: false }, 'yes'],
+    ['switches to shadow mode', { mode: 'shadow' }, 'yes'],
+    ['has a weaker action', { actionType: 'require_approval' }, 'yes'],
+    ['allows calls without the argument', { onMissing: 'allow' }, 'yes'],
+    ['applies to one agent only', { agentId: 'bot' }, 'yes'],
+    ['has another condition', { conditionConfig: { operator: 'glob', value: 'deploy_prod' } }, 'maybe'],
+    ['has a stronger action', { actionType: 'terminate_run' }, 'maybe'],
     ['is renamed', { name: 'Other' }, undefined],
-  ])('marks that a rule which %s loosens', async (_name, change, loosens) => {
+  ])('reports whether a rule that %s is loosened', async (_name, change, loosens) => {
     await applied([rule('a', { onMissing: 'block' })]);
     const plan = await planned([rule('a', { onMissing: 'block', ...change })]);
     expect(plan.changes[0]?.loosens).toBe(loosens);
   });
 
-  it('shows no secret', async () => {
+  it('contains no secret', async () => {
     const hook = (secret: string) =>
       rule('hook', {
         ...{ conditionType: 'cost_limit', conditionConfig: {}, actionType: 'notify_webhook' },
@@ -96,7 +96,7 @@ describe('a plan', () => {
     expect(actionsOf(await planned([hook(SECRET)]))).toEqual({ hook: 'none' });
   });
 
-  it('names every problem with its place', async () => {
+  it('reports every problem with its place', async () => {
     await applied([rule('a')], false, { ...REF, ruleset: 'other' });
     const { problems } = await planned([rule('x', { nme: 1 }), rule('y', { actionType: 'blok' })]);
     expect(problems.map(({ path }) => path)).toEqual(['rules.0.nme', 'rules.1.actionType']);
@@ -109,19 +109,19 @@ describe('a plan', () => {
 });
 
 describe('applying', () => {
-  it('does what was planned, and the same again does nothing', async () => {
+  it('carries out the plan, and does nothing when repeated', async () => {
     const rules = [rule('a'), rule('b')];
     await applied(rules);
     expect(stored('a')).toMatchObject({ ruleset: 'house', version: 1, appliedVersion: 1 });
     expect(table.revisions[0]).toMatchObject({ source: 'ruleset', by: 'ci (key-9)' });
     const [count, news] = [table.revisions.length, announced];
     expect(actionsOf(await applied(rules))).toEqual({ a: 'none', b: 'none' });
-    // A retry after a lost answer comes with the old basis.
+    // A retry after a lost answer has the old basis.
     expect(await rulesets.apply(REF, { rules, basis: {} })).toMatchObject({ ok: true });
     expect([table.revisions.length, announced]).toEqual([count, news]);
   });
 
-  it('deletes only what is its own, and only when asked to', async () => {
+  it('deletes only rules of its own, and only if pruning is on', async () => {
     await writer.create('acme', BLOCK);
     await applied([rule('x')], false, { ...REF, ruleset: 'other' });
     await applied([rule('a'), rule('b')]);
@@ -130,7 +130,7 @@ describe('applying', () => {
     expect([...table.rows.values()].map(({ key }) => key)).toEqual([undefined, 'x', 'a']);
   });
 
-  it('is refused if a rule was changed since the plan, naming who changed what, and why', async () => {
+  it('is rejected if a rule changed since the plan, with author, changes and reason', async () => {
     await applied([rule('a'), rule('b')]);
     const { basis } = await planned([rule('a', { priority: 1 })]);
     clock.advance(60_000);
@@ -151,7 +151,7 @@ describe('applying', () => {
     expect(table.revisions).toHaveLength(before);
   });
 
-  it('takes over a rule that belongs to nobody, and keeps its id', async () => {
+  it('takes over an unmanaged rule and keeps its id', async () => {
     const made = await writer.create('acme', BLOCK);
     if (!made.ok) throw new Error('expected a rule');
     const { id } = made.value;
@@ -161,7 +161,7 @@ describe('applying', () => {
     expect(actionsOf(await planned([rule('a')]))).toEqual({ a: 'none' });
   });
 
-  it('of nonsense changes nothing and says where it is', async () => {
+  it('rejects an invalid ruleset with the place of each problem', async () => {
     expect(await rulesets.apply(REF, { rules: [rule('A b')], basis: {} })).toMatchObject({
       problem: { status: 400, details: [{ path: 'rules.0.key' }] },
     });
@@ -171,7 +171,7 @@ describe('applying', () => {
     expect(table.rows.size).toBe(0);
   });
 
-  it('any ruleset and planning it again finds nothing to do, whatever was there before', async () => {
+  it('leaves nothing to do for the next plan, for any ruleset and any earlier state', async () => {
     const someRules = fc.uniqueArray(
       fc.record({
         key: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -199,7 +199,7 @@ describe('a managed rule', () => {
   const ref = () => ({ tenantId: 'acme', ruleId: stored('a').id, by: 'jo' });
   beforeEach(() => applied([rule('a')]));
 
-  it('is changed elsewhere only with a reason, and says which ruleset it belongs to', async () => {
+  it('can be changed elsewhere only with a reason; otherwise the error names its ruleset', async () => {
     const refused = { ok: false, problem: { status: 409, error: expect.stringContaining('ruleset "house"') } };
     expect(await writer.update(ref(), { priority: 1 })).toMatchObject(refused);
     expect(await writer.delete(ref())).toMatchObject(refused);
@@ -208,7 +208,7 @@ describe('a managed rule', () => {
     expect(table.revisions.at(-1)).toMatchObject({ reason: 'incident', rule: { key: 'a', ruleset: 'house' } });
   });
 
-  it('shows as drift what was changed elsewhere, until it is applied again', async () => {
+  it('shows changes made elsewhere as drift until the ruleset is applied again', async () => {
     await writer.update({ ...ref(), override: 'incident' }, { priority: 1 });
     const { changes } = await planned([rule('a')]);
     const change = { path: 'priority', from: 0, to: 1 };
@@ -218,7 +218,7 @@ describe('a managed rule', () => {
     expect((await planned([rule('a', { priority: 1 })])).changes[0]?.drift).toEqual([]);
   });
 
-  it('belongs to everybody again once its ruleset is released', async () => {
+  it('becomes unmanaged when its ruleset is released', async () => {
     expect(await rulesets.release(REF)).toEqual({ ok: true, value: { released: 1 } });
     expect(await writer.update(ref(), { priority: 1 })).toMatchObject({ ok: true, value: { key: 'a' } });
     expect(await rulesets.release(REF)).toMatchObject({ problem: { status: 404 } });

@@ -19,7 +19,7 @@ import { opened, sealed } from './rule-secrets.ts';
 import type { RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 import { staleDetails } from './stale-plan.ts';
 
-/** Whose ruleset is changed, and by whom. */
+/** The ruleset to change and the author of the change. */
 interface RulesetRef extends RuleChangeAuthor {
   readonly tenantId: string;
   readonly ruleset: string;
@@ -28,13 +28,13 @@ interface RulesetRef extends RuleChangeAuthor {
 interface Planned {
   readonly plan: RulesetPlan;
   readonly wanted: ReadonlyMap<string, WantedRule>;
-  /** Rules that are there, by id, with their secrets open. */
+  /** Existing rules by id, with open secrets. */
   readonly held: ReadonlyMap<string, GuardrailRule>;
 }
 
-const MOST_DETAILS = 20;
+const MAX_DETAILS = 20;
 
-/** Plans and applies rulesets. Nothing of an apply stands unless all of it does. */
+/** Plans and applies rulesets. An apply is stored completely or not at all. */
 export class RulesetWriter {
   readonly #rules: RuleStore;
   readonly #secrets: SecretBox;
@@ -42,7 +42,7 @@ export class RulesetWriter {
   readonly #clock: Clock;
   readonly #changed: (tenantId: string) => Promise<unknown>;
 
-  /** @param changed called after each committed change, before it is answered */
+  /** @param changed called after each committed change, before the answer */
   constructor(
     rules: RuleStore,
     secrets: SecretBox,
@@ -57,7 +57,7 @@ export class RulesetWriter {
     this.#changed = changed;
   }
 
-  /** Changes nothing. */
+  /** Computes the plan without changing anything. */
   async plan({ tenantId, ruleset }: RulesetRef, body: unknown): Promise<ValidatedRule<RulesetPlan>> {
     const draft = parsed(RulesetDraft, ruleset, body);
     if (!draft.ok) return draft;
@@ -65,7 +65,7 @@ export class RulesetWriter {
     return { ok: true, value: planned.plan };
   }
 
-  /** Answers what was done. Applying the same again changes nothing, whatever its basis. */
+  /** Returns what was done. Applying the same ruleset again changes nothing, regardless of its basis. */
   async apply(ref: RulesetRef, body: unknown): Promise<ValidatedRule<RulesetPlan>> {
     const { tenantId, ruleset } = ref;
     const apply = parsed(RulesetApply, ruleset, body);
@@ -89,7 +89,7 @@ export class RulesetWriter {
     return answer;
   }
 
-  /** Its rules stay in force and belong to nobody. */
+  /** Releases the rules of a ruleset: they stay in force and become unmanaged. */
   async release(ref: RulesetRef): Promise<ValidatedRule<{ released: number }>> {
     const origin = { ...ref, source: 'ruleset', reason: ref.reason ?? `Released from ${ref.ruleset}` } as const;
     const released = await this.#rules.change(ref.tenantId, async (rules) => {
@@ -150,7 +150,7 @@ export class RulesetWriter {
 
 const NO_SUCH_RULESET: ValidatedRule<never> = { ok: false, problem: { error: 'Ruleset not found', status: 404 } };
 
-/** Rules that stay as they are although others changed them: that is what the ruleset wants. */
+/** Rules that others changed but that still match the ruleset. */
 function driftedOf({ plan, held }: Planned): string[] {
   return plan.changes.flatMap(({ action, ruleId = '' }) => {
     const rule = held.get(ruleId);
@@ -158,7 +158,7 @@ function driftedOf({ plan, held }: Planned): string[] {
   });
 }
 
-/** The changes, each with what others did to its rule since it was applied. */
+/** The changes of the plan, each with what others changed since the rule was last applied. */
 async function withDrift(rules: TenantRules, plan: RulesetPlan, held: ReadonlyMap<string, GuardrailRule>) {
   const applied = plan.changes.flatMap(({ ruleId = '' }) => {
     const rule = held.get(ruleId);
@@ -172,7 +172,9 @@ async function withDrift(rules: TenantRules, plan: RulesetPlan, held: ReadonlyMa
   }));
 }
 
-/** The rules of the ruleset as they will be; those that have a pattern already take no further place. */
+/**
+ * The rules of the ruleset after the apply. Existing rules keep their id, so that their patterns are not counted twice.
+ */
 function resultOf(
   plan: RulesetPlan,
   wanted: ReadonlyMap<string, WantedRule>,
@@ -187,7 +189,7 @@ function resultOf(
   });
 }
 
-/** Rules that the ruleset does not delete. */
+/** The rules that the ruleset does not delete. */
 function remaining({ changes }: RulesetPlan, held: readonly GuardrailRule[]): GuardrailRule[] {
   const deleted = new Set(changes.filter(({ action }) => action === 'delete').map(({ ruleId }) => ruleId));
   return held.filter(({ id }) => !deleted.has(id));
@@ -195,7 +197,8 @@ function remaining({ changes }: RulesetPlan, held: readonly GuardrailRule[]): Gu
 
 function parsed<T extends z.ZodType>(schema: T, ruleset: string, body: unknown): ValidatedRule<z.output<T>> {
   const name = RuleKey.safeParse(ruleset);
-  if (!name.success) return refused([{ path: 'name', message: name.error.issues[0]?.message ?? 'is no name' }], 400);
+  if (!name.success)
+    return refused([{ path: 'name', message: name.error.issues[0]?.message ?? 'is not a valid name' }], 400);
   const read = schema.safeParse(body);
   return read.success ? { ok: true, value: read.data } : refused(detailsOf(read.error), 400);
 }
@@ -208,13 +211,13 @@ function emptyPlan(ruleset: string, problems: ProblemDetail[]): RulesetPlan {
   return { ruleset, basis: {}, changes: [], unlisted: [], problems };
 }
 
-/** Somebody else has the rule; nothing is wrong with the request itself. */
+/** Returns true if another ruleset owns the rule; the request itself is valid. */
 function isConflict({ path }: ProblemDetail): boolean {
   return /^rules\.\d+\.(key|adopt)$/.test(path);
 }
 
 function refused(details: readonly ProblemDetail[], status: number): ValidatedRule<never> {
-  return { ok: false, problem: { error: 'Validation failed', status, details: details.slice(0, MOST_DETAILS) } };
+  return { ok: false, problem: { error: 'Validation failed', status, details: details.slice(0, MAX_DETAILS) } };
 }
 
 function outdated(details: readonly ProblemDetail[]): ValidatedRule<never> {
@@ -223,7 +226,7 @@ function outdated(details: readonly ProblemDetail[]): ValidatedRule<never> {
     problem: {
       error: 'The plan is out of date: the rules were changed since',
       status: 409,
-      details: details.slice(0, MOST_DETAILS),
+      details: details.slice(0, MAX_DETAILS),
       hint: 'Plan again, look at what is different, and apply that plan. Nothing was changed.',
     },
   };

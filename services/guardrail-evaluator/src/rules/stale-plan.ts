@@ -1,7 +1,7 @@
 import type { FieldChange, ProblemDetail, RulesetBasis, RulesetPlan } from '@agentlens/contracts';
 import type { RecordedVersion, TenantRules } from './rule-transaction.ts';
 
-/** Who changed what since a plan was made on `basis`, by rule. Empty: the plan still holds. */
+/** Lists the changes since a plan was made on `basis`, by rule. Empty if the plan is still current. */
 export async function staleDetails(
   rules: Pick<TenantRules, 'changesSince' | 'lastOfKeys'>,
   { basis: current, changes }: RulesetPlan,
@@ -24,14 +24,14 @@ export async function staleDetails(
     const newest = changed.filter(({ ruleId }) => ruleId === id).at(-1) ?? last.get(key);
     return {
       path: key,
-      message: newest === undefined ? 'was not there when the plan was made' : textOf(newest, basis[key]),
+      message: newest === undefined ? 'did not exist when the plan was made' : textOf(newest, basis[key]),
     };
   });
 }
 
 function textOf({ deleted, drift }: RecordedVersion, planned: number | undefined): string {
   const { version, changedAt, changedBy = 'an unknown author', reason, changes } = drift;
-  const what = deleted ? 'was deleted' : planned === undefined ? 'was made or taken over' : 'was changed';
+  const what = deleted ? 'was deleted' : planned === undefined ? 'was created or taken over' : 'was changed';
   const fields = changes.length === 0 ? '' : `: ${changes.map(fieldText).join(', ')}`;
   const why = reason === undefined ? '' : ` ("${reason}")`;
   return `${what} by ${changedBy} at ${changedAt}${fields}${why}; it is at version ${version}, not ${planned ?? 'in the plan'}`;

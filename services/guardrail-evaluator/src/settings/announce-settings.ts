@@ -3,7 +3,7 @@ import type { Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
-/** The notice to every evaluator that a tenant's settings changed, made true together with the change itself. */
+/** Announces to every evaluator that a tenant's settings changed, in the same transaction as the change. */
 export async function announceSettings(db: Kysely<Tables>, tenantId: string, at: string): Promise<void> {
   const change: RulesChanged = { tenantId, at, version: timeOrderedId(Date.parse(at)) };
   await db

@@ -34,8 +34,8 @@ async function settingsOver(table: Map<string, string>) {
   return { settings, bus, broken };
 }
 
-describe('settings of tenants', () => {
-  it('are read at the start, and again when a change is announced', async () => {
+describe('TenantSettingsCache', () => {
+  it('reads settings at the start and when a change is announced', async () => {
     const table = new Map([['acme', 'one']]);
     const { settings, bus } = await settingsOver(table);
     await settings.start();
@@ -45,7 +45,7 @@ describe('settings of tenants', () => {
     await eventually(() => expect(settings.of('globex')).toBe('two'));
   });
 
-  it('are compared for announcements that were missed, and kept while they cannot be', async () => {
+  it('finds missed announcements by polling, and keeps its settings if the poll fails', async () => {
     const table = new Map([
       ['acme', 'one'],
       ['gone', 'soon'],
@@ -63,7 +63,7 @@ describe('settings of tenants', () => {
     expect(settings.of('acme')).toBe('two');
   });
 
-  it('may be started again where the first time failed', async () => {
+  it('can be started again if the first attempt failed', async () => {
     const { settings, broken } = await settingsOver(new Map([['acme', 'one']]));
     broken.away = true;
     await expect(settings.start()).rejects.toThrow('away');

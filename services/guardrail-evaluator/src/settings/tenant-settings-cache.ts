@@ -3,15 +3,15 @@ import { BackgroundWork, type EventBus, type Subscription } from '@agentlens/mes
 import type { Platform } from '@agentlens/platform';
 
 const POLL_MS = 10_000;
-/** Clocks of evaluators differ, and a transaction commits after the time it writes. */
+/** Overlap of polls, because clocks of evaluators differ and a transaction commits later than the time it writes. */
 const OVERLAP_MS = 60_000;
 
-/** One kind of setting, in its table. */
+/** Reads one kind of setting from its table. */
 export interface SettingsReader<T> {
   all(): Promise<ReadonlyMap<string, T>>;
-  /** Undefined: the tenant has none. */
+  /** Returns undefined if the tenant has no settings. */
   ofTenant(tenantId: string): Promise<T | undefined>;
-  /** Tenants with a change at or after an instant. */
+  /** Tenants whose settings changed at or after an instant. */
   changedSince(instant: string): Promise<readonly string[]>;
 }
 
@@ -19,7 +19,7 @@ interface TenantSettingsOptions<T> {
   readonly name: string;
   readonly reader: SettingsReader<T>;
   readonly bus: EventBus;
-  /** A message of this topic means: read this tenant's settings again. */
+  /** The topic that announces changed settings of a tenant. */
   readonly topic: Topic<{ tenantId: string }>;
   readonly logger: Platform['logger'];
   readonly now: () => number;
@@ -27,8 +27,8 @@ interface TenantSettingsOptions<T> {
 }
 
 /**
- * Settings of all tenants in this instance's memory, so that no question has to wait for Postgres. Read once, again per
- * tenant when a change is announced, and compared every ten seconds for announcements that were missed.
+ * In-memory cache of the settings of all tenants, so that no question waits for Postgres. Reads everything once,
+ * reloads a tenant when a change is announced, and polls every ten seconds for missed announcements.
  */
 export class TenantSettingsCache<T> {
   readonly #options: TenantSettingsOptions<T>;
@@ -50,7 +50,7 @@ export class TenantSettingsCache<T> {
     return this.#held.keys();
   }
 
-  /** @throws where the table cannot be read; may be called again. */
+  /** @throws Error if the table cannot be read; may then be called again */
   async start(): Promise<void> {
     const { bus, topic, reader, now, pollMs = POLL_MS } = this.#options;
     this.#watch ??= await bus.watch(topic, { from: 'new' }, ({ value }) => this.#quietly(this.reload(value.tenantId)));

@@ -23,14 +23,14 @@ let failing: boolean;
 let recorder: StateRecorder;
 let dropped: number;
 
-function aRecorder(mostPending?: number): StateRecorder {
+function aRecorder(maxPending?: number): StateRecorder {
   const states = {
     save: async (some: readonly RuleStateRow[]) => {
       if (failing) throw new Error('Postgres is away');
       saved.push(some);
     },
   };
-  return new StateRecorder(states, { dropped: (_, count) => (dropped += count) }, logger, mostPending);
+  return new StateRecorder(states, { dropped: (_, count) => (dropped += count) }, logger, maxPending);
 }
 
 beforeEach(() => {
@@ -53,14 +53,14 @@ describe('StateRecorder', () => {
     ]);
   });
 
-  it('writes nothing twice and nothing without need', async () => {
+  it('writes nothing twice and nothing unchanged', async () => {
     recorder.record(state());
     await recorder.flush();
     await recorder.flush();
     expect(saved).toHaveLength(1);
   });
 
-  it('keeps what could not be written, but not over what is newer', async () => {
+  it('keeps a state that could not be written, unless a newer one exists', async () => {
     failing = true;
     recorder.record(state({ currentValue: 1 }));
     recorder.record(state({ agentId: 'agent-2' }));
@@ -81,7 +81,7 @@ describe('StateRecorder', () => {
     expect(saved.map((page) => page.length)).toEqual([500, 500, 100]);
   });
 
-  it('counts as dropped exactly the keys it has no place for, whenever Postgres is away', async () => {
+  it('counts exactly the keys over its capacity as dropped, whenever Postgres is unavailable', async () => {
     const steps = fc.array(fc.constantFrom('state', 'state', 'state', 'flush', 'away', 'back'), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), fc.boolean(), async (moves, most, endsAway) => {

@@ -5,22 +5,22 @@ import type { RuleStateRow, StatesRepository } from './states.repository.ts';
 
 const FLUSH_MS = 1_000;
 const PAGE = 500;
-/** What a Postgres outage may pile up; the states of further keys are dropped and counted. */
-const MOST_PENDING = 50_000;
+/** Maximum number of states kept during an outage of Postgres. The states of further keys are dropped and counted. */
+const MAX_PENDING_STATES = 50_000;
 
 /**
- * Writes the states of rules beside evaluation: each key at most once a second, always with its newest value. Screens
- * may lag a second; evaluation never waits.
+ * Writes the states of rules in the background: each key at most once a second, with its newest value. The console may
+ * lag by a second; evaluation never waits.
  */
 export class StateRecorder {
   readonly #states: Pick<StatesRepository, 'save'>;
   readonly #drops: Pick<EvaluatorDropMetrics, 'dropped'>;
   readonly #logger: Platform['logger'];
-  readonly #mostPending: number;
-  /** By tenant and agent, then by rule. */
+  readonly #maxPending: number;
+  /** Keyed by tenant and agent, then by rule. */
   #pending = new Map<string, Map<string, RuleStateRow>>();
   #size = 0;
-  /** One agent's states come one after the other. */
+  /** The last agent looked up, because an agent's states arrive in sequence. */
   #last:
     | { readonly tenantId: string; readonly agentId: string; readonly states: Map<string, RuleStateRow> }
     | undefined;
@@ -31,13 +31,13 @@ export class StateRecorder {
     states: Pick<StatesRepository, 'save'>,
     drops: Pick<EvaluatorDropMetrics, 'dropped'>,
     logger: Platform['logger'],
-    mostPending = MOST_PENDING,
+    maxPending = MAX_PENDING_STATES,
   ) {
     this.#states = states;
     this.#drops = drops;
     this.#logger = logger;
-    this.#mostPending = mostPending;
-    observeQueue({ name: 'rule_states', capacity: mostPending, size: () => this.#size });
+    this.#maxPending = maxPending;
+    observeQueue({ name: 'rule_states', capacity: maxPending, size: () => this.#size });
   }
 
   start(flushMs = FLUSH_MS): void {
@@ -47,7 +47,7 @@ export class StateRecorder {
   record(state: RuleStateRow): void {
     const states = this.#statesOf(state);
     const pending = states.get(state.ruleId);
-    if (pending === undefined && this.#size >= this.#mostPending) {
+    if (pending === undefined && this.#size >= this.#maxPending) {
       this.#drops.dropped('rule_state', 1);
       return;
     }
@@ -56,7 +56,7 @@ export class StateRecorder {
     if (pending === undefined || pending.lastEvaluatedAt <= state.lastEvaluatedAt) states.set(state.ruleId, state);
   }
 
-  /** Writes what is pending; joins a flush that is under way. Never rejects. */
+  /** Writes pending states; joins a flush in progress. Never rejects. */
   flush(): Promise<void> {
     this.#flushing ??= this.#write().finally(() => {
       this.#flushing = undefined;
@@ -78,14 +78,14 @@ export class StateRecorder {
       try {
         await this.#states.save(page);
       } catch (error) {
-        this.#logger.warn({ err: error, states: states.length - from }, 'rule states could not be written');
+        this.#logger.warn({ err: error, states: states.length - from }, 'writing rule states failed, will retry');
         this.#takeBack(states.slice(from));
         return;
       }
     }
   }
 
-  /** For the next flush, unless something newer has come. */
+  /** Puts states back for the next flush, unless a newer one exists. */
   #takeBack(states: readonly RuleStateRow[]): void {
     const newer = this.#take();
     for (const state of [...states, ...newer]) this.record(state);
@@ -107,7 +107,7 @@ export class StateRecorder {
   }
 }
 
-/** A tenant's name holds no slash. */
+/** Tenant names contain no slash. */
 function agentKey({ tenantId, agentId }: Pick<RuleStateRow, 'tenantId' | 'agentId'>): string {
   return `${tenantId}/${agentId}`;
 }

@@ -1,6 +1,6 @@
 import type { Database } from '@agentlens/database';
 
-/** What a rule last measured for an agent. */
+/** The value that a rule last measured for an agent. */
 export interface RuleStateRow {
   readonly tenantId: string;
   readonly ruleId: string;
@@ -11,8 +11,8 @@ export interface RuleStateRow {
 }
 
 /**
- * The table `guardrail_states`. The newest evaluation wins, of equals the greater value, so that writers may come in any
- * order and again.
+ * The table `guardrail_states`. The newest evaluation wins; for equal times, the greater value. Writers may therefore
+ * write in any order and more than once.
  */
 export class StatesRepository {
   readonly #pool: Database['pool'];
@@ -21,7 +21,7 @@ export class StatesRepository {
     this.#pool = pool;
   }
 
-  /** At most one state per tenant, rule and agent in one call. */
+  /** @param states at most one state per tenant, rule and agent */
   async save(states: readonly RuleStateRow[]): Promise<void> {
     await this.#pool.query({
       name: 'save-guardrail-states',

@@ -8,14 +8,14 @@ import { Admission } from './admission.ts';
 const TICK_MS = 250;
 const EVENTS_PER_MESSAGE = 100;
 
-/** As many messages come in and are settled, the newest of them or the oldest; then the clock goes on. */
+/** Publishes `coming` messages, settles the `newest` and `oldest` ones, then advances the clock. */
 type Tick = (coming: number, newest: number, oldest?: number) => Promise<void>;
 
 describe('Admission', () => {
   let clock: FixedClock;
   let bus: EventBus;
   let admission: Admission;
-  /** Settles one message each, in the order in which they were handed out. */
+  /** Callbacks that settle one message each, in the order in which the messages were delivered. */
   let inHand: (() => void)[];
   let published: number;
   let settled: number;
@@ -37,7 +37,7 @@ describe('Admission', () => {
     await bus.close();
   });
 
-  /** Evaluators that hold so many messages at once. */
+  /** Starts evaluators that hold this many messages at once. */
   async function evaluate(atOnce: number): Promise<Tick> {
     await bus.consume(agentEvents, { group: GROUPS.guardrailEvaluator, concurrency: atOnce }, async (messages) => {
       if (!isOver) await new Promise<void>((resolve) => inHand.push(resolve));
@@ -58,7 +58,7 @@ describe('Admission', () => {
     };
   }
 
-  it('turns nobody away for a few messages that a dead replica held, nor while they come back', async () => {
+  it('rejects nothing because of a few messages that a dead replica held, nor while they are redelivered', async () => {
     const tick = await evaluate(1_000);
     const levels = new Set<number>();
     for (let i = 0; i < 8; i++) await tick(20, 19);
@@ -69,7 +69,7 @@ describe('Admission', () => {
     expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
   });
 
-  it('turns nobody away for all that came while the only evaluator did not know that its connection is dead', async () => {
+  it('rejects nothing because of messages that arrived while the only evaluator had a dead connection', async () => {
     const tick = await evaluate(1_000);
     const levels = new Set<number>();
     for (let i = 0; i < 24; i++) {
@@ -79,7 +79,7 @@ describe('Admission', () => {
     expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
   });
 
-  it('turns tenants away where more comes than is settled, although the newest are', async () => {
+  it('rejects tenants if more messages arrive than are settled, even if the newest ones are settled', async () => {
     const tick = await evaluate(50);
     for (let i = 0; i < 16; i++) await tick(20, 10);
     expect(admission.level).toBeLessThan((20 * EVENTS_PER_MESSAGE * 1_000) / TICK_MS);

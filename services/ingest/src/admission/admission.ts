@@ -6,8 +6,8 @@ import { LoadControl } from './load-control.ts';
 const TICK_MS = 250;
 
 /**
- * Couples what comes in to how far evaluation is behind, and holds the loudest tenants back first, before the others
- * notice. Each instance of the gateway does so for its own traffic.
+ * Limits admission by the lag of evaluation. The loudest tenants are throttled first, before the others notice the lag.
+ * Each gateway instance does this for its own traffic.
  */
 export class Admission {
   readonly #control = new LoadControl();
@@ -23,14 +23,14 @@ export class Admission {
     this.#logger = logger;
   }
 
-  /** Most events per second for one tenant now; Infinity where nobody is held back. */
+  /** Current limit of events per second for one tenant; Infinity if no tenant is throttled. */
   get level(): number {
     return this.#control.level;
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      // An answer that takes longer than this is waited for: two that come out of order would tell of leaps in time.
+      // A slow answer is awaited: answers out of order would look like leaps in time.
       this.#ticking ??= this.tick().finally(() => {
         this.#ticking = undefined;
       });
@@ -43,7 +43,7 @@ export class Admission {
     await this.#ticking;
   }
 
-  /** Null where the events may come in; else how long to wait until they may, ms. */
+  /** Returns null if the events are admitted; otherwise the time to wait, in milliseconds. */
   admit(tenantId: string, events: number): number | null {
     return this.#control.admit(tenantId, events, this.#clock.now());
   }
@@ -56,17 +56,17 @@ export class Admission {
     const perTenant = this.#control.level;
     if (Number.isFinite(perTenant) === Number.isFinite(before)) return;
     const message = Number.isFinite(perTenant)
-      ? 'evaluation is behind: the loudest tenants are held back'
-      : 'evaluation has caught up: nobody is held back';
+      ? 'evaluation is behind, throttling the loudest tenants'
+      : 'evaluation has caught up, no tenant is throttled';
     this.#logger.warn({ ...lag, perTenant }, message);
   }
 
-  /** Unknown is none: where the broker does not say, publishing to it decides. */
+  /** An unknown lag counts as no lag. If the broker does not answer, publishing decides. */
   async #lag(): Promise<ConsumerLag> {
     try {
       return await this.#bus.lag(agentEvents, GROUPS.guardrailEvaluator);
     } catch (error) {
-      this.#logger.debug({ err: error }, 'how far the evaluator is behind is not known');
+      this.#logger.debug({ err: error }, 'cannot read the lag of the evaluator');
       return NO_LAG;
     }
   }

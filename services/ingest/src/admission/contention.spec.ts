@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Contention, type ThreadUse, threadUse } from './restraint.ts';
 
 describe('Contention', () => {
-  it('is how many times as long as its work a thread took since the last reading', () => {
+  it('is the ratio of active time to CPU time of a thread since the last reading', () => {
     let use: ThreadUse = { activeMs: 1_000, cpuMs: 900 };
     const contention = new Contention(() => use);
     use = { activeMs: 1_100, cpuMs: 1_000 };
@@ -20,7 +20,7 @@ describe('Contention', () => {
     expect(contention.read()).toBe(10);
   });
 
-  it('is read of this thread', () => {
+  it('reads the current thread', () => {
     const before = threadUse();
     let sum = 0;
     while (threadUse().cpuMs - before.cpuMs < 5) sum += Math.sqrt(sum + 1);

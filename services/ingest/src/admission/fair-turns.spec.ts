@@ -3,10 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairTurns } from './fair-turns.ts';
 
-/** Requests of each tenant in the property. */
+/** Requests per tenant in the property. */
 const EACH = 60;
 
-/** Requests whose work ends when the spec says so. */
+/** Requests whose work ends when the spec decides. */
 class Requests {
   readonly begun: string[] = [];
   readonly #ends: { readonly tenantId: string; readonly events: number; readonly end: () => void }[] = [];
@@ -14,7 +14,7 @@ class Requests {
 
   #onBegin: (tenantId: string) => void = () => undefined;
 
-  constructor(readonly turns = new FairTurns({ longestMs: 60_000 })) {}
+  constructor(readonly turns = new FairTurns({ maxTurnMs: 60_000 })) {}
 
   send(tenantId: string, events: number): void {
     const work = async () => {
@@ -41,7 +41,7 @@ class Requests {
     await this.settle();
   }
 
-  /** Until nothing begins any more. */
+  /** Waits until no further request starts. */
   async settle(): Promise<void> {
     for (let before = -1; before !== this.begun.length; ) {
       before = this.begun.length;
@@ -57,7 +57,7 @@ class Requests {
 }
 
 describe('FairTurns', () => {
-  it('begins at once for a tenant that has nothing in hand, however much of another waits', async () => {
+  it('starts at once for a tenant without events in progress, regardless of the backlog of another', async () => {
     const requests = new Requests();
     for (let i = 0; i < 32; i++) requests.send('loud', 100);
     await requests.settle();
@@ -66,9 +66,9 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('has few events of one tenant in hand while others are there, and more again once they have gone', async () => {
+  it('limits the events in progress of a tenant while others are active, and raises the limit when they have gone', async () => {
     let nowMs = 0;
-    const requests = new Requests(new FairTurns({ longestMs: 60_000, nowMs: () => nowMs }));
+    const requests = new Requests(new FairTurns({ maxTurnMs: 60_000, nowMs: () => nowMs }));
     requests.send('quiet', 1);
     for (let i = 0; i < 32; i++) requests.send('loud', 100);
     await requests.settle();
@@ -80,7 +80,7 @@ describe('FairTurns', () => {
     expect(requests.begunOf('loud')).toBe(32);
   });
 
-  it('gives a request larger than any share a turn of its own', async () => {
+  it('gives a request larger than the limit its own turn', async () => {
     const requests = new Requests();
     requests.send('loud', 1_000);
     requests.send('loud', 1);
@@ -91,16 +91,16 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('passes the turn on when the work fails', async () => {
-    const turns = new FairTurns({ longestMs: 60_000 });
+  it('ends the turn when the work fails', async () => {
+    const turns = new FairTurns({ maxTurnMs: 60_000 });
     const failing = turns.run('loud', 1_000, () => Promise.reject(new Error('refused')));
     const next = turns.run('loud', 1, () => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('refused');
     await expect(next).resolves.toBe('done');
   });
 
-  it('passes the turn on while the work waits for a store', async () => {
-    const requests = new Requests(new FairTurns({ longestMs: 1 }));
+  it('ends the turn while the work waits for a store', async () => {
+    const requests = new Requests(new FairTurns({ maxTurnMs: 1 }));
     requests.send('loud', 1_000);
     const next = Promise.withResolvers<void>();
     const second = requests.turns.run('loud', 1_000, async () => next.resolve());
@@ -109,7 +109,7 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('is full only for those of whom the most waits', async () => {
+  it('is full only for the tenants with the largest backlog', async () => {
     const requests = new Requests();
     for (let i = 0; i < 250; i++) requests.send('loud', 100);
     for (let i = 0; i < 5; i++) requests.send('other', 100);
@@ -121,13 +121,13 @@ describe('FairTurns', () => {
     expect(requests.turns.isFull('loud')).toBe(false);
   });
 
-  it('is full where what waits takes too long at the speed of the line', async () => {
+  it('is full if the backlog takes too long at the current queue speed', async () => {
     let nowMs = 0;
-    const requests = new Requests(new FairTurns({ longestMs: 60_000, nowMs: () => nowMs }));
+    const requests = new Requests(new FairTurns({ maxTurnMs: 60_000, nowMs: () => nowMs }));
     for (let i = 0; i < 35; i++) requests.send('slow', 100);
     await requests.settle();
     expect(requests.turns.isFull('slow')).toBe(false);
-    // A hundred events each fifth of a second, with more than three tenths of a second's worth behind them.
+    // A hundred events every 200 ms, with a backlog of more than 300 ms behind them.
     for (let i = 0; i < 10; i++) {
       nowMs += 200;
       await requests.end();
@@ -138,7 +138,7 @@ describe('FairTurns', () => {
     expect(requests.turns.isFull('slow')).toBe(false);
   });
 
-  it('goes round where more tenants wait than have room', async () => {
+  it('rotates if more tenants wait than have room', async () => {
     const requests = new Requests();
     const tenants = Array.from({ length: 30 }, (_, i) => `t${i}`);
     for (const tenantId of tenants) for (let i = 0; i < 10; i++) requests.send(tenantId, 100);
@@ -148,13 +148,13 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('lets nobody pass those who wait for room', async () => {
+  it('lets no request overtake those that wait for room', async () => {
     const requests = new Requests();
     for (let i = 0; i < 12; i++) requests.send(`first${i}`, 100);
     requests.send('waiting', 100);
     await requests.settle();
     const ended = requests.end();
-    // There is room by then, and the next turn of the event loop is still to come.
+    // There is room at this point, but the next turn of the event loop has not run.
     for (let i = 0; i < 20; i++) await Promise.resolve();
     requests.send('late', 100);
     await ended;
@@ -164,11 +164,11 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('lets a restrained tenant rest, and nobody else', async () => {
+  it('pauses a throttled tenant and no other', async () => {
     let nowMs = 0;
     let restsUntilMs = 0;
     const turns = new FairTurns({
-      longestMs: 60_000,
+      maxTurnMs: 60_000,
       nowMs: () => nowMs,
       restraint: {
         look: () => undefined,
@@ -197,11 +197,11 @@ describe('FairTurns', () => {
     await requests.finish();
   });
 
-  it('goes on after a rest that ended while it was looked at', async () => {
+  it('continues after a pause that ended during the check', async () => {
     let nowMs = 0;
     let restsUntilMs = 0;
     const turns = new FairTurns({
-      longestMs: 60_000,
+      maxTurnMs: 60_000,
       nowMs: () => {
         nowMs += 20;
         return nowMs;
@@ -220,7 +220,7 @@ describe('FairTurns', () => {
     await expect(Promise.all(all)).resolves.toHaveLength(10);
   });
 
-  it('takes who has the least in hand of those that wait, whatever they send and whoever ends first', async () => {
+  it('picks the waiting tenant with the fewest events in progress, for any load and any order of completion', async () => {
     const ends = fc.array(fc.nat(50), { minLength: 40, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(

@@ -1,25 +1,28 @@
 import { observeQueue } from '@agentlens/messaging';
 import { Restraint } from './restraint.ts';
 
-/** Where nothing is known yet, events per second. */
-const ASSUMED = 10_000;
-/** A reading is over this long at least; turns come in bursts. */
-const READ_OVER_MS = 200;
-/** Weight of the newest reading. */
+/** Assumed queue speed before the first reading, in events per second. */
+const DEFAULT_EVENTS_PER_SECOND = 10_000;
+/** Minimum duration of a reading, because turns come in bursts. */
+const MIN_READING_MS = 200;
+/** Smoothing weight of the newest reading. */
 const WEIGHT = 0.5;
 
-/** How fast the lines move, learnt while somebody waits: what begins while nobody does tells what comes, not what is possible. */
+/**
+ * Measures how fast the queues move. It learns only while events wait: without a queue, the rate shows what arrives,
+ * not what is possible.
+ */
 export class LineSpeed {
-  #perSecond = ASSUMED;
+  #perSecond = DEFAULT_EVENTS_PER_SECOND;
   #begun = 0;
   #sinceMs: number | null = null;
 
-  /** Events per second that begin while others wait, of all tenants. */
+  /** Events per second, over all tenants, that start while others wait. */
   get perSecond(): number {
     return this.#perSecond;
   }
 
-  /** So many events had their turn; `waiting` still wait. Times only go forward. */
+  /** Notes that `events` had their turn while `waiting` still wait. The clock is monotonic. */
   begun(events: number, waiting: number, nowMs: number): void {
     if (this.#sinceMs !== null) this.#count(events, nowMs - this.#sinceMs);
     if (waiting === 0) this.#sinceMs = null;
@@ -28,7 +31,7 @@ export class LineSpeed {
 
   #count(events: number, passedMs: number): void {
     this.#begun += events;
-    if (passedMs < READ_OVER_MS) return;
+    if (passedMs < MIN_READING_MS) return;
     this.#perSecond += ((this.#begun * 1_000) / passedMs - this.#perSecond) * WEIGHT;
     this.#restart((this.#sinceMs ?? 0) + passedMs);
   }
@@ -39,26 +42,29 @@ export class LineSpeed {
   }
 }
 
-/** Events that are worked on at once. */
-const IN_ALL = 1_200;
-/** Of them one tenant's while it is alone, which leaves room for whoever comes. */
-const ALONE = 800;
-/** And while others are there. A request of more has its turn by itself. */
-const BESIDE_OTHERS = 200;
-/** A tenant is there for so long after each request. */
-const THERE_MS = 2_000;
-/** After so long a turn is over even if its work is not: then it waits for a store, and is in nobody's way. */
-const LONGEST_MS = 50;
-/** More than this many seconds of a tenant's events would be answered late, and their triggers be late. */
-const LATE_S = 0.3;
-/** Events that may wait for their turn, whose parsed bodies are held meanwhile: some 40 MB. */
-const MOST_WAITING = 20_000;
-/** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
-const LONGEST_WAIT_S = 2;
+/** Maximum number of events in progress. */
+const MAX_IN_PROGRESS = 1_200;
+/** Limit for one tenant while it is alone, which leaves room for others to start. */
+const MAX_ALONE = 800;
+/** Limit for one tenant while others are active. A larger request gets its own turn. */
+const MAX_BESIDE_OTHERS = 200;
+/** A tenant counts as active for this long after each request. */
+const ACTIVE_MS = 2_000;
+/** Maximum duration of a turn. Work that takes longer is waiting for a store and does not block others. */
+const MAX_TURN_MS = 50;
+/** A tenant is full if its backlog would take longer than this many seconds; its triggers would be late. */
+const MAX_BACKLOG_S = 0.3;
+/** Maximum number of waiting events. Their parsed bodies take about 40 MB. */
+const MAX_WAITING_EVENTS = 20_000;
+/**
+ * A throttled tenant is full if its backlog would take longer than this many seconds, because the answers would be too
+ * late to be useful.
+ */
+const MAX_THROTTLED_BACKLOG_S = 2;
 
 interface FairTurnsDependencies {
-  readonly longestMs?: number;
-  /** Milliseconds that only go forward. */
+  readonly maxTurnMs?: number;
+  /** Monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
   readonly restraint?: Pick<Restraint, 'look' | 'begun' | 'isActive' | 'perSecondOf' | 'restsUntil'>;
 }
@@ -66,44 +72,45 @@ interface FairTurnsDependencies {
 interface Line {
   readonly tenantId: string;
   readonly waiting: { readonly events: number; readonly begin: () => void }[];
-  /** Events worked on now. */
+  /** Events in progress. */
   inHand: number;
   /** Events waiting. */
   behind: number;
 }
 
 /**
- * Whose requests are worked on. Everything that is in hand shares one thread, and each step of a request waits for one
- * step of every other. So a tenant has few events in hand at once, the rest wait in its own line, and whoever has the
- * least in hand is next: a flood waits for itself, and who sends little waits for nobody. Alone, a tenant may have more.
+ * Schedules requests fairly between tenants. All events in progress share one thread, and each step of a request waits
+ * for one step of every other. Therefore each tenant may have only a few events in progress; the rest wait in its own
+ * queue. The tenant with the fewest events in progress goes next, so a flood delays only itself. A tenant that is alone
+ * may have more events in progress.
  */
 export class FairTurns {
-  /** Of tenants of which something is in hand or waits; who had a turn is last. */
+  /** Queues of tenants with events in progress or waiting, least recently served first. */
   readonly #lines = new Map<string, Line>();
   #inHand = 0;
   #waiting = 0;
   #scheduled = false;
-  /** Somebody waits only because there are so many: whoever comes now goes behind. */
+  /** A tenant waits only because of the total limit, so new requests have to queue too. */
   #crowded = false;
-  /** Who sent last. */
+  /** The tenant of the last request. */
   #latest: string | undefined;
-  /** Until then more than one tenant is there. */
+  /** Until this time, more than one tenant counts as active. */
   #mixedUntilMs = 0;
 
   readonly #speed = new LineSpeed();
   readonly #restraint: NonNullable<FairTurnsDependencies['restraint']>;
-  readonly #longestMs: number;
+  readonly #maxTurnMs: number;
   readonly #nowMs: () => number;
   #rest: NodeJS.Timeout | undefined;
 
-  constructor({ longestMs = LONGEST_MS, nowMs, restraint }: FairTurnsDependencies = {}) {
-    this.#longestMs = longestMs;
+  constructor({ maxTurnMs = MAX_TURN_MS, nowMs, restraint }: FairTurnsDependencies = {}) {
+    this.#maxTurnMs = maxTurnMs;
     this.#nowMs = nowMs ?? (() => performance.now());
     this.#restraint = restraint ?? new Restraint();
-    observeQueue({ name: 'waiting_events', capacity: MOST_WAITING, size: () => this.#waiting });
+    observeQueue({ name: 'waiting_events', capacity: MAX_WAITING_EVENTS, size: () => this.#waiting });
   }
 
-  /** Does the work when it is this tenant's turn, at once where nobody is in the way. */
+  /** Runs the work when it is this tenant's turn, at once if nothing is in the way. */
   async run<T>(tenantId: string, weight: number, work: () => Promise<T>): Promise<T> {
     const events = Math.max(1, weight);
     this.#notice(tenantId);
@@ -112,8 +119,8 @@ export class FairTurns {
     const line = this.#lineOf(tenantId);
     if (!this.#crowded && line.waiting.length === 0 && this.#isFree(line, nowMs)) this.#begin(line, events);
     else await this.#turn(line, events);
-    const over = this.#over(line, events);
-    const timer = setTimeout(over, this.#longestMs);
+    const over = this.#turnEnd(line, events);
+    const timer = setTimeout(over, this.#maxTurnMs);
     try {
       return await work();
     } finally {
@@ -122,8 +129,8 @@ export class FairTurns {
     }
   }
 
-  /** What ends a turn, however often it is called. */
-  #over(line: Line, events: number): () => void {
+  /** Returns an idempotent callback that ends the turn. */
+  #turnEnd(line: Line, events: number): () => void {
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -135,18 +142,20 @@ export class FairTurns {
     };
   }
 
-  /** So much of this tenant waits that what it sends now is better sent later. */
+  /** Returns true if the tenant's backlog is so large that it should send later. */
   isFull(tenantId: string): boolean {
     const behind = this.#lines.get(tenantId)?.behind ?? 0;
-    if (behind > this.#restraint.perSecondOf(tenantId) * LONGEST_WAIT_S) return true;
-    // Lines take turns: each moves at its part of the speed.
+    if (behind > this.#restraint.perSecondOf(tenantId) * MAX_THROTTLED_BACKLOG_S) return true;
+    // Queues take turns, so each moves at its part of the speed.
     const inAll = behind * this.#lines.size;
-    return inAll > this.#speed.perSecond * LATE_S || (this.#waiting >= MOST_WAITING && inAll >= this.#waiting);
+    return (
+      inAll > this.#speed.perSecond * MAX_BACKLOG_S || (this.#waiting >= MAX_WAITING_EVENTS && inAll >= this.#waiting)
+    );
   }
 
   #notice(tenantId: string): void {
     if (this.#latest === tenantId) return;
-    if (this.#latest !== undefined) this.#mixedUntilMs = this.#nowMs() + THERE_MS;
+    if (this.#latest !== undefined) this.#mixedUntilMs = this.#nowMs() + ACTIVE_MS;
     this.#latest = tenantId;
   }
 
@@ -159,12 +168,12 @@ export class FairTurns {
   }
 
   #isFree(line: Line, nowMs: number): boolean {
-    return this.#inHand < IN_ALL && this.#hasShareLeft(line, nowMs);
+    return this.#inHand < MAX_IN_PROGRESS && this.#hasShareLeft(line, nowMs);
   }
 
   #hasShareLeft({ inHand, tenantId }: Line, nowMs: number): boolean {
     if (this.#restraint.restsUntil(tenantId) > nowMs) return false;
-    return inHand < (nowMs < this.#mixedUntilMs ? BESIDE_OTHERS : ALONE);
+    return inHand < (nowMs < this.#mixedUntilMs ? MAX_BESIDE_OTHERS : MAX_ALONE);
   }
 
   #turn(line: Line, events: number): Promise<void> {
@@ -183,7 +192,7 @@ export class FairTurns {
     this.#restraint.begun(line.tenantId, events, this.#nowMs());
   }
 
-  /** One at a time, with a look at what has arrived in between: it may be somebody else's. */
+  /** Starts one request per turn of the event loop, so that requests of other tenants can arrive in between. */
   #schedule(): void {
     if (this.#scheduled || this.#waiting === 0) return;
     this.#scheduled = true;
@@ -198,24 +207,24 @@ export class FairTurns {
     const next = this.#leastInHand(nowMs);
     const turn = next?.waiting.shift();
     if (next === undefined || turn === undefined) {
-      if (this.#inHand < IN_ALL) this.#crowded = false;
+      if (this.#inHand < MAX_IN_PROGRESS) this.#crowded = false;
       this.#scheduleAfterRest(nowMs);
       return;
     }
-    // Behind the others that have as little in hand.
+    // Moves the tenant behind the others with as few events in progress.
     this.#lines.delete(next.tenantId);
     this.#lines.set(next.tenantId, next);
     next.behind -= turn.events;
     this.#waiting -= turn.events;
     if (this.#waiting === 0) this.#crowded = false;
     this.#begin(next, turn.events);
-    // Who rests waits for no line.
+    // A throttled tenant does not wait because of the queue.
     this.#speed.begun(turn.events, this.#restraint.isActive ? 0 : this.#waiting, nowMs);
     turn.begin();
     this.#schedule();
   }
 
-  /** Nobody can begin: who rests does so again after its rest, if nothing ends before. */
+  /** No request can start. A paused tenant continues after its pause, unless a turn ends earlier. */
   #scheduleAfterRest(nowMs: number): void {
     const longest = Math.max(
       ...[...this.#lines.keys()].map((tenantId) => this.#restraint.restsUntil(tenantId) - nowMs),
@@ -230,7 +239,8 @@ export class FairTurns {
   #leastInHand(nowMs: number): Line | undefined {
     let least: Line | undefined;
     for (const line of this.#lines.values()) {
-      if (line.waiting.length > 0 && this.#isFree(line, nowMs) && line.inHand < (least?.inHand ?? IN_ALL)) least = line;
+      if (line.waiting.length > 0 && this.#isFree(line, nowMs) && line.inHand < (least?.inHand ?? MAX_IN_PROGRESS))
+        least = line;
     }
     return least;
   }

@@ -1,50 +1,50 @@
 import type { ConsumerLag } from '@agentlens/messaging';
 
 /**
- * Behind by this much, evaluation would be late for the tenants that are not the cause. Not less than the time it takes
- * to tell an outage from overload, or the first second of an outage would turn clients away.
+ * Lag beyond which evaluation would be late for the tenants that do not cause it. Not shorter than the time it takes to
+ * distinguish an outage from overload, otherwise the first second of an outage would reject clients.
  */
 const BEHIND_MS = 1_000;
-/** What ages by more of the time that passes than this ages with the clock. */
+/** If the age grows by more than this share of the elapsed time, it grows with the clock. */
 const WITH_THE_CLOCK = 0.95;
-/** A backlog that loses this share of what is handled is being worked off. */
+/** If the backlog shrinks by this share of what is handled, evaluation is catching up. */
 const WORKED_OFF = 0.1;
-/** Growth is judged over this long; single readings jump by a batch. */
+/** Growth is judged over this period, because single readings jump by a batch. */
 const JUDGED_OVER_MS = 1_000;
 
 /**
- * How evaluation stands.
+ * State of evaluation.
  *
- * - `calm`: it is not behind by much.
- * - `stalled` (Redis away, no evaluator running): nothing is settled. The stream keeps what comes, for days, and turning
- *   clients away would lose what waiting saves.
- * - `held`: somebody who is gone holds a few messages, which come back in their time, however little is let in; all others
- *   are settled as they come.
- * - `catching up`: it is behind and settles more than comes, as after a stall.
- * - `overloaded`: it is behind, and does not catch up by itself.
+ * - `calm`: the lag is small.
+ * - `stalled`: nothing is settled (Redis is unavailable or no evaluator runs). The stream keeps events for days, and
+ *   rejecting clients would lose what waiting saves.
+ * - `held`: a consumer that is gone holds a few messages, which will be redelivered regardless of the admission rate;
+ *   all others are settled as they arrive.
+ * - `catching up`: evaluation is behind and settles more than arrives, for example after a stall.
+ * - `overloaded`: evaluation is behind and does not catch up by itself.
  */
 export type LagState = 'calm' | 'stalled' | 'held' | 'catching up' | 'overloaded';
 
-/** What is looked at of how far evaluation is behind. */
+/** The part of the consumer lag that is used. */
 export type EvaluationLag = Pick<ConsumerLag, 'pending' | 'oldestAgeMs' | 'backlogAgeMs'>;
 
 export interface LagReading {
   readonly atMs: number;
   readonly lag: EvaluationLag;
-  /** Events let in so far. */
+  /** Number of events admitted so far. */
   readonly admitted: number;
-  /** Of them, those that are settled, so far as the lag tells. */
+  /** The number of those that are settled, as far as the lag shows. */
   readonly handled: number;
 }
 
-/** Tells how evaluation stands by how its lag moved within the last second. */
+/** Derives the state of evaluation from how its lag moved within the last second. */
 export class LagDetector {
   #readings: LagReading[] = [];
   #awayAtMs = Number.NEGATIVE_INFINITY;
 
   read(reading: LagReading): LagState {
     this.#readings.push(reading);
-    // Keeps one reading from before the judged span to measure the growth from.
+    // Keeps one reading from before the period to measure the growth from.
     while (this.#readings.length > 2 && reading.atMs - (this.#readings[1]?.atMs ?? 0) >= JUDGED_OVER_MS) {
       this.#readings.shift();
     }
@@ -53,7 +53,7 @@ export class LagDetector {
     if (reading.lag.pending === 0 && agesWithTheClock('oldestAgeMs', first, reading))
       return this.#away('held', reading);
     if (reading.lag.backlogAgeMs <= BEHIND_MS) return 'calm';
-    // A span that somebody was away for part of does not tell whether what comes is too much.
+    // If evaluation was away for part of the period, the period does not show overload.
     const wasAway = this.#awayAtMs >= first.atMs;
     return wasAway || isWorkedOff(first, reading) ? 'catching up' : 'overloaded';
   }

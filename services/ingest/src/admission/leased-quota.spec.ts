@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LeasedQuota } from './leased-quota.ts';
 
-/** The shared quota, counting how often it was asked. */
+/** The shared quota with a count of its requests. */
 class CountedQuota implements Quota {
   asked = 0;
   readonly #quota: Quota;
@@ -33,7 +33,7 @@ describe('a leased quota', () => {
     quota = new LeasedQuota(shared);
   });
 
-  it('asks once for many small requests, and tells how much is left after each', async () => {
+  it('leases once for many small requests and reports what is left after each', async () => {
     const answers: QuotaAnswer[] = [];
     for (let request = 0; request < SLICE; request++) answers.push(await take(1));
     expect(shared.asked).toBe(1);
@@ -41,19 +41,19 @@ describe('a leased quota', () => {
     expect(answers[0]).toMatchObject({ allowed: true, limit: PER_SECOND });
   });
 
-  it('asks once for requests that come at once', async () => {
+  it('leases once for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: SLICE }, () => take(1)));
     expect(answers.every(({ allowed }) => allowed)).toBe(true);
     expect(shared.asked).toBe(1);
   });
 
-  it('asks for every request of a small key, and for every large one', async () => {
+  it('asks for every request of a small key, and for every large request', async () => {
     for (let request = 0; request < 3; request++) await take(1, 10);
     for (let request = 0; request < 3; request++) await take(SLICE);
     expect(shared.asked).toBe(6);
   });
 
-  it('refuses once the shared bucket is empty, and gives again what comes back', async () => {
+  it('rejects when the shared bucket is empty, and grants what refills', async () => {
     const admitted = async () => {
       let events = 0;
       for (let request = 0; request < 3 * PER_SECOND; request++) if ((await take(1)).allowed) events += 1;
@@ -64,7 +64,7 @@ describe('a leased quota', () => {
     expect(await admitted()).toBe(PER_SECOND / 2);
   });
 
-  it('never lets a key have more than its bucket, its rate and nothing else over any time', async () => {
+  it('never grants a key more than its bucket and its rate over any period', async () => {
     const request = fc.record({ waitMs: fc.nat(40), cost: fc.integer({ min: 1, max: 10 }) });
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 200 }), async (requests) => {
@@ -83,7 +83,7 @@ describe('a leased quota', () => {
     );
   });
 
-  it('lets go of what a key did not use', async () => {
+  it('drops what a key did not use', async () => {
     await take(1);
     clock.advance(9_999);
     await take(1);
@@ -93,7 +93,7 @@ describe('a leased quota', () => {
     expect(shared.asked).toBe(2);
   });
 
-  it('tells of what has come back since it asked', async () => {
+  it('includes what refilled since the last request', async () => {
     for (let request = 0; request < 5 * SLICE; request++) await take(1);
     expect((await take(1)).remaining).toBe(PER_SECOND - 5 * SLICE - 1);
     clock.advance(50);

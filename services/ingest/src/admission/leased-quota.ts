@@ -1,33 +1,33 @@
 import { type Quota, type QuotaAnswer, SingleFlight } from '@agentlens/state';
 
-/** How much of a key's rate is taken from the shared quota at once: what its clients can send in this time. */
+/** Size of a lease: what the clients of a key can send in this time. */
 const SLICE_SECONDS = 0.02;
-/** Requests that would use a slice up within a few gain nothing from it. */
+/** Leasing is skipped if fewer requests than this would use up the slice. */
 const REQUESTS_PER_SLICE = 4;
-/** What a key did not use by then is let go, so that a quiet key holds nothing for long. */
+/** An unused lease is dropped after this time, so that a quiet key does not hold tokens for long. */
 const KEPT_MS = 10_000;
-/** A key that is at its limit is counted exactly for this long. */
+/** A key at its limit is counted per request for this long. */
 const EXACT_MS = 100;
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 interface Lease {
   tokens: number;
   readonly perSecond: number;
   readonly takenAtMs: number;
-  /** What the shared quota said when it gave the slice. */
+  /** The answer of the shared quota that granted the slice. */
   readonly answer: QuotaAnswer;
 }
 
 /**
- * Takes slices of a key's quota from where all gateways share it, and serves requests from them, so that most need no
- * round trip. Every token still comes from the shared bucket once: over a second a key gets no more than its rate and
- * one slice (2 % of it) per gateway, saved from the seconds before; a key that pauses loses at most that.
+ * Leases slices of a key's quota from the shared bucket and serves requests from them, so that most requests need no
+ * round trip. Every token comes from the shared bucket once. Over a second, a key gets at most its rate plus one slice
+ * (2 % of it) per gateway, saved from earlier seconds; a key that pauses loses at most that.
  */
 export class LeasedQuota implements Quota {
   readonly #leases = new Map<string, Lease>();
-  /** Until when a key is counted request by request. */
+  /** Until when a key is counted per request. */
   readonly #exactUntilMs = new Map<string, number>();
-  /** Requests that need a slice at the same time share one. */
+  /** Concurrent requests that need a slice share one lease. */
   readonly #leasing = new SingleFlight<void>();
 
   constructor(private readonly shared: Quota) {}
@@ -54,7 +54,7 @@ export class LeasedQuota implements Quota {
 
   async #lease(keyId: string, slice: number, perSecond: number, nowMs: number): Promise<void> {
     const answer = await this.shared.take(keyId, slice, perSecond, nowMs);
-    if (this.#leases.size >= MOST_KEYS) this.#leases.clear();
+    if (this.#leases.size >= MAX_KEYS) this.#leases.clear();
     if (answer.allowed) this.#leases.set(keyId, { tokens: slice, perSecond, takenAtMs: nowMs, answer });
     else this.#exactUntilMs.set(keyId, nowMs + EXACT_MS);
   }
@@ -68,7 +68,7 @@ export class LeasedQuota implements Quota {
   }
 }
 
-/** With what has come back to the shared bucket since, if no other gateway took it. */
+/** Adds what has refilled in the shared bucket since, assuming that no other gateway took it. */
 function remainingOf({ tokens, perSecond, answer }: Lease, ageMs: number): number {
   const back = Math.floor((Math.max(0, ageMs) * perSecond) / 1000);
   return Math.min(answer.limit, answer.remaining + back + tokens);

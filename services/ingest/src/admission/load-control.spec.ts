@@ -9,7 +9,7 @@ const STEP_MS = 10;
 const SECONDS = 60;
 
 interface Outcome {
-  /** Share of its offered events that each tenant got in, over the second half. */
+  /** Share of its offered events that each tenant got admitted, over the second half. */
   readonly admitted: readonly number[];
   /** Events handled per second over the second half. */
   readonly goodput: number;
@@ -18,20 +18,20 @@ interface Outcome {
 
 const SECOND_HALF_MS = (SECONDS * 1000) / 2;
 
-/** Where messages are settled in the order in which they came. */
+/** The lag if messages are settled in order of arrival. */
 function inOrder(ageMs: number): EvaluationLag {
   return { pending: ageMs > 0 ? 1 : 0, oldestAgeMs: ageMs, backlogAgeMs: ageMs };
 }
 
-/** What happens to evaluation at the beginning of the second half. */
+/** A fault of evaluation at the start of the second half. */
 interface Mishap {
-  /** It is away for so long. */
+  /** Evaluation is unavailable for this long. */
   readonly awayMs?: number;
-  /** It is so many times as slow for so long. */
+  /** Evaluation is slower by this factor for this long. */
   readonly slow?: { readonly forMs: number; readonly times: number };
 }
 
-/** A platform that handles `capacity` events per second in order, behind a gateway that sheds. */
+/** Simulates a platform that handles `capacity` events per second in order, behind a gateway that sheds load. */
 function simulate(capacity: number, offered: readonly number[], { awayMs = 0, slow }: Mishap = {}): Outcome {
   const control = new LoadControl();
   const queue: { atMs: number; events: number }[] = [];
@@ -51,7 +51,7 @@ function simulate(capacity: number, offered: readonly number[], { awayMs = 0, sl
     });
     const isSlow = slow !== undefined && counting && nowMs < SECOND_HALF_MS + slow.forMs;
     const able = isSlow ? capacity / slow.times : capacity;
-    // What was not used is lost: nobody has handled in advance what comes later.
+    // Unused capacity is lost: later events cannot be handled in advance.
     credit = isAway ? 0 : Math.min(largest + (able * STEP_MS) / 1000, credit + (able * STEP_MS) / 1000);
     for (let first = queue[0]; first !== undefined && first.events <= credit; first = queue[0]) {
       credit -= first.events;
@@ -71,7 +71,7 @@ function simulate(capacity: number, offered: readonly number[], { awayMs = 0, sl
 }
 
 describe('LoadControl', () => {
-  it('holds nobody back while the platform keeps up', () => {
+  it('throttles no tenant while the platform keeps up', () => {
     const { admitted } = simulate(10_000, [5_000, 3_000]);
     for (const share of admitted) expect(share).toBeCloseTo(1, 2);
   });
@@ -82,7 +82,7 @@ describe('LoadControl', () => {
     }
   });
 
-  it('lets a quiet tenant through untouched beside one that floods, whatever the numbers', () => {
+  it('does not affect a quiet tenant beside one that floods, for any load', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2_000, max: 20_000 }),
@@ -98,7 +98,7 @@ describe('LoadControl', () => {
     );
   });
 
-  it('turns nobody away because evaluation was away, however long, where it can catch up', () => {
+  it('rejects nothing because evaluation was unavailable, however long, if it can catch up', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2_000, max: 20_000 }),
@@ -112,10 +112,10 @@ describe('LoadControl', () => {
     );
   });
 
-  it('lets everybody in again within seconds after evaluation was slow', () => {
+  it('admits every tenant again within seconds after evaluation was slow', () => {
     const slow = { forMs: 5_000, times: 10 };
     const { admitted } = simulate(10_000, [8_000], { slow });
-    // Of half a minute it was slow for five seconds, and takes about as much to catch up.
+    // Evaluation was slow for five of thirty seconds, and takes about as long to catch up.
     expect(admitted[0]).toBeGreaterThan(0.65);
     expect(admitted[0]).toBeLessThan(0.95);
   });
@@ -126,7 +126,7 @@ describe('LoadControl', () => {
 });
 
 describe('FairShare', () => {
-  /** One second in which each tenant offers what the array says, then the allowance shared out. */
+  /** Lets each tenant offer its rate for one second, then divides the allowance. */
   function sharing(offered: readonly number[], perSecond: number): FairShare {
     const shares = new FairShare();
     for (let second = 0; second < 30; second++) {
@@ -136,13 +136,13 @@ describe('FairShare', () => {
     return shares;
   }
 
-  it('comes down on the loudest and leaves the others what they ask for', () => {
+  it('lowers the level on the loudest tenants and leaves the others what they ask for', () => {
     expect(sharing([10_000, 500, 300], 2_800).level).toBeCloseTo(2_000, 0);
     expect(sharing([10_000, 10_000], 4_000).level).toBeCloseTo(2_000, 0);
     expect(sharing([10, 20], 100).level).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('says how long to wait, and lets the events in then', () => {
+  it('returns how long to wait, and admits the events then', () => {
     const shares = sharing([10_000], 1_000);
     let nowMs = 40_000;
     while (shares.admit('t0', 100, nowMs) === null);
@@ -152,7 +152,7 @@ describe('FairShare', () => {
     expect(shares.admit('t0', 100, nowMs)).toBeNull();
   });
 
-  it('lets a request larger than a whole share through when its turn comes', () => {
+  it('admits a request larger than a whole share when its turn comes', () => {
     const shares = sharing([10_000], 100);
     expect(shares.admit('other', 1_000, 40_000)).toBeNull();
     expect(shares.admit('other', 1, 41_000)).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ describe('FairShare', () => {
 });
 
 describe('LagDetector', () => {
-  /** What is said, tick for tick, where so much comes per second and the lag is as told. */
+  /** The state per tick for a constant arrival rate and the given lag. */
   function judged(ticks: number, perSecond: number, lagOf: (tick: number) => EvaluationLag): LagState[] {
     const judge = new LagDetector();
     return Array.from({ length: ticks }, (_, tick) => {
@@ -171,11 +171,11 @@ describe('LagDetector', () => {
     });
   }
 
-  it('calls it a stall where the backlog ages with the clock', () => {
+  it('reports a stall if the backlog ages with the clock', () => {
     expect(new Set(judged(40, 1_000, (tick) => inOrder(tick * TICK_MS)).slice(4))).toEqual(new Set(['stalled']));
   });
 
-  it('calls it catching up from when a stall ends until it has', () => {
+  it('reports catching up from the end of a stall until the lag is gone', () => {
     const age = (tick: number) => (tick < 20 ? tick * TICK_MS : Math.max(0, 20 - (tick - 20)) * TICK_MS);
     expect(judged(40, 1_000, (tick) => inOrder(age(tick))).slice(21)).toEqual([
       ...Array(15).fill('catching up'),
@@ -183,7 +183,7 @@ describe('LagDetector', () => {
     ]);
   });
 
-  it('calls it overload where messages are settled and the backlog grows old all the same, or stays so', () => {
+  it('reports overload if messages are settled but the backlog still ages, or stays old', () => {
     for (const growth of [0.6, 0]) {
       const age = (tick: number) => 1_000 + (tick + 1) * TICK_MS * growth;
       const seen = judged(40, 1_000, (tick) => inOrder(Math.max(1_001, age(tick))));
@@ -191,19 +191,19 @@ describe('LagDetector', () => {
     }
   });
 
-  it('calls it overload again a second after a stall, where more comes than is handled', () => {
+  it('reports overload again a second after a stall if more arrives than is handled', () => {
     const age = (tick: number) => (tick < 20 ? tick * TICK_MS : (20 + (tick - 20) * 0.6) * TICK_MS);
     const seen = judged(40, 1_000, (tick) => inOrder(age(tick)));
     expect(seen.slice(20, 23)).not.toContain('overloaded');
     expect(new Set(seen.slice(25))).toEqual(new Set(['overloaded']));
   });
 
-  it('knows what is held by somebody who is gone, while all others are settled', () => {
+  it('recognises messages held by a dead consumer while all others are settled', () => {
     const held = (tick: number) => ({ pending: 0, oldestAgeMs: 3_000 + tick * TICK_MS, backlogAgeMs: 3_000 });
     expect(new Set(judged(40, 1_000, held).slice(4))).toEqual(new Set(['held']));
   });
 
-  it('calls it overload where more wait behind what somebody holds who is gone', () => {
+  it('reports overload if more messages wait behind those that a dead consumer holds', () => {
     const held = (tick: number) => ({ pending: 5, oldestAgeMs: 3_000 + tick * TICK_MS, backlogAgeMs: 3_000 });
     expect(new Set(judged(40, 1_000, held).slice(12))).toEqual(new Set(['overloaded']));
   });

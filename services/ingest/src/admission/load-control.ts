@@ -7,16 +7,19 @@ interface Mark {
   readonly admitted: number;
 }
 
-/** How many events had been let in when. */
+/** Records how many events had been admitted at which time. */
 class Arrivals {
   #marks: Mark[] = [];
 
-  /** `admitted` counts all events let in so far. Times only go forward. */
+  /**
+   * @param admitted number of all events admitted so far
+   * @param nowMs monotonic time, in milliseconds
+   */
   note(admitted: number, nowMs: number): void {
     this.#marks.push({ atMs: nowMs, admitted });
   }
 
-  /** How many had been let in until then, by linear interpolation. Earlier times are not asked for any more. */
+  /** Events admitted until a time, by linear interpolation. Must be called with increasing times. */
   until(atMs: number): number {
     const after = this.#marks.findIndex((mark) => mark.atMs >= atMs);
     const next = this.#marks[after];
@@ -28,7 +31,7 @@ class Arrivals {
   }
 }
 
-/** Who may send how much, given how far evaluation is behind. Pure but for its memory: time comes as an argument. */
+/** Decides how much each tenant may send, given the lag of evaluation. Deterministic: the time is an argument. */
 export class LoadControl {
   readonly #shares = new FairShare();
   readonly #arrivals = new Arrivals();
@@ -36,21 +39,22 @@ export class LoadControl {
   readonly #pace = new Pace();
   #tickedAtMs: number | null = null;
 
-  /** Most events per second for one tenant; Infinity where nobody is held back. */
+  /** Limit of events per second for one tenant; Infinity if no tenant is throttled. */
   get level(): number {
     return this.#shares.level;
   }
 
-  /** Null where the events may come in; else how long to wait until they may, ms. */
+  /** Returns null if the events are admitted; otherwise the time to wait, in milliseconds. */
   admit(tenantId: string, events: number, nowMs: number): number | null {
     return this.#shares.admit(tenantId, events, nowMs);
   }
 
-  /** To be called several times a second with how far evaluation was behind at that time. */
+  /** Call several times a second with the lag at that time. */
   tick(lag: EvaluationLag, nowMs: number): void {
     const { admitted } = this.#shares;
     this.#arrivals.note(admitted, nowMs);
-    // As many messages as came before that are settled, so about as much as was admitted until then has been handled.
+    // The oldest unsettled message arrived `backlogAgeMs` ago, so about everything admitted until then has been
+    // handled.
     const handled = this.#arrivals.until(nowMs - lag.backlogAgeMs);
     const reading = { atMs: nowMs, lag, admitted, handled };
     const lagState = this.#judge.read(reading);

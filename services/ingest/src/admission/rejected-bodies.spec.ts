@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { RejectedBodies } from './rejected-bodies.ts';
 
-describe('the charge for rejected bodies', () => {
-  it('refuses a key that sent too much that was rejected, until it has waited', () => {
+describe('RejectedBodies', () => {
+  it('rejects a key that sent too many rejected bytes until it has waited', () => {
     let nowMs = 0;
     const bodies = new RejectedBodies(() => nowMs);
     bodies.charge('one', 15_000_000);

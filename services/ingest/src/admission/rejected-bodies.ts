@@ -1,15 +1,15 @@
 import { ProblemException } from '@agentlens/platform';
 import { BoundedMap, type Bucket } from '@agentlens/state';
 
-/** Of each key. Reading a body costs 5 to 10 ns a byte even if nothing in it can be taken. */
+/** Allowance per key. Reading a body costs 5 to 10 ns per byte even if everything in it is rejected. */
 const BYTES_PER_SECOND = 10_000_000;
 const BURST_BYTES = 20_000_000;
-/** Keys remembered; the oldest make room, which forgives them. */
+/** Maximum number of keys tracked. The oldest are evicted, which clears their charge. */
 const MAX_KEYS = 10_000;
 
 /**
- * Charges each key for bodies that were read and rejected: the quota of events does not see them. A key that used up its
- * allowance is refused before its next body is read.
+ * Charges each key for bodies that were read and rejected, because the event quota does not count them. A key that has
+ * used up its allowance is rejected before its next body is read.
  */
 export class RejectedBodies {
   readonly #buckets = new BoundedMap<Bucket>(MAX_KEYS);
@@ -30,7 +30,7 @@ export class RejectedBodies {
     if (bytes > 0) return;
     const seconds = Math.max(1, Math.ceil(-bytes / BYTES_PER_SECOND));
     throw new ProblemException(429, 'Too many rejected requests', {
-      hint: `This API key sent more data that was rejected than it may. Mend what the answers named; wait ${seconds} s.`,
+      hint: `This API key sent more rejected data than it may. Fix what the answers named, then wait ${seconds} s.`,
       headers: { 'retry-after': String(seconds) },
     });
   }

@@ -6,19 +6,19 @@ const LOOK_MS = 250;
 describe('Restraint', () => {
   let nowMs: number;
   let contention: number;
-  let told: [string, boolean][];
+  let changes: [string, boolean][];
   let restraint: Restraint;
 
   beforeEach(() => {
     nowMs = 0;
     contention = 1;
-    told = [];
-    restraint = new Restraint((tenantId, perSecond) => void told.push([tenantId, Number.isFinite(perSecond)]), {
+    changes = [];
+    restraint = new Restraint((tenantId, perSecond) => void changes.push([tenantId, Number.isFinite(perSecond)]), {
       read: () => contention,
     });
   });
 
-  /** Each tenant sends as many events per second. */
+  /** Lets each tenant send this many events per second. */
   function pass(seconds: number, sent: Readonly<Record<string, number>>, othersAreThere = true): void {
     const end = nowMs + seconds * 1_000;
     while (nowMs < end) {
@@ -31,21 +31,21 @@ describe('Restraint', () => {
     }
   }
 
-  it('lets everybody be while there is CPU', () => {
+  it('throttles no tenant while CPU is available', () => {
     pass(10, { loud: 10_000, quiet: 10 });
     expect(restraint.perSecondOf('loud')).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('lowers a flood while the CPU is scarce, not below its least share, and nobody else', () => {
+  it('throttles a flood while the CPU is scarce, not below its minimum share, and no other tenant', () => {
     pass(5, { loud: 10_000, quiet: 10 });
     contention = 3;
     pass(30, { loud: 10_000, quiet: 10 });
     expect(restraint.perSecondOf('loud')).toBeCloseTo(5_000, -2);
     expect(restraint.perSecondOf('quiet')).toBe(Number.POSITIVE_INFINITY);
-    expect(told).toEqual([['loud', true]]);
+    expect(changes).toEqual([['loud', true]]);
   });
 
-  it('makes it rest as long as its events take at that rate', () => {
+  it('pauses the tenant for as long as its events take at that rate', () => {
     pass(5, { loud: 10_000, quiet: 10 });
     contention = 3;
     pass(30, { loud: 10_000, quiet: 10 });
@@ -57,20 +57,20 @@ describe('Restraint', () => {
     expect(restraint.restsUntil('quiet')).toBeLessThan(nowMs);
   });
 
-  it('ends when there is CPU again', () => {
+  it('ends when CPU is available again', () => {
     pass(5, { loud: 10_000, quiet: 10 });
     contention = 3;
     pass(10, { loud: 10_000, quiet: 10 });
     contention = 1;
     pass(10, { loud: 10_000, quiet: 10 });
     expect(restraint.perSecondOf('loud')).toBe(Number.POSITIVE_INFINITY);
-    expect(told).toEqual([
+    expect(changes).toEqual([
       ['loud', true],
       ['loud', false],
     ]);
   });
 
-  it('is of nobody who is alone, nor where no tenant sends most of all', () => {
+  it('does not apply to a tenant that is alone, nor if no tenant sends the majority', () => {
     contention = 3;
     pass(10, { loud: 10_000 }, false);
     expect(restraint.perSecondOf('loud')).toBe(Number.POSITIVE_INFINITY);

@@ -1,26 +1,26 @@
 import { performance } from 'node:perf_hooks';
 import { TenantRates } from './tenant-rates.ts';
 
-/** What this thread has taken up to now, ms. */
+/** Time used by this thread so far, in milliseconds. */
 export interface ThreadUse {
-  /** Time that was not spent waiting for something to happen. */
+  /** Time not spent waiting for events. */
   readonly activeMs: number;
   /** CPU time. */
   readonly cpuMs: number;
 }
 
-/** Of the thread that asks. */
+/** Reads the time used by the current thread. */
 export function threadUse(): ThreadUse {
   const { user, system } = process.threadCpuUsage();
   return { activeMs: performance.eventLoopUtilization().active, cpuMs: (user + system) / 1_000 };
 }
 
-/** Below this there is too little to divide by, ms of CPU. */
-const LEAST_CPU_MS = 5;
+/** Minimum CPU time for a meaningful ratio, in milliseconds. */
+const MIN_CPU_MS = 5;
 
 /**
- * How scarce the CPU is: how many times as long as its work this thread took since the last reading. 1 on a machine with
- * nothing else to do; 2 where it stands in line for a CPU as long as it has one.
+ * Measures how scarce the CPU is: the ratio of active time to CPU time of this thread since the last reading. 1 on an
+ * idle machine; 2 if the thread waits for a CPU as long as it has one.
  */
 export class Contention {
   #last: ThreadUse;
@@ -29,71 +29,74 @@ export class Contention {
     this.#last = use();
   }
 
-  /** 1 where the thread had next to nothing to do. */
+  /** Returns 1 if the thread had almost nothing to do. */
   read(): number {
     const { activeMs, cpuMs } = this.use();
     const active = activeMs - this.#last.activeMs;
     const cpu = cpuMs - this.#last.cpuMs;
-    if (cpu < LEAST_CPU_MS) return 1;
+    if (cpu < MIN_CPU_MS) return 1;
     this.#last = { activeMs, cpuMs };
     return Math.max(1, active / cpu);
   }
 }
 
-/** How often it is seen how scarce the CPU is. */
+/** Interval between two readings of the contention. */
 const LOOK_MS = 250;
-/** Times the work of the thread: from here on an event waits for the CPU longer than it is worked on. */
+/** From this contention on, an event waits for the CPU almost as long as it is worked on. */
 const SCARCE = 1.7;
-/** Below this there is CPU left. */
+/** Below this contention, CPU is available. */
 const ENOUGH = 1.3;
-/** In one step at most; as a rule by as much as the CPU is too scarce. */
+/** Lower bound of the factor per step. Usually the rate falls in proportion to the contention. */
 const LOWER_BY = 0.6;
 const RAISE_BY = 1.05;
-/** The flood keeps this much of what it got unrestrained, however scarce the CPU is: something else may be the cause. */
-const LEAST_SHARE = 0.5;
-/** Who sends more than this share of all events floods. */
-const MOST = 0.5;
+/** A throttled tenant keeps at least this share of its earlier rate, because something else may use the CPU. */
+const MIN_SHARE = 0.5;
+/** A tenant that sends more than this share of all events floods. */
+const FLOOD_SHARE = 0.5;
 
-/** Who floods, and how much it may have begun. */
+/** The tenant that floods, and its limit. */
 interface Flood {
   readonly tenantId: string;
-  /** What it had begun before it was restrained, events per second. */
+  /** Its rate before it was throttled, in events per second. */
   unrestrained: number;
   perSecond: number;
   restsUntilMs: number;
 }
 
 /**
- * Most events per second of a tenant that floods while others are there and the CPU is scarce: what it has of the CPU, they
- * wait for at each step of their events' way. Alone it is its own neighbour and takes what there is.
+ * Throttles a tenant that floods while other tenants are active and the CPU is scarce, because the others wait for its
+ * CPU time at each step of their events. A tenant that is alone is not throttled.
  */
 export class Restraint {
   readonly #rates = new TenantRates();
   #flood: Flood | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param told when a tenant begins or ceases to be restrained: events per second, or Infinity */
+  /**
+   * @param onChange called when a tenant starts or stops being throttled, with its limit in events per second or
+   * Infinity
+   */
   constructor(
-    private readonly told: (tenantId: string, perSecond: number) => void = () => undefined,
+    private readonly onChange: (tenantId: string, perSecond: number) => void = () => undefined,
     private readonly contention: Pick<Contention, 'read'> = new Contention(),
   ) {}
 
-  /** Most events of this tenant per second now; Infinity where it is not restrained. */
+  /** Current limit of the tenant in events per second; Infinity if it is not throttled. */
   perSecondOf(tenantId: string): number {
     return this.#flood?.tenantId === tenantId ? this.#flood.perSecond : Number.POSITIVE_INFINITY;
   }
 
-  /** Somebody is. */
+  /** True if a tenant is throttled. */
   get isActive(): boolean {
     return this.#flood !== undefined && Number.isFinite(this.#flood.perSecond);
   }
 
-  /** Until when nothing more of this tenant is to begin. */
+  /** Time until which no further event of this tenant may start. */
   restsUntil(tenantId: string): number {
     return this.#flood?.tenantId === tenantId ? this.#flood.restsUntilMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** So many events of a tenant were begun. */
+  /** Notes that events of a tenant started. */
   begun(tenantId: string, events: number, nowMs: number): void {
     this.#rates.add(tenantId, events);
     const flood = this.#flood;
@@ -101,7 +104,7 @@ export class Restraint {
     flood.restsUntilMs = Math.max(nowMs, flood.restsUntilMs) + (events * 1_000) / flood.perSecond;
   }
 
-  /** To be called whenever a request comes. Times are milliseconds that only go forward. */
+  /** Call on every request. Times are monotonic, in milliseconds. */
   look(nowMs: number, othersAreThere: boolean): void {
     const sinceMs = nowMs - this.#lookedAtMs;
     if (sinceMs < LOOK_MS) return;
@@ -111,7 +114,7 @@ export class Restraint {
     this.#rates.measure(sinceMs);
     this.#judge(this.contention.read(), othersAreThere);
     const { tenantId = before?.tenantId ?? '', perSecond = Number.POSITIVE_INFINITY } = this.#flood ?? {};
-    if (wasRestrained !== this.isActive) this.told(tenantId, perSecond);
+    if (wasRestrained !== this.isActive) this.onChange(tenantId, perSecond);
   }
 
   #judge(contention: number, othersAreThere: boolean): void {
@@ -126,7 +129,7 @@ export class Restraint {
     adjust(this.#flood, rate, contention);
   }
 
-  /** Who sends most of all events, and how many per second. */
+  /** The tenant that sends the majority of all events, and its rate per second. */
   #loudest(): readonly [string, number] | undefined {
     let all = 0;
     let loudest: readonly [string, number] = ['', 0];
@@ -134,7 +137,7 @@ export class Restraint {
       all += rate;
       if (rate > loudest[1]) loudest = [tenantId, rate];
     }
-    return loudest[1] > all * MOST ? loudest : undefined;
+    return loudest[1] > all * FLOOD_SHARE ? loudest : undefined;
   }
 }
 
@@ -146,7 +149,7 @@ function unrestrained(tenantId: string): Flood {
 function adjust(flood: Flood, rate: number, contention: number): void {
   if (contention > SCARCE) {
     const lower = Math.min(flood.perSecond, rate) * Math.max(LOWER_BY, SCARCE / contention);
-    flood.perSecond = Math.max(lower, flood.unrestrained * LEAST_SHARE);
+    flood.perSecond = Math.max(lower, flood.unrestrained * MIN_SHARE);
   } else if (contention < ENOUGH) {
     flood.perSecond *= RAISE_BY;
     if (flood.perSecond > flood.unrestrained) flood.perSecond = Number.POSITIVE_INFINITY;

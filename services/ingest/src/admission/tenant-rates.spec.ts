@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { TenantRates } from './tenant-rates.ts';
 
 describe('TenantRates', () => {
-  it('approaches what each tenant sends per second, whatever the time between two readings', () => {
+  it('approaches the rate of each tenant, for any time between two readings', () => {
     const rates = new TenantRates();
     for (const sinceLastMs of Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 250 : 1_000))) {
       rates.add('loud', (8_000 * sinceLastMs) / 1_000);
@@ -14,7 +14,7 @@ describe('TenantRates', () => {
     expect(rates.perSecond.get('quiet')).toBeCloseTo(4, 3);
   });
 
-  it('moves by a part of one reading only', () => {
+  it('moves only by a part of one reading', () => {
     const rates = new TenantRates();
     rates.add('acme', 1_000);
     rates.measure(1_000);
@@ -23,7 +23,7 @@ describe('TenantRates', () => {
     expect(rates.perSecond.get('acme')).toBeCloseTo(210);
   });
 
-  it('forgets who has ceased to send', () => {
+  it('forgets tenants that have stopped sending', () => {
     const rates = new TenantRates();
     rates.add('acme', 1_000);
     for (let second = 0; second < 30; second++) rates.measure(1_000);

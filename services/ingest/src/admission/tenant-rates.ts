@@ -1,14 +1,14 @@
-/** Weight of the newest reading; single ones jump by a request. */
+/** Smoothing weight of the newest reading; single readings jump by a request. */
 const WEIGHT = 0.3;
-/** Tenants that send less are forgotten, events per second. */
+/** Tenants below this rate are forgotten, in events per second. */
 const FORGET_BELOW = 0.5;
 
-/** What each tenant sends, smoothed, events per second. */
+/** Smoothed rate of each tenant, in events per second. */
 export class TenantRates {
   readonly #sinceLast = new Map<string, number>();
   readonly #perSecond = new Map<string, number>();
 
-  /** As last measured. */
+  /** The rates as last measured. */
   get perSecond(): ReadonlyMap<string, number> {
     return this.#perSecond;
   }
@@ -17,7 +17,7 @@ export class TenantRates {
     this.#sinceLast.set(tenantId, (this.#sinceLast.get(tenantId) ?? 0) + events);
   }
 
-  /** Takes what was added since the last time into account, and forgets who sends next to nothing. */
+  /** Takes into account what was added since the last call, and forgets tenants that send almost nothing. */
   measure(sinceLastMs: number): void {
     for (const tenantId of this.#sinceLast.keys()) {
       if (!this.#perSecond.has(tenantId)) this.#perSecond.set(tenantId, 0);

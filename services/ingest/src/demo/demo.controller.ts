@@ -20,10 +20,10 @@ import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 
 const DEMO_AGENT = 'demo-agent';
-const MOST_AT_ONCE = 5;
+const MAX_RUNNING_AGENTS = 5;
 const DEADLINE_MS = 5_000;
 
-/** Runs the demo agent on this server: what it tells and asks goes the way of every other agent's. */
+/** Runs the demo agent on this server. Its events and questions take the same path as those of any other agent. */
 @Controller()
 export class DemoController implements BeforeApplicationShutdown {
   readonly #running = new BackgroundWork();
@@ -39,14 +39,14 @@ export class DemoController implements BeforeApplicationShutdown {
   @Serves(startDemo)
   start(@CurrentCaller() caller: Caller): { runId: string; agentId: string } {
     requireAgent(caller, DEMO_AGENT);
-    if (this.#running.size >= MOST_AT_ONCE) {
+    if (this.#running.size >= MAX_RUNNING_AGENTS) {
       throw new ProblemException(429, 'Enough demo agents run here', { hint: 'Wait until one of them has ended.' });
     }
     const runId = `demo-${randomUUID().slice(0, 8)}`;
     const world = this.#worldOf(caller, runId);
     this.#running.add(
       runDemoAgent(world).catch((error: unknown) => {
-        if (!this.#leaving.signal.aborted) this.logger.warn({ err: error, runId }, 'the demo agent came to a bad end');
+        if (!this.#leaving.signal.aborted) this.logger.warn({ err: error, runId }, 'demo agent failed');
       }),
     );
     return { runId, agentId: DEMO_AGENT };
@@ -61,7 +61,7 @@ export class DemoController implements BeforeApplicationShutdown {
     const now = () => new Date(this.clock.now()).toISOString();
     const common = { sessionId: runId, agentId: DEMO_AGENT };
     return {
-      tell: async ({ eventType, payload, severity = 'info' }) => {
+      report: async ({ eventType, payload, severity = 'info' }) => {
         const event = { id: randomUUID(), ...common, eventType, severity, payload, timestamp: now() };
         await this.events.take({ tenantId }, { events: [event], key: undefined, dialect: AGENTLENS, partial: false });
       },

@@ -8,7 +8,7 @@ interface Receipt {
   readonly hash: string;
 }
 
-/** What a client is told of one event. */
+/** The answer for one event. */
 export type EventOutcome =
   | ({ readonly ok: true; readonly notices?: readonly ProblemDetail[] } & Receipt)
   | { readonly ok: false; readonly refusal: Refusal };
@@ -23,7 +23,7 @@ export function outcomeOf(verdict: IntakeVerdict): EventOutcome {
 export interface AllTaken {
   readonly ingested: number;
   readonly events: readonly Receipt[];
-  /** What was repaired, if anything was. */
+  /** What was repaired, if anything. */
   readonly warnings?: readonly ProblemDetail[];
 }
 
@@ -68,10 +68,10 @@ export function someTaken(outcomes: readonly EventOutcome[]): SomeTaken {
   return { ingested, rejected: outcomes.length - ingested, results };
 }
 
-/** More details than this help nobody and make an error answer a weapon. */
+/** Maximum number of details. More help no client and make error answers expensive. */
 const MAX_DETAILS = 20;
 
-/** The answer to a request that is not taken because some of its events cannot be. */
+/** The answer to a request that is rejected because some of its events are. */
 export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemException {
   const all = refusals(outcomes);
   const status = Math.min(...all.map((refusal) => refusal.status));
@@ -81,7 +81,7 @@ export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemExceptio
   const { error = 'Validation failed', code } = all.find((refusal) => refusal.status === status) ?? {};
   const hint =
     outcomes.length > all.length
-      ? `${all.length} of ${outcomes.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
+      ? `${all.length} of ${outcomes.length} events are rejected, so none was stored. Add ?partial=true to store the valid ones.`
       : undefined;
   return new ProblemException(status, error, { code, details: details.slice(0, MAX_DETAILS), hint });
 }

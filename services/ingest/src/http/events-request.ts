@@ -2,7 +2,7 @@ import { RepairedId, unknownName } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
 import { LIMITS } from '../intake/limits.ts';
 
-/** The events of a request body. @throws ProblemException 400 saying what the envelope must be. */
+/** The events of a request body. @throws ProblemException 400 that describes the envelope */
 export function eventsOf(body: unknown): readonly unknown[] {
   const events = (body as { events?: unknown } | null | undefined)?.events;
   if (!Array.isArray(events)) throw envelopeProblem('must be an array of events: {"events": [...]}');
@@ -29,7 +29,9 @@ export function idempotencyKeyOf(header: string | readonly string[] | undefined)
   });
 }
 
-/** The client's name for a question. One that is no key still names it: a question is not refused for it. */
+/**
+ * The client's name for a question. An invalid key still names the question, which must not be rejected because of it.
+ */
 export function questionKeyOf(header: string | readonly string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const text = typeof header === 'string' ? header : header.join();
@@ -40,7 +42,7 @@ function unquoted(header: string): string {
   return header.trim().replace(/^"(.*)"$/, '$1');
 }
 
-/** `?partial=true` takes the good events of a request and answers for each. */
+/** `?partial=true` accepts the valid events of a request and answers for each. */
 export function isPartial(query: Readonly<Record<string, unknown>>): boolean {
   for (const name in query) if (name !== 'partial') throw unknownParameter(name);
   const { partial } = query;

@@ -7,7 +7,7 @@ import { EventIngestor } from '../event-ingestor.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of the body after its encoding was undone, where that is another number than its length. */
+    /** Size of the decoded body, if it differs from its length. */
     bodyBytes?: number;
   }
 }
@@ -20,8 +20,8 @@ export const BATCH_ROUTE = {
 } as const satisfies RouteSettings;
 
 /**
- * Refuses batches before they are read if the tenant's queue is full, or if the key sent too much that was rejected.
- * Reading costs a quarter of what taking does, and in an overload that is what others wait for.
+ * Rejects batches before they are read if the tenant's queue is full, or if the key sent too much rejected data.
+ * Reading a batch costs a quarter of processing it, and under overload other requests wait for that.
  */
 @Injectable()
 export class UnreadRefusals implements OnModuleInit {

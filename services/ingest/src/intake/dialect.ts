@@ -6,10 +6,13 @@ import {
   translateHandlebarEvent,
 } from '@agentlens/contracts';
 
-/** A vocabulary of events, and how strict its clients let the gateway be. */
+/** A vocabulary of events, and how strict the gateway may be with its clients. */
 export interface Dialect {
   translate(raw: unknown, prices: PriceBook, nowMs: number): Translation;
-  /** An event whose time cannot be is refused, or dated with its first arrival where its client reads no answers. */
+  /**
+   * What happens to an event with an impossible time: it is rejected, or dated with its first arrival if its clients
+   * ignore answers.
+   */
   readonly wrongTime: 'refuse' | 'redate';
 }
 
@@ -23,7 +26,7 @@ export function handlebar(agentId: string): Dialect {
   };
 }
 
-/** The event without its impossible time, which stays readable beside it. */
+/** Removes the impossible time from an event and keeps it as metadata. */
 export function redated(event: TranslatedEvent): TranslatedEvent {
   const { timestamp, facts } = event;
   return {

@@ -12,26 +12,26 @@ import {
 import { LIMITS } from './limits.ts';
 import { invalid, type Refusal } from './refusal.ts';
 
-/** The batch an event came in, as far as it decides ids and times. */
+/** The batch of an event, as far as it determines ids and times. */
 export interface Arrival {
   readonly tenantId: string;
   /** The client's Idempotency-Key. */
   readonly key: string | undefined;
-  /** Of the first attempt, where this is a retry under an Idempotency-Key. */
+  /** Arrival of the first attempt if this is a retry under an Idempotency-Key. */
   readonly receivedAtMs: number;
-  /** Makes the ids of events that come without id and key, by their place in the batch. */
+  /** Makes the id of an event without id and key from its position in the batch. */
   readonly ids: (position: number) => string;
 }
 
-/** An event with its identity, as it goes on the wire. */
+/** An event with its identity, as it is published. */
 export interface IdentifiedEvent {
   readonly event: AgentEvent;
   readonly json: string;
-  /** Of `json` in UTF-8. */
+  /** Size of `json` in UTF-8. */
   readonly bytes: number;
 }
 
-/** What times are believed: retention back, a little ahead. */
+/** The accepted times: back to the start of retention, and a little ahead. */
 export interface TimeWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -47,7 +47,7 @@ function isInside({ fromMs, toMs }: TimeWindow, atMs: number): boolean {
   return atMs >= fromMs && atMs <= toMs;
 }
 
-/** A client's time outside the window is a mistake to be told about, not to be bent. */
+/** A client's time outside the window is reported as an error, not corrected. */
 export function wrongTime(timestamp: string | undefined, window: TimeWindow): Refusal | undefined {
   if (timestamp === undefined || isInside(window, Date.parse(timestamp))) return undefined;
   const span = `${new Date(window.fromMs).toISOString()} and ${new Date(window.toMs).toISOString()}`;
@@ -55,21 +55,21 @@ export function wrongTime(timestamp: string | undefined, window: TimeWindow): Re
   return invalid('time', [{ path: 'timestamp', message }]);
 }
 
-/** The time a client vouches for: its timestamp, else the one inside its id. */
+/** The time that the client gives: its timestamp, or else the one inside its id. */
 export function clientTime({ timestamp, clientId, retold }: TranslatedEvent, window: TimeWindow): number | undefined {
-  // What is told twice is told with two times, so neither is the event's.
+  // An event that is reported twice has two times, so neither is used.
   if (timestamp !== undefined && retold !== true) return Date.parse(timestamp);
   const inId = clientId === undefined ? undefined : timeOfId(clientId);
   // An id may look time-ordered by accident; then its time means nothing.
   return inId !== undefined && isInside(window, inId) ? inId : undefined;
 }
 
-/** What the retries of one event have in common when it has an id but no time. */
+/** What the retries of one event have in common if it has an id but no time. */
 export function contentHash({ facts }: TranslatedEvent): string {
   return sha256Hex(canonicalForm({ ...facts, id: '', occurredAt: '' }));
 }
 
-/** Gives an event its id, time and hash; all three are equal on every retry the client makes recognisable. */
+/** Gives an event its id, time and hash. All three are equal on every retry that the client makes recognisable. */
 export function identify(
   { clientId, facts, retold }: TranslatedEvent,
   index: number,
@@ -91,17 +91,17 @@ export function identify(
   return invalid('too_large', [{ path: '', message }]);
 }
 
-/** Both tellings of one event have this in common, and nothing else for sure. */
+/** The fields that both reports of one event certainly have in common. */
 function identityOf(fields: HashedFields): HashedFields {
   return { ...fields, payload: {}, metadata: {}, tags: undefined };
 }
 
-/** Events of one request often share a millisecond; their ids keep the order they were sent in. */
+/** Events of one request often share a millisecond; their ids keep the order in which they were sent. */
 function ownId(index: number, { ids, key, tenantId, receivedAtMs }: Arrival): string {
   return key === undefined ? ids(index) : inPosition(derivedId(receivedAtMs, tenantId, key, index), index);
 }
 
-/** Events without a time of their own have that of their request. */
+/** Cache of the last formatted time, because events without their own time share that of their request. */
 let newest = { atMs: Number.NaN, instant: '' };
 
 function instantOf(atMs: number): string {

@@ -32,7 +32,7 @@ describe('EventIntake', () => {
     );
   });
 
-  it('judges a small request while it is about a large one', async () => {
+  it('judges a small request while it is busy with a large one', async () => {
     const order: string[] = [];
     const large = intake.judge(delivery(1_000)).then(() => order.push('large'));
     await nextTurn();
@@ -41,7 +41,7 @@ describe('EventIntake', () => {
     expect(order).toEqual(['small', 'large']);
   });
 
-  it('judges a large request as it does a repetition of it, event by event', async () => {
+  it('judges a large request the same way as its repetition, event by event', async () => {
     const [first, second] = [await intake.judge(delivery(350, 'key')), await intake.judge(delivery(350, 'key'))];
     if (first.kind !== 'judged' || second.kind !== 'judged') throw new Error('the key was not used before');
     expect(second.verdicts).toEqual(first.verdicts);

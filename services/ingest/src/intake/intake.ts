@@ -24,19 +24,19 @@ import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import type { RunOwners } from './run-owners.ts';
 import { type Sanitised, sanitise } from './sanitise.ts';
 
-/** One request's events as they arrived. */
+/** The events of one request as they arrived. */
 interface IntakeRequest {
   readonly tenantId: string;
-  /** The agents that the key is bound to. Absent: events of every agent are taken. */
+  /** The agents that the key is bound to. If absent, events of every agent are accepted. */
   readonly agents?: readonly string[];
   readonly events: readonly unknown[];
   readonly key: string | undefined;
   readonly nowMs: number;
-  /** The vocabulary the events are in; AgentLens where it is not said. */
+  /** The vocabulary of the events; AgentLens by default. */
   readonly dialect?: Dialect;
 }
 
-/** What became of each event, in request order. */
+/** The result for each event, in request order. */
 export type IntakeVerdict =
   | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
@@ -50,7 +50,7 @@ type Read =
   | { readonly ok: true; readonly event: TranslatedEvent; readonly notices?: readonly ProblemDetail[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Reads, checks and identifies a request's events; publishes nothing. */
+/** Reads, checks and identifies the events of a request. Publishes nothing. */
 export class EventIntake {
   readonly #moments: RunMomentDeduplicator;
 
@@ -58,7 +58,7 @@ export class EventIntake {
     private readonly memory: IdempotencyStore,
     private readonly prices: PriceBook,
     private readonly retentionDays: number,
-    /** Knowing other contents of an id is a service to clients, not a condition of taking events. */
+    /** Called if the state store fails. Detecting reused ids helps clients, but is not required to accept events. */
     private readonly onMemoryLost: (error: unknown) => void,
     private readonly owners: RunOwners,
   ) {
@@ -77,14 +77,14 @@ export class EventIntake {
     const read = await this.#ownRunsOnly(readable, delivery);
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
-    const told = await mapInSlices(read, (event, index) =>
+    const identifiedEvents = await mapInSlices(read, (event, index) =>
       identified(event, index, times[index] ?? receivedAtMs, arrival),
     );
-    const verdicts = await this.#toldOnce(told, read, arrival);
+    const verdicts = await this.#mergedMoments(identifiedEvents, read, arrival);
     return { kind: 'judged', arrival, verdicts: await this.#withoutConflicts(verdicts, read, arrival) };
   }
 
-  /** One event that the gateway made of a call; its texts are sanitised. */
+  /** Judges one event that the gateway made from a call; its texts are already sanitised. */
   async judgeOwn(
     tenantId: string,
     event: TranslatedEvent,
@@ -95,12 +95,12 @@ export class EventIntake {
     const { kind, runId, agentId } = event.facts;
     if (kind === 'run.started') await this.owners.claimIfKnown(tenantId, runId, agentId);
     const [atMs = nowMs] = await this.#times([read], arrival, timeWindow(nowMs, this.retentionDays), true);
-    const told = identified(read, 0, atMs, arrival);
-    const [verdict = told] = await this.#toldOnce([told], [read], arrival);
+    const identifiedEvent = identified(read, 0, atMs, arrival);
+    const [verdict = identifiedEvent] = await this.#mergedMoments([identifiedEvent], [read], arrival);
     return { arrival, verdict };
   }
 
-  /** Under a bound key, events in runs of other agents are refused. @throws StateUnavailable */
+  /** Rejects events in runs of other agents if the key is bound. @throws StateUnavailable */
   async #ownRunsOnly(read: readonly Read[], { tenantId, agents }: IntakeRequest): Promise<readonly Read[]> {
     const firstAgents = new Map<string, string>();
     for (const one of read) {
@@ -122,7 +122,7 @@ export class EventIntake {
     return read.map((one) => (one.ok && foreign.has(one.event.facts.runId) ? refused(otherAgentsRun(agents)) : one));
   }
 
-  /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
+  /** Arrival of the first attempt under this key; undefined if that attempt had another body. */
   async #firstArrival(delivery: IntakeRequest, safety: readonly Sanitised[]): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
@@ -153,8 +153,8 @@ export class EventIntake {
   }
 
   /**
-   * When each event happened. One that has an id without a time and no timestamp is dated with its first arrival,
-   * which has to be remembered: its retry must be the same event. Rare, so it may cost a look-up each.
+   * When each event happened. An event with an id but without any time is dated with its first arrival. That has to be
+   * stored, because a retry must be the same event. It is rare, so a lookup per event is acceptable.
    */
   async #times(
     read: readonly Read[],
@@ -180,8 +180,8 @@ export class EventIntake {
   }
 
   /**
-   * Without the store a tolerant dialect goes on: its clients drop what is refused, and an event dated twice is better
-   * than none.
+   * If the store is unavailable, a tolerant dialect continues: its clients drop rejected events, and an event with two
+   * dates is better than a lost one.
    */
   async #firstTime(arrival: Arrival, id: string, event: TranslatedEvent, isTolerant: boolean): Promise<number> {
     const receivedAtMs = event.timestamp === undefined ? arrival.receivedAtMs : Date.parse(event.timestamp);
@@ -195,8 +195,8 @@ export class EventIntake {
     }
   }
 
-  /** Starts and ends of runs, which are rare, as the one event that call and session tell. */
-  async #toldOnce(
+  /** Merges starts and ends of runs that both a call and the session report. They are rare. */
+  async #mergedMoments(
     verdicts: readonly IntakeVerdict[],
     read: readonly Read[],
     { tenantId }: Arrival,
@@ -211,7 +211,7 @@ export class EventIntake {
     );
   }
 
-  /** An id stands for one content: within the request, and as far as the platform remembers. */
+  /** An id stands for one content, within the request and as far as the platform remembers. */
   async #withoutConflicts(
     verdicts: readonly IntakeVerdict[],
     read: readonly Read[],
@@ -261,7 +261,7 @@ function arrivalOf(tenantId: string, key: string | undefined, receivedAtMs: numb
   return { tenantId, key, receivedAtMs, ids: idSeries(receivedAtMs) };
 }
 
-/** The tenant comes from the key; naming another one is a mistake worth hearing of. */
+/** The tenant comes from the key. Naming another tenant is reported as an error. */
 function foreignTenant(raw: unknown, tenantId: string): ProblemDetail | undefined {
   const named = (raw as { tenantId?: unknown } | null)?.tenantId;
   if (named === undefined || named === null || named === tenantId) return undefined;

@@ -1,4 +1,4 @@
-/** What one request may hold. Documented in docs/wire-format.md; a change there is a change of the contract. */
+/** Limits of one request. Documented in docs/wire-format.md; a change there changes the contract. */
 export const LIMITS = {
   eventsPerRequest: 1000,
   depth: 32,
@@ -6,9 +6,9 @@ export const LIMITS = {
   keyChars: 1024,
   /** Prompts and tool results are legitimately large. */
   stringChars: 256 * 1024,
-  /** Below the broker's default of 1 MiB with room for headers. */
+  /** Below the broker's default of 1 MiB, with room for headers. */
   messageBytes: 1_000_000,
-  /** So that any event fits a message with its envelope. */
+  /** Any event fits into a message with its envelope. */
   eventBytes: 990_000,
   /** How far ahead a client's clock may be. */
   aheadMs: 10 * 60_000,

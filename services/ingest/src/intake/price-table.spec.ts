@@ -8,7 +8,7 @@ function cost(model: string, usage: Record<string, number>, provider?: string): 
   return prices.costOf({ model, provider, usage, atMs: AT });
 }
 
-describe('the price table', () => {
+describe('PriceTable', () => {
   it('prices input and output tokens of a known model', () => {
     expect(cost('gpt-4o', { inputTokens: 1000, outputTokens: 500 }, 'openai')).toBeCloseTo(0.0075, 10);
   });
@@ -38,7 +38,7 @@ describe('the price table', () => {
     expect(price).toBeLessThan(cost('claude-sonnet-4-5', inside, 'anthropic') ?? 0);
   });
 
-  it('prices cached tokens of Anthropic once where the source counts them inside the input', () => {
+  it('prices cached tokens of Anthropic once if the source counts them inside the input', () => {
     const beside = { inputTokens: 100, outputTokens: 500, cacheReadTokens: 200, cacheWriteTokens: 50 };
     const inside = { ...beside, inputTokens: 350 };
     const call = { model: 'claude-sonnet-4-5', provider: 'anthropic', atMs: AT };
@@ -48,7 +48,7 @@ describe('the price table', () => {
     );
   });
 
-  it('takes the word of a source that counts cached tokens inside over what the total looks like', () => {
+  it('trusts a source that counts cached tokens inside the input more than the total', () => {
     const usage = { inputTokens: 1000, outputTokens: 500, cacheReadTokens: 200, totalTokens: 1700 };
     const call = { model: 'gpt-4o', provider: 'openai', atMs: AT };
     expect(prices.costOf({ ...call, usage, cachedInside: true })).toBeCloseTo(0.00725, 10);
@@ -66,7 +66,7 @@ describe('the price table', () => {
     ['gpt-4o', 'openai'],
     ['claude-sonnet-4-5', 'anthropic'],
     ['gemini-2.5-pro', 'google'],
-  ])('finds who serves %s', (model, provider) => {
+  ])('finds the provider of %s', (model, provider) => {
     expect(prices.providerOf(model)).toBe(provider);
     expect(prices.providerOf(model)).toBe(provider);
   });

@@ -1,16 +1,16 @@
 import type { ProblemDetail } from '@agentlens/contracts';
 import { boundTo, OTHER_AGENT } from '@agentlens/platform';
 
-/** Why an event is not taken; the label of the metric. */
+/** Why an event is rejected; the label of the metric. */
 const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict', 'other_agent'] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** One event that is not taken; paths of the details start at the event. */
+/** A rejected event. Paths of the details start at the event. */
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly status: 400 | 403 | 409;
   readonly error: string;
-  /** Where the status says too little for programs. */
+  /** Error code, if the status is not specific enough for programs. */
   readonly code?: string;
   readonly details: readonly ProblemDetail[];
 }
@@ -24,12 +24,12 @@ export function conflict(id: string): Refusal {
   return { reason: 'conflict', status: 409, error: 'Event id reused', details: [{ path: 'id', message }] };
 }
 
-/** An event about an agent to which its key is not bound. */
+/** Rejects an event about an agent that its key is not bound to. */
 export function otherAgent(agents: readonly string[]): Refusal {
   return ofOtherAgent([{ path: 'agentId', message: boundTo(agents) }]);
 }
 
-/** An event in a run of an agent to which its key is not bound. */
+/** Rejects an event in a run of an agent that its key is not bound to. */
 export function otherAgentsRun(agents: readonly string[]): Refusal {
   return ofOtherAgent([{ path: 'sessionId', message: `is a run of another agent: its agent ${boundTo(agents)}` }]);
 }

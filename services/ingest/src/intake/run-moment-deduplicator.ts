@@ -2,9 +2,9 @@ import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
 import type { IdentifiedEvent } from './identity.ts';
 
 /**
- * Makes one event of a run's start, and of its end, where both a call and an event of the session tell it. Whichever
- * arrives first gives id, time and hash. A call, and its audit event, is that event always; of a run that no call tells,
- * every start and end is kept as it was sent, for a session can be started and ended again.
+ * Merges the start of a run, and its end, into one event if both a call and an event of the session report it. The
+ * first to arrive gives id, time and hash. A call and its audit event are always that event. If no call reports a run,
+ * every start and end is kept as it was sent, because a session can start and end more than once.
  */
 export class RunMomentDeduplicator {
   constructor(
@@ -13,21 +13,22 @@ export class RunMomentDeduplicator {
   ) {}
 
   /**
-   * The event as it is kept; for 24 hours the same.
-   * @param momentId under which a call tells this start or end.
+   * Returns the event to keep; stable for 24 hours.
+   *
+   * @param momentId id under which a call reports this start or end
    */
-  async kept(tenantId: string, momentId: string, told: IdentifiedEvent): Promise<IdentifiedEvent> {
-    const { event } = told;
-    const first = await this.#first(tenantId, momentId, told);
-    const isToldByCall = event.id === momentId || first.id === momentId;
-    if (!isToldByCall || first.id === event.id) return told;
+  async kept(tenantId: string, momentId: string, reported: IdentifiedEvent): Promise<IdentifiedEvent> {
+    const { event } = reported;
+    const first = await this.#first(tenantId, momentId, reported);
+    const isReportedByCall = event.id === momentId || first.id === momentId;
+    if (!isReportedByCall || first.id === event.id) return reported;
     const { atMs, ...identity } = first;
     const kept = { ...event, ...identity, retryable: true, occurredAt: new Date(atMs).toISOString() };
     const json = JSON.stringify(kept);
     return { event: kept, json, bytes: Buffer.byteLength(json) };
   }
 
-  /** Without the store an event is kept as it came, which at worst counts one twice. */
+  /** If the store is unavailable, an event is kept as it arrived, which at worst counts it twice. */
   async #first(tenantId: string, momentId: string, { event: { id, occurredAt, hash } }: IdentifiedEvent) {
     const atMs = Date.parse(occurredAt);
     try {
@@ -42,7 +43,7 @@ export class RunMomentDeduplicator {
   }
 }
 
-/** The store keeps a word; an id of a client may hold spaces. */
+/** The store accepts no spaces, but a client's id may contain them. */
 function oneWord(id: string, hash: string): string {
   return `${hash}.${Buffer.from(id).toString('base64url')}`;
 }

@@ -1,11 +1,11 @@
 import { BoundedMap, type IdempotencyStore, StateUnavailable } from '@agentlens/state';
 
-/** Runs this instance remembers by itself; the oldest make room. */
+/** Maximum number of runs that this instance caches; the oldest are evicted. */
 const MAX_RUNS = 50_000;
 
 /**
- * Which agent each run belongs to: the first that started it or reported on it. A key that is bound to agents may report
- * on their runs only, whichever way its report comes in.
+ * Assigns each run to the agent that first started it or reported on it. A key that is bound to agents may report only
+ * on their runs, on every route.
  */
 export class RunOwners {
   readonly #owners = new BoundedMap<string>(MAX_RUNS);
@@ -17,8 +17,8 @@ export class RunOwners {
   ) {}
 
   /**
-   * Returns the agent that the run belongs to: this one, unless another was first.
-   * @throws StateUnavailable if that cannot be known
+   * Returns the agent that owns the run: this one, unless another was first.
+   * @throws StateUnavailable if the owner cannot be determined
    */
   async claim(tenantId: string, runId: string, agentId: string): Promise<string> {
     const name = JSON.stringify([tenantId, runId]);
@@ -31,7 +31,7 @@ export class RunOwners {
     return owner;
   }
 
-  /** The same, but undefined if that cannot be known. */
+  /** Like `claim`, but returns undefined if the owner cannot be determined. */
   async claimIfKnown(tenantId: string, runId: string, agentId: string): Promise<string | undefined> {
     try {
       return await this.claim(tenantId, runId, agentId);

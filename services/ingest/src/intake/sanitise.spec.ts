@@ -17,7 +17,7 @@ describe('sanitising', () => {
     );
   });
 
-  it('repairs every text, whatever the code units', () => {
+  it('repairs every text, for any code units', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (key, value) => {
         fc.pre(key !== '__proto__');
@@ -36,7 +36,7 @@ describe('sanitising', () => {
     expect(event).toEqual({ '\ufffd': 'kept' });
   });
 
-  it('takes 32 levels and refuses the 33rd with its path', () => {
+  it('accepts 32 levels and rejects the 33rd with its path', () => {
     expect(sanitise(nestedObjects(32)).problem).toBeUndefined();
     expect(sanitise(nestedObjects(33)).problem).toEqual({
       path: Array(32).fill('a').join('.'),
@@ -50,7 +50,7 @@ describe('sanitising', () => {
     expect(sanitise({ deep }).problem?.message).toMatch(/32 levels/);
   });
 
-  it('takes 256 keys and refuses 257, naming the object', () => {
+  it('accepts 256 keys and rejects 257, naming the object', () => {
     expect(sanitise({ a: keyed(256) }).problem).toBeUndefined();
     expect(sanitise({ a: [keyed(257)] }).problem).toMatchObject({ path: 'a.0' });
     expect(sanitise(keyed(257)).problem).toMatchObject({ path: '' });
@@ -60,7 +60,7 @@ describe('sanitising', () => {
     expect(sanitise({ a: { b: [0, n] } }).problem).toMatchObject({ path: 'a.b.1' });
   });
 
-  it.each([7, 'text', null, true])('has nothing to say about %p, which is no object', (value) => {
+  it.each([7, 'text', null, true])('accepts %p, which is not an object', (value) => {
     expect(sanitise(value).problem).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { LIMITS } from './limits.ts';
 
 type Container = Record<string, unknown> | unknown[];
 
-/** A place in the event, linked to where it stands, so that a path is only spelled when something is wrong with it. */
+/** A place in the event, linked to its parent, so that a path is only built if something is wrong with it. */
 interface Place {
   readonly value: Container;
   readonly key: string;
@@ -11,28 +11,28 @@ interface Place {
   readonly depth: number;
 }
 
-/** What `sanitise` found. */
+/** The result of `sanitise`. */
 export interface Sanitised {
-  /** The first thing that cannot be stored; undefined: the value can be. */
+  /** The first problem that prevents storing the value; undefined if there is none. */
   readonly problem?: ProblemDetail;
-  /** What was repaired, the first places of it. */
+  /** The first places that were repaired. */
   readonly repaired: readonly ProblemDetail[];
 }
 
 const SAFE: Sanitised = { repaired: [] };
-/** Places that are named; further ones are repaired without a word. */
+/** Number of repairs that are reported; further ones are silent. */
 const MAX_NAMED_REPAIRS = 5;
 
 /**
- * Makes a parsed JSON value safe for everything behind the gateway, without recursion. Repairs NUL characters and lone
- * surrogates to U+FFFD in place; finds what would poison a stored batch (depth, infinite numbers, `__proto__`, absurd
- * sizes) with its path.
+ * Makes a parsed JSON value safe to store, without recursion. Repairs NUL characters and lone surrogates to U+FFFD in
+ * place. Reports what would corrupt a stored batch (depth, infinite numbers, `__proto__`, excessive sizes) with its
+ * path.
  */
 export function sanitise(event: unknown): Sanitised {
-  return isSafe(event, 0) ? SAFE : mended(event);
+  return isSafe(event, 0) ? SAFE : repairAll(event);
 }
 
-/** A quick look that almost every event passes; the depth bounds its recursion. */
+/** Fast check that almost every event passes. The depth limit bounds its recursion. */
 function isSafe(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.length <= LIMITS.stringChars && isSafeText(value);
   if (typeof value === 'number') return Number.isFinite(value);
@@ -61,8 +61,8 @@ function isSafeText(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
 
-/** The slow way, which repairs what can be repaired and names what cannot. */
-function mended(event: unknown): Sanitised {
+/** The slow path: repairs what can be repaired and reports the rest. */
+function repairAll(event: unknown): Sanitised {
   const repaired: ProblemDetail[] = [];
   if (typeof event !== 'object' || event === null) return { repaired };
   const open: Place[] = [{ value: event as Container, key: '', parent: undefined, depth: 1 }];
@@ -144,7 +144,7 @@ function wrongWith(value: unknown): string | undefined {
   return `has ${value.length} characters; a text may have ${LIMITS.stringChars}`;
 }
 
-/** A key that becomes equal to another gives way to it: a repaired key never hides a good one. */
+/** A repaired key that becomes equal to another one is renamed, so that it never hides a good one. */
 function rename(members: Record<string, unknown>, from: string, to: string): void {
   const value = members[from];
   delete members[from];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { BodyMemory } from './otlp.routes.ts';
 
-describe('the memory for bodies', () => {
+describe('BodyMemory', () => {
   const plain = (bytes: number | undefined) => ({ bytes, isCompressed: false });
 
-  it('has room for one body of any size, and for small ones together', () => {
+  it('has room for one body of any size, and for several small ones', () => {
     const memory = new BodyMemory(100);
     expect(memory.take('acme', plain(500))).toBeDefined();
     expect(memory.take('acme', plain(1))).toBeUndefined();
@@ -13,7 +13,7 @@ describe('the memory for bodies', () => {
     expect(memory.take('globex', plain(1))).toBeUndefined();
   });
 
-  it('counts what is compressed as more, and what has no length as all there is', () => {
+  it('counts a compressed body as larger, and a body without length as the full size', () => {
     const memory = new BodyMemory(100);
     memory.take('acme', { bytes: 10, isCompressed: true });
     expect(memory.take('acme', plain(21))).toBeUndefined();
@@ -21,7 +21,7 @@ describe('the memory for bodies', () => {
     expect(memory.take('acme', plain(20))).toBeDefined();
   });
 
-  it('has room again when a body is given back, once', () => {
+  it('has room again when a body is released, once', () => {
     const memory = new BodyMemory(100);
     const first = memory.take('acme', plain(60));
     memory.take('acme', plain(40));

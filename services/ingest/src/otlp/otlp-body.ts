@@ -12,13 +12,13 @@ const FORMATS: Readonly<Record<string, OtlpFormat>> = {
   'application/json': 'json',
 };
 
-/** The format a request names; undefined where it is none of OTLP. Parameters of the content type say nothing. */
+/** The format of a request; undefined if it is not an OTLP format. Parameters of the content type are ignored. */
 export function formatOf({ headers }: Pick<FastifyRequest, 'headers'>): OtlpFormat | undefined {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
   return Object.hasOwn(FORMATS, type) ? FORMATS[type] : undefined;
 }
 
-/** @throws ProblemException 415 for a content type or an encoding that is not understood here */
+/** @throws ProblemException 415 for an unsupported content type or encoding */
 export function requireReadable(request: FastifyRequest): void {
   if (formatOf(request) === undefined) {
     throw new ProblemException(415, 'Unsupported content type', {
@@ -31,15 +31,16 @@ export function requireReadable(request: FastifyRequest): void {
   }
 }
 
-/** A gzip of telemetry shrinks to a tenth, rarely to a fiftieth; one that shrinks to less was made to cost. */
+/** Telemetry compresses to a tenth, rarely to a fiftieth. A higher ratio is crafted to be expensive. */
 const MAX_INFLATION = 100;
-/** However small the gzip is. */
+/** Allowed regardless of the size of the gzip. */
 const MIN_INFLATED_BYTES = 1024 * 1024;
 
 /**
- * The body as it was before its encoding.
- * @throws ProblemException 400 if it is no gzip, 413 if it inflates to more than `maxBytes`, or to more than 100 times
- * its size and 1 MiB
+ * Returns the decoded body.
+ *
+ * @throws ProblemException 400 if it is not valid gzip, 413 if it inflates to more than `maxBytes`, or to more than 100
+ * times its size and 1 MiB
  */
 export async function inflated(request: FastifyRequest, body: Buffer, maxBytes: number): Promise<Buffer> {
   if (encodingOf(request) !== 'gzip' || body.length === 0) return body;

@@ -17,7 +17,7 @@ import { LIMITS } from '../intake/limits.ts';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 import type { SpanMemory } from './span-memory.ts';
 
-/** What a request says beside its body. */
+/** The request without its body. */
 export interface OtlpRequest {
   readonly caller: Caller;
   /** From the header `x-agentlens-agent`. */
@@ -25,13 +25,13 @@ export interface OtlpRequest {
   readonly reply: FastifyReply;
 }
 
-/** Events that are translated already, and fit what may be stored. */
+/** Events that are already translated and fit what may be stored. */
 const TRANSLATED: Dialect = {
   translate: (event) => ({ ok: true, event: event as TranslatedEvent }),
   wrongTime: 'redate',
 };
 
-/** Takes what exporters send: spans and records become events, which go the way of all others. */
+/** Ingests what exporters send. Spans and records become events that take the same path as all others. */
 export class OtlpIngestor {
   constructor(
     private readonly ingestor: EventIngestor,
@@ -41,7 +41,7 @@ export class OtlpIngestor {
     private readonly metrics: OtlpMetrics,
   ) {}
 
-  /** Resolves when every event is safe; answers what could not be taken. */
+  /** Resolves when every event is safe. Reports what was rejected. */
   async takeTraces(traces: OtlpTraces, request: OtlpRequest): Promise<PartialSuccess | undefined> {
     const spans = await mapInSlices(traces.spans, readSpan);
     this.metrics.spans(countsOf(spans));
@@ -50,7 +50,7 @@ export class OtlpIngestor {
     return this.#partial('traces', traces.rejected + refused.count, traces.reason ?? refused.reason);
   }
 
-  /** Evaluations become events; the other records repeat what spans say. */
+  /** Evaluations become events; the other records repeat what spans contain. */
   async takeLogs(logs: LogCollector, request: OtlpRequest): Promise<PartialSuccess | undefined> {
     const { records } = logs;
     const read = await mapInSlices(records, (record) => evaluationOf(record, request.agentId));
@@ -74,7 +74,10 @@ export class OtlpIngestor {
     return events.flat();
   }
 
-  /** Charges rejected items too. In pieces; a part that is safe when a later one fails is recognised when all are sent again. */
+  /**
+   * Takes the items in parts, and charges rejected items too. If a later part fails, the parts that are already safe
+   * are recognised when the exporter retries.
+   */
   async #take(
     events: readonly TranslatedEvent[],
     rejected: number,
@@ -88,7 +91,7 @@ export class OtlpIngestor {
       const piece = events.slice(from, from + LIMITS.eventsPerRequest);
       const handover = { events: piece, key: undefined, dialect: TRANSLATED, partial: true };
       for (const outcome of await this.ingestor.take(caller, handover)) {
-        // The same span with other resource attributes, from another collector: the first stays, and nothing is lost.
+        // The same span with other resource attributes, from another collector: the first is kept, and nothing is lost.
         if (outcome.ok || outcome.refusal.reason === 'conflict') continue;
         count += 1;
         reason ??= outcome.refusal.details[0]?.message;

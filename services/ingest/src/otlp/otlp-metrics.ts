@@ -1,7 +1,7 @@
 import type { SpanClass } from '@agentlens/contracts/otlp';
 import { metrics } from '@opentelemetry/api';
 
-/** What the gateway counts of OpenTelemetry. Without a telemetry SDK every call is free of effect. */
+/** OpenTelemetry metrics of the gateway. Does nothing without a telemetry SDK. */
 export class OtlpMetrics {
   readonly #spans;
   readonly #rejected;
@@ -12,19 +12,19 @@ export class OtlpMetrics {
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
     this.#spans = meter.createCounter('agentlens.ingest.otlp_spans', {
-      description: 'Spans read, by what they stand for; steps and foreign spans become no events',
+      description: 'Spans read, by kind; steps and foreign spans do not become events',
     });
     this.#rejected = meter.createCounter('agentlens.ingest.otlp_rejected', {
-      description: 'Spans and log records that could not be taken, as partial success said',
+      description: 'Spans and log records rejected in a partial success',
     });
     this.#undeduplicated = meter.createCounter('agentlens.ingest.otlp_undeduplicated', {
-      description: 'Model calls that were not compared with earlier ones because the state store was away',
+      description: 'Model calls not compared with earlier ones because the state store was unavailable',
     });
     this.#logs = meter.createCounter('agentlens.ingest.otlp_log_records', {
       description: 'Log records read, by whether they became events',
     });
     this.#refused = meter.createCounter('agentlens.ingest.otlp_refused', {
-      description: 'Requests refused, by signal and status',
+      description: 'Rejected requests, by signal and status',
     });
   }
 

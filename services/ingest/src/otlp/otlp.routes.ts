@@ -35,7 +35,10 @@ import { OtlpMetrics } from './otlp-metrics.ts';
 const ALLOWED_HEADERS = 'content-type, content-encoding, authorization, x-api-key, x-agentlens-agent';
 const ANSWER_KEPT_S = 600;
 
-/** Lets browsers on these origins send to these paths; nothing is answered to others, nor where none is named. */
+/**
+ * Allows browsers on these origins to send to these paths. Other origins get no CORS answer, nor does any if none is
+ * configured.
+ */
 function allowOrigins(scope: FastifyInstance, paths: readonly string[], origins: readonly string[]): void {
   if (origins.length === 0) return;
   scope.addHook('onRequest', async (request, reply) => {
@@ -57,31 +60,31 @@ function allowOrigins(scope: FastifyInstance, paths: readonly string[], origins:
   }
 }
 
-/** Text shrinks about so much; what a gzip really holds is known when it is inflated. */
+/** Estimated compression ratio of text. The actual size is known after decompression. */
 const INFLATION = 8;
 
-/** What a request says of its body. */
+/** What the headers of a request say about its body. */
 interface DeclaredBody {
-  /** Undefined where it comes in chunks. */
+  /** Undefined if the body is chunked. */
   readonly bytes: number | undefined;
   readonly isCompressed: boolean;
 }
 
 /**
- * How much of one tenant's bodies is in memory at a time. They may be large, and are held whole while they are read: one
- * of them is always let in, more only as long as all together are no larger than one may be.
+ * Limits how much of one tenant's bodies is in memory. Bodies can be large and are held while they are read. One body
+ * is always admitted; more are admitted while their total is within the limit for one.
  */
 export class BodyMemory {
   readonly #held = new Map<string, number>();
 
-  constructor(private readonly mostBytes: number) {}
+  constructor(private readonly maxBytes: number) {}
 
-  /** Answers how to give it back; undefined where there is no room now. */
+  /** Returns a release callback; undefined if there is no room. */
   take(tenantId: string, { bytes, isCompressed }: DeclaredBody): (() => void) | undefined {
-    const expected = bytes === undefined ? this.mostBytes : bytes * (isCompressed ? INFLATION : 1);
-    const cost = Math.min(this.mostBytes, expected);
+    const expected = bytes === undefined ? this.maxBytes : bytes * (isCompressed ? INFLATION : 1);
+    const cost = Math.min(this.maxBytes, expected);
     const held = this.#held.get(tenantId) ?? 0;
-    if (held > 0 && held + cost > this.mostBytes) return undefined;
+    if (held > 0 && held + cost > this.maxBytes) return undefined;
     this.#held.set(tenantId, held + cost);
     let isHeld = true;
     return () => {
@@ -94,8 +97,8 @@ export class BodyMemory {
   }
 }
 
-/** Exporters give up after some 10 s in all, so a longer wait would lose the batch. */
-const MOST_WAIT_S = 3;
+/** Exporters give up after about 10 s in total, so a longer wait would lose the batch. */
+const MAX_WAIT_S = 3;
 const CONTENT_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
 const ROUTES: readonly (readonly [OtlpSignal, Operation])[] = [
   ['traces', exportTraces],
@@ -104,8 +107,8 @@ const ROUTES: readonly (readonly [OtlpSignal, Operation])[] = [
 ];
 
 /**
- * What exporters of OpenTelemetry send: `POST /v1/traces`, `/v1/logs`, `/v1/metrics`. Routes of Fastify in a scope of
- * their own, because bodies are read and refusals are answered in the forms of OTLP.
+ * Routes for OpenTelemetry exporters: `POST /v1/traces`, `/v1/logs`, `/v1/metrics`. Plain Fastify routes in their own
+ * scope, because bodies are read and errors are answered in OTLP formats.
  */
 @Injectable()
 export class OtlpRoutes implements OnModuleInit {
@@ -148,7 +151,7 @@ export class OtlpRoutes implements OnModuleInit {
     });
   }
 
-  /** Before the body is read. @throws ProblemException 415, 503 */
+  /** Runs before the body is read. @throws ProblemException 415, 503 */
   #makeRoom(request: FastifyRequest, reply: FastifyReply): void {
     if (request.method !== 'POST') return;
     requireReadable(request);
@@ -169,7 +172,7 @@ export class OtlpRoutes implements OnModuleInit {
 
   async #take(signal: OtlpSignal, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const format = formatOf(request) ?? 'json';
-    // Never read: no rule looks at metrics, and an error would fill the logs of programs that send them unasked.
+    // Metrics are not read: no rule uses them, and an error would fill the logs of programs that send them by default.
     const partial = signal === 'metrics' ? undefined : await this.#takeItems(signal, format, request, reply);
     return reply.type(CONTENT_TYPES[format]).send(exportAnswer(signal, format, partial));
   }
@@ -181,7 +184,7 @@ export class OtlpRoutes implements OnModuleInit {
     reply: FastifyReply,
   ): Promise<PartialSuccess | undefined> {
     const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    // It may be large: neither form of it is held longer than it takes to read.
+    // The body may be large, so it is released as soon as it is parsed.
     request.body = undefined;
     const body = await inflated(request, sent, this.config.otlp.bodyLimitBytes);
     request.bodyBytes = body.length;
@@ -200,7 +203,10 @@ export class OtlpRoutes implements OnModuleInit {
     return this.ingestor.takeLogs(await readInSlices(steps), from);
   }
 
-  /** A google.rpc.Status. What is unexpected is 503: exporters drop a batch on 500, and sending it again is harmless. */
+  /**
+   * Answers with a google.rpc.Status. Unexpected errors become 503, because exporters drop a batch on 500 and sending
+   * it again is harmless.
+   */
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const problem = this.#filter.problemOf(asProblem(error), request);
     const status = problem.getStatus() === 500 ? 503 : problem.getStatus();
@@ -223,5 +229,5 @@ function asProblem(error: unknown): unknown {
 
 function retryAfter({ headers }: ProblemException): Record<string, string> {
   const seconds = Math.ceil(Number(headers['retry-after'] ?? 1));
-  return { 'retry-after': String(Math.min(MOST_WAIT_S, Math.max(1, seconds || 1))) };
+  return { 'retry-after': String(Math.min(MAX_WAIT_S, Math.max(1, seconds || 1))) };
 }

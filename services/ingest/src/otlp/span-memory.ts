@@ -2,11 +2,11 @@ import { agentOf, type CountedCall, isOfAgent, type OtlpSpan, type ReadSpan } fr
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 
-/** A root ends after its calls; those of a run that is longer than this are not known any more. */
+/** A root ends after its calls. The calls of runs that take longer than this are forgotten. */
 const TRACE_MS = 60 * 60_000;
-const MOST_TRACES = 50_000;
+const MAX_TRACES = 50_000;
 
-/** What is known of spans that came before, beyond a request. Without it nothing is lost: calls may count twice. */
+/** Remembers spans across requests. If the store is unavailable, nothing is lost, but calls may count twice. */
 export class SpanMemory {
   readonly #traces: RecentMap<true>;
 
@@ -15,31 +15,31 @@ export class SpanMemory {
     private readonly metrics: OtlpMetrics,
     private readonly now: () => number,
   ) {
-    this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, maxEntries: MOST_TRACES });
+    this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, maxEntries: MAX_TRACES });
   }
 
   /**
-   * The model calls among these that another span reported before: two instrumentations of one call share the trace and the
-   * provider's id of its answer. The first span of an agent's trace with that id counts; each other one is returned with it.
-   * Ids alone are not unique: some servers number their answers from zero.
+   * Finds the model calls that another span reported before. Two instrumentations of one call share the trace and the
+   * provider's response id. The first span with that id in an agent's trace counts; each other span is returned with
+   * it. Ids alone are not unique, because some servers number their answers from zero.
    */
   async repeatedCalls(
     tenantId: string,
     spans: readonly ReadSpan[],
     agentId: string | undefined,
   ): Promise<ReadonlyMap<ReadSpan, CountedCall>> {
-    const told = new Map<string, [ReadSpan, ...ReadSpan[]]>();
+    const spansByName = new Map<string, [ReadSpan, ...ReadSpan[]]>();
     for (const span of spans) {
       if (span.responseId === undefined) continue;
       const { traceId, resource } = span.span;
       const name = JSON.stringify([agentOf(resource, agentId), traceId, span.responseId]);
-      const before = told.get(name);
-      if (before === undefined) told.set(name, [span]);
+      const before = spansByName.get(name);
+      if (before === undefined) spansByName.set(name, [span]);
       else before.push(span);
     }
     const repeated = new Map<ReadSpan, CountedCall>();
     await Promise.all(
-      Array.from(told, async ([name, calls]) => {
+      Array.from(spansByName, async ([name, calls]) => {
         const counted = await this.#countedCall(tenantId, name, calls[0]);
         for (const call of calls) if (!isSame(call, counted)) repeated.set(call, counted);
       }),
@@ -47,7 +47,7 @@ export class SpanMemory {
     return repeated;
   }
 
-  /** The traces that are runs: those of these spans about models, and those known from requests before. */
+  /** The traces that are runs: those with model spans here, and those known from earlier requests. */
   tracesOfAgents(tenantId: string, spans: readonly ReadSpan[]): ReadonlySet<string> {
     const traces = new Set<string>();
     for (const { span } of spans.filter(isOfAgent)) {
@@ -60,7 +60,7 @@ export class SpanMemory {
     return traces;
   }
 
-  /** The span that counts of those with this name: the first, as far as that can be known. */
+  /** The span that counts among those with this name: the first, as far as that can be determined. */
   async #countedCall(tenantId: string, name: string, { span }: ReadSpan): Promise<CountedCall> {
     const { traceId, spanId, scope } = span;
     try {
@@ -78,12 +78,12 @@ function isSame({ span }: ReadSpan, { traceId, spanId }: CountedCall): boolean {
   return span.traceId === traceId && span.spanId === spanId;
 }
 
-/** The store keeps a word; the name of a scope may hold spaces. */
+/** The store accepts no spaces, but the name of a scope may contain them. */
 function oneWord({ traceId, spanId, scope }: OtlpSpan): string {
   return `${traceId}/${spanId}/${Buffer.from(scope.name.slice(0, 256)).toString('base64url')}`;
 }
 
-/** What earlier releases kept has no scope. */
+/** Entries of earlier releases have no scope. */
 function fromWord(word: string): CountedCall {
   const [traceId = '', spanId = '', scope] = word.split('/', 3);
   return { traceId, spanId, scope: scope === undefined ? undefined : Buffer.from(scope, 'base64url').toString() };

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { EventIngestor } from '../event-ingestor.ts';
 import { readBody, readId } from './read-body.ts';
 
-/** Agents say who they are and what tools they have. The slug is the agent's id: stable, and readable everywhere. */
+/** Registers agents and their tools. The slug is the agent's id: stable and readable. */
 @Controller()
 export class ProtocolAgentsController {
   constructor(@Inject(EventIngestor) private readonly ingestor: EventIngestor) {}

@@ -27,21 +27,21 @@ const { args: anyArgs } = fc.letrec((tie) => ({
   }),
 }));
 
-const mended = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+const repaired = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 
-/** Every scalar with the path it stands at, as the evaluator would see them. */
+/** Every scalar with its path, as the evaluator would see it. */
 function leaves(value: unknown, path = ''): Set<string> {
   const found = new Set<string>();
   const walk = (one: unknown, at: string) => {
-    if (typeof one !== 'object' || one === null) found.add(`${at}=${mended(JSON.stringify(one) ?? '')}`);
-    else for (const [key, inner] of Object.entries(one)) walk(inner, `${at}/${mended(key)}`);
+    if (typeof one !== 'object' || one === null) found.add(`${at}=${repaired(JSON.stringify(one) ?? '')}`);
+    else for (const [key, inner] of Object.entries(one)) walk(inner, `${at}/${repaired(key)}`);
   };
-  walk(JSON.parse(JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? mended(one) : one))), path);
+  walk(JSON.parse(JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? repaired(one) : one))), path);
   return found;
 }
 
-describe('a question on its way to the evaluator', () => {
-  it('brings every value of its arguments, or says that it does not, and makes none up', () => {
+describe('a question sent to the evaluator', () => {
+  it('contains every value of its arguments or reports that it does not, and adds none', () => {
     fc.assert(
       fc.property(anyArgs, fc.boolean(), (args, measured) => {
         const sent = transportable(question(args), measured ? 500_000 : 1_000);
@@ -56,7 +56,7 @@ describe('a question on its way to the evaluator', () => {
     );
   });
 
-  it('says so of every number that JSON cannot hold', () => {
+  it('reports every number that JSON cannot represent', () => {
     expect(transportable(question({ n: Number.POSITIVE_INFINITY }), 100)?.unread?.args?.reason).toBe('unreadable');
   });
 
@@ -65,13 +65,13 @@ describe('a question on its way to the evaluator', () => {
     ['a lone surrogate and U+FFFD', { a: '\ud800' }, { a: '\uFFFD' }],
     ['two lone surrogates', { a: '\ud800' }, { a: '\ud801' }],
     ['names', { '\u0000': 1 }, { '\uFFFD': 1 }],
-  ])('tells arguments apart that are mended to the same: %s', (_what, one, other) => {
+  ])('distinguishes arguments that are repaired to the same text: %s', (_what, one, other) => {
     const [mine, others] = [one, other].map((args) => transportable(question(args), 100));
     expect(mine?.args).toEqual(others?.args);
     expect(mine?.exactArgs).not.toBe(others?.exactArgs);
   });
 
-  it('brings arguments as they are written where reading them loses digits, or says that it does not', () => {
+  it('contains arguments as written if parsing them loses digits, or reports that it does not', () => {
     const written = '{"n":9007199254740993}';
     const carried = transportable(question(JSON.parse(written)), 100, [], written);
     expect(carried).toMatchObject({ writtenArgs: written, exactArgs: expect.any(String) });
@@ -80,7 +80,7 @@ describe('a question on its way to the evaluator', () => {
     expect(cut).toMatchObject({ writtenArgs: null, exactArgs: expect.any(String) });
   });
 
-  it('says nothing beside arguments that are exactly what they are', () => {
+  it('adds nothing to arguments that are parsed exactly', () => {
     expect(transportable(question({ a: '\uFFFD', n: 7 }), 100)).not.toHaveProperty('exactArgs');
   });
 });

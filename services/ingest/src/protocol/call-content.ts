@@ -1,26 +1,27 @@
 import { type DecisionRequest, sha256Hex, timeOrderedId, type UnreadContent } from '@agentlens/contracts';
 import { type ReadablePart, readablePart, readablePartOfSmall } from './readable-part.ts';
 
-const MOST_CONTENT_CHARS = 250_000;
+const MAX_CONTENT_CHARS = 250_000;
 /** Leaves room below the broker's 1 MiB. */
-const MOST_QUESTION_BYTES = 900_000;
-/** A body below this needs no measuring. */
+const MAX_QUESTION_BYTES = 900_000;
+/** Smaller bodies need no measuring. */
 const SMALL_BODY_BYTES = 200_000;
-/** Of a character of JSON in UTF-8. */
-const MOST_CHAR_BYTES = 3;
-/** What stands for contents beside themselves: reasons and hashes. */
+/** Size of one JSON character in UTF-8. */
+const MAX_CHAR_BYTES = 3;
+/** Room for what replaces the contents: reasons and hashes. */
 const ROOM_BYTES = 1_000;
 
 type Part = 'args' | 'result';
 type Contents = Pick<DecisionRequest, Part | 'unread'>;
 
 /**
- * The question in a form that reaches the evaluator. Arguments of a call come from a model and may be anything: what
- * cannot be judged is left out, and said to be, so that rules that look there cannot tell. That is never a reason to
- * refuse the question, which the client would read as "go on". Who asks and about what is never left out; null: that
- * alone is more than can be handed over.
- * @param unsent what the client says it did not send whole
- * @param written the arguments as they stand in the body, where others read the same
+ * Returns the question in a form that fits a message to the evaluator. Arguments of a call come from a model and may be
+ * anything: content that cannot be judged is left out and marked, so that rules on it are undecided. That is never a
+ * reason to reject the question, because the client would continue without a decision. The caller and the tool are
+ * never left out; null if they alone are too large.
+ *
+ * @param unsent parts that the client did not send completely
+ * @param written the arguments as written in the body, if different arguments would parse to the same value
  */
 export function transportable(
   request: DecisionRequest,
@@ -32,35 +33,33 @@ export function transportable(
   if (part === null) return null;
   if (written !== undefined) {
     const whole = part.unread?.args === undefined;
-    const fits = whole && (bodyBytes <= SMALL_BODY_BYTES || bytesOf(part) + bytesOf(written) <= MOST_QUESTION_BYTES);
+    const fits = whole && (bodyBytes <= SMALL_BODY_BYTES || bytesOf(part) + bytesOf(written) <= MAX_QUESTION_BYTES);
     return { ...part, exactArgs: sha256Hex(written), writtenArgs: fits ? written : null };
   }
-  if (!isMended(request, part)) return part;
+  if (!isRepaired(request, part)) return part;
   return { ...part, exactArgs: sha256Hex(textOf(request.args, request.receivedAt)) };
 }
 
-/** What is left out is known by the hash of the whole. */
-function isMended({ args }: DecisionRequest, part: DecisionRequest): boolean {
+/** Parts that are left out are identified by the hash of the whole. */
+function isRepaired({ args }: DecisionRequest, part: DecisionRequest): boolean {
   return part.args !== args && part.unread?.args === undefined;
 }
 
 function partOf(request: DecisionRequest, bodyBytes: number, unsent: readonly Part[]): DecisionRequest | null {
   if (bodyBytes <= SMALL_BODY_BYTES) return { ...request, ...contentsOf(request, unsent, undefined) };
-  const question = { ...request, ...contentsOf(request, unsent, MOST_CONTENT_CHARS) };
-  if (bytesOf(question) <= MOST_QUESTION_BYTES) return question;
-  const leftBytes = MOST_QUESTION_BYTES - ROOM_BYTES - bytesOf({ ...request, args: undefined, result: undefined });
+  const question = { ...request, ...contentsOf(request, unsent, MAX_CONTENT_CHARS) };
+  if (bytesOf(question) <= MAX_QUESTION_BYTES) return question;
+  const leftBytes = MAX_QUESTION_BYTES - ROOM_BYTES - bytesOf({ ...request, args: undefined, result: undefined });
   if (leftBytes < 0) return null;
-  const chars = Math.floor(leftBytes / 2 / MOST_CHAR_BYTES);
-  return { ...request, ...contentsOf(request, unsent, Math.min(MOST_CONTENT_CHARS, chars)) };
+  const chars = Math.floor(leftBytes / 2 / MAX_CHAR_BYTES);
+  return { ...request, ...contentsOf(request, unsent, Math.min(MAX_CONTENT_CHARS, chars)) };
 }
 
-function contentsOf(request: DecisionRequest, unsent: readonly Part[], mostChars: number | undefined): Contents {
+function contentsOf(request: DecisionRequest, unsent: readonly Part[], maxChars: number | undefined): Contents {
   const [args, result] = (['args', 'result'] as const).map((part) => {
     const content = request[part];
     const whole: ReadablePart =
-      mostChars === undefined || content === undefined
-        ? readablePartOfSmall(content)
-        : readablePart(content, mostChars);
+      maxChars === undefined || content === undefined ? readablePartOfSmall(content) : readablePart(content, maxChars);
     return unsent.includes(part) ? { ...whole, unread: 'too_large' as const } : whole;
   });
   return {
@@ -77,7 +76,7 @@ function contentsOf(request: DecisionRequest, unsent: readonly Part[], mostChars
   };
 }
 
-/** What has to be known again is known by its hash; what was not sent, by the call it belongs to. */
+/** Identifies content by its hash, and content that was not sent by its call. */
 function standIn(
   request: DecisionRequest,
   part: Part,
@@ -95,8 +94,8 @@ function bytesOf(value: unknown): number {
 }
 
 /**
- * Contents nested deeper than the stack are each their own: an approval of one must not cover another. Nor may an
- * infinite number stand for null.
+ * Content nested deeper than the stack allows gets a unique text, because an approval of one must not cover another. An
+ * infinite number must not be equal to null either.
  */
 function textOf(value: unknown, receivedAt: string): string {
   try {

@@ -30,14 +30,14 @@ interface ControlChannelDependencies {
   readonly logger: Platform['logger'];
 }
 
-type Hearer = Omit<Listener, 'instanceId'> & {
+type ListeningClient = Omit<Listener, 'instanceId'> & {
   readonly instanceId: string | undefined;
   readonly keyId: string;
   /** The agents that its key is bound to. */
   readonly agents?: readonly string[] | undefined;
 };
 
-/** Those who listen to this instance: by stream, or by polls that wait. */
+/** Manages the clients that listen to this instance, by stream or by long poll. */
 export class ControlChannel implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #parts: ControlChannelDependencies;
   readonly #places = new ListeningPlaces();
@@ -47,20 +47,26 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
 
   constructor(parts: ControlChannelDependencies) {
     this.#parts = parts;
-    // A poll would keep the server open for as long as it waits.
+    // A waiting poll would keep the server open.
     parts.health.onDrain(() => this.#wakeAll());
   }
 
-  /** Approvals and new rules are told at once to whom they concern. Without it a client learns by asking again. */
+  /**
+   * Forwards decided approvals and new rules at once to the clients concerned. Without this, a client learns about them
+   * when it asks again.
+   */
   async onApplicationBootstrap(): Promise<void> {
     const { bus, logger } = this.#parts;
     try {
       this.#watches.push(
-        await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#tellApproval(value)),
-        await bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#tellRules(value)),
+        await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#sendApproval(value)),
+        await bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#sendRules(value)),
       );
     } catch (error) {
-      logger.warn({ err: error }, 'decided approvals and new rules are not told at once: the bus is away');
+      logger.warn(
+        { err: error },
+        'message bus unavailable; approvals and rule changes reach agents at their next poll',
+      );
     }
   }
 
@@ -70,7 +76,7 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     await Promise.all(this.#watches.map((watch) => watch.close()));
   }
 
-  open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
+  open(listener: ListeningClient, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
     let stream: ControlStream | undefined;
     const leave = this.#places.take(listener, () => stream?.close('Other agents need the place; reconnect'));
     reply.hijack();
@@ -82,7 +88,7 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     };
     const onCut = () => metrics.dropped('control_stream', 1);
     const options = {
-      listener: { ...listener, mayHear: this.#mayHear(listener) },
+      listener: { ...listener, mayReceive: this.#mayReceive(listener) },
       after,
       board,
       listeners,
@@ -97,9 +103,9 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     stream.start(reply.raw);
   }
 
-  /** Answers at once where there is something to tell, or to a client that has no position yet. */
+  /** Answers at once if there is news, or if the client has no position yet. */
   async poll(
-    listener: Hearer,
+    listener: ListeningClient,
     after: ControlPosition | undefined,
     waitMs: number,
     gone: AbortSignal,
@@ -107,9 +113,9 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     const { board, listeners } = this.#parts;
     const { instanceId } = listener;
     if (instanceId !== undefined) listeners.touch({ ...listener, instanceId });
-    const mayHear = this.#mayHear(listener);
+    const mayReceive = this.#mayReceive(listener);
     const now = () => {
-      const { frames, items } = backlog(board, { ...listener, mayHear }, after);
+      const { frames, items } = backlog(board, { ...listener, mayReceive }, after);
       return { items, next: frames.id };
     };
     const first = now();
@@ -118,16 +124,16 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     return now();
   }
 
-  /** @throws ProblemException when nobody else may wait */
-  async #change(listener: Hearer, waitMs: number, gone: AbortSignal): Promise<void> {
+  /** @throws ProblemException if no further client may wait */
+  async #change(listener: ListeningClient, waitMs: number, gone: AbortSignal): Promise<void> {
     const { board, health } = this.#parts;
     const { tenantId, agentId } = listener;
     const woken = Promise.withResolvers<void>();
     const wake = () => woken.resolve();
     const leave = this.#places.take(listener, wake);
     const timer = setTimeout(wake, waitMs);
-    const mayHear = this.#mayHear(listener);
-    const unfollow = board.follow({ tenantId, agentId, notice: (item) => (mayHear(item) ? wake() : undefined) });
+    const mayReceive = this.#mayReceive(listener);
+    const unfollow = board.follow({ tenantId, agentId, notice: (item) => (mayReceive(item) ? wake() : undefined) });
     gone.addEventListener('abort', wake);
     this.#waiting.add(wake);
     if (health.draining) wake();
@@ -139,8 +145,10 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     clearTimeout(timer);
   }
 
-  /** Under a bound key, orders for runs of other agents are left out, unless they hold for a run that came from there. */
-  #mayHear({ tenantId, agents }: Hearer): (item: ControlItem) => boolean {
+  /**
+   * For a bound key, filters out orders for runs of other agents, unless they apply to a descendant run of its agents.
+   */
+  #mayReceive({ tenantId, agents }: ListeningClient): (item: ControlItem) => boolean {
     if (agents === undefined) return () => true;
     return ({ kind, value }) => {
       if (kind !== 'order' || value.scope !== 'run') return true;
@@ -149,7 +157,7 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     };
   }
 
-  /** An instance that came back before its old stream ended still listens. */
+  /** An instance that reconnected before its old stream ended is still listening. */
   #left({ tenantId, agentId, instanceId }: ControlStream): void {
     if (instanceId === undefined) return;
     const isBack = [...this.#streams].some(
@@ -162,16 +170,16 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     for (const wake of this.#waiting) wake();
   }
 
-  /** Only that they changed: each agent's bundle is its own, and signed for the key that asks for it. */
-  #tellRules({ tenantId, version }: RulesChanged): void {
-    for (const stream of this.#streams) if (stream.tenantId === tenantId) stream.tell('rules', { version });
+  /** Only announces the change: each agent's bundle is its own, and signed for the key that requests it. */
+  #sendRules({ tenantId, version }: RulesChanged): void {
+    for (const stream of this.#streams) if (stream.tenantId === tenantId) stream.send('rules', { version });
   }
 
-  #tellApproval({ tenantId, agentId, runId, id, kind, status, approval, reason }: Alert): void {
+  #sendApproval({ tenantId, agentId, runId, id, kind, status, approval, reason }: Alert): void {
     if (kind !== 'approval' || status === 'pending' || status === 'acknowledged') return;
     for (const stream of this.#streams) {
       if (stream.tenantId !== tenantId || stream.agentId !== agentId) continue;
-      stream.tell('approval', { approvalId: id, status, runId, callId: approval?.callId, reason });
+      stream.send('approval', { approvalId: id, status, runId, callId: approval?.callId, reason });
     }
   }
 }

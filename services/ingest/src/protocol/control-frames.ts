@@ -7,14 +7,14 @@ import {
   NOTHING_TOLD,
 } from '@agentlens/platform';
 
-/** One instruction on its way to an SDK: `id` is where the client stands once it has it. */
+/** One instruction for an SDK. `id` is the client's position after it. */
 export interface ControlFrame {
   readonly kind: ControlItem['kind'];
   readonly id: string;
   readonly value: ControlItem['value'];
 }
 
-/** Numbers instructions for one client, so that it can come back to any instance and go on from there. */
+/** Numbers instructions for one client, so that it can resume on any instance. */
 class ControlFrames {
   #position: ControlPosition;
 
@@ -31,7 +31,7 @@ class ControlFrames {
     return { kind: item.kind, id: this.id, value: item.value };
   }
 
-  /** What was lifted before this client began is nothing to it; it stands behind that as well. */
+  /** Skips what was lifted before this client started; its position moves past that too. */
   skipTo(position: ControlPosition): void {
     this.#position = {
       orders: Math.max(this.#position.orders, position.orders),
@@ -41,23 +41,23 @@ class ControlFrames {
   }
 }
 
-/** Who listens for an agent. */
+/** The listener of an agent. */
 interface Audience {
   readonly tenantId: string;
   readonly agentId: string;
-  /** False for orders about runs of agents that its key is not bound to. */
-  readonly mayHear: (item: ControlItem) => boolean;
+  /** Returns false for orders about runs of agents that its key is not bound to. */
+  readonly mayReceive: (item: ControlItem) => boolean;
 }
 
-/** Everything a client has to be told now, after which it stands behind everything. */
+/** Returns everything a client has missed, and moves its position past everything. */
 export function backlog(
   board: ControlBoard,
-  { tenantId, agentId, mayHear }: Audience,
+  { tenantId, agentId, mayReceive }: Audience,
   after: ControlPosition | undefined,
 ): { readonly frames: ControlFrames; readonly items: readonly ControlFrame[] } {
   const frames = new ControlFrames(after);
-  const told = board.itemsFor(tenantId, agentId, after).filter(mayHear);
-  const items = told.map((item) => frames.of(item));
+  const missed = board.itemsFor(tenantId, agentId, after).filter(mayReceive);
+  const items = missed.map((item) => frames.of(item));
   frames.skipTo(board.positionOf(tenantId, agentId));
   return { frames, items };
 }

@@ -4,9 +4,9 @@ import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ControlStream } from './control-stream.ts';
 
-const listener = { tenantId: 'acme', agentId: 'bot', instanceId: undefined, mayHear: () => true };
+const listener = { tenantId: 'acme', agentId: 'bot', instanceId: undefined, mayReceive: () => true };
 
-/** A stream to a client that has asked for it and reads nothing. */
+/** A stream to a client that opened it and reads nothing. */
 async function unreadStream() {
   let cuts = 0;
   let ended = 0;
@@ -37,13 +37,13 @@ async function unreadStream() {
 const NOWHERE = { orders: 0, directives: 0, issuedAtMs: 0 };
 
 describe('a control stream', () => {
-  it('whose client does not read is cut, and that is counted once', async () => {
+  it('is closed if its client does not read, and counted once', async () => {
     const { stream, cuts, ended, close } = await unreadStream();
     const news = 'x'.repeat(64 * 1024);
-    // Whatever the sockets take, so much is more.
-    for (let n = 0; n < 1_000; n++) stream.tell('rules', news);
+    // More than the sockets can buffer.
+    for (let n = 0; n < 1_000; n++) stream.send('rules', news);
     await eventually(() => expect(ended()).toBe(1));
-    stream.tell('rules', news);
+    stream.send('rules', news);
     expect(cuts()).toBe(1);
     await close();
   });

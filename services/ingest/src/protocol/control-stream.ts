@@ -14,13 +14,13 @@ import type { Listener, Listeners } from './listeners.ts';
 
 const HEARTBEAT_MS = 10_000;
 const RETRY_MS = 1_000;
-/** A client that does not read is cut; it comes back with its position and is told what it missed. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+/** A client that does not read is disconnected; it reconnects with its position and gets what it missed. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
 interface ControlStreamOptions {
   readonly listener: Omit<Listener, 'instanceId'> & {
     readonly instanceId: string | undefined;
-    readonly mayHear: (item: ControlItem) => boolean;
+    readonly mayReceive: (item: ControlItem) => boolean;
   };
   readonly after: ControlPosition | undefined;
   readonly board: ControlBoard;
@@ -29,11 +29,11 @@ interface ControlStreamOptions {
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: ControlStream) => void;
-  /** The connection was given up because the client does not read. */
+  /** Called when the connection is closed because the client does not read. */
   readonly onCut: () => void;
 }
 
-/** One SDK instance that listens: what stands first, then every change as it is made. */
+/** The stream to one SDK instance: the current state first, then every change. */
 export class ControlStream {
   readonly #options: ControlStreamOptions;
   readonly #events: EventStream;
@@ -60,12 +60,12 @@ export class ControlStream {
     this.#out = out;
     if (!this.#events.open(out)) return;
     const { board, listener, after, clock } = this.#options;
-    // Read and followed in one turn: no change falls between.
+    // Read and subscribed in one turn of the event loop, so that no change is missed.
     const { frames, items } = backlog(board, listener, after);
     this.#unfollow = board.follow({
       ...listener,
       notice: (item) => {
-        if (listener.mayHear(item)) this.#show(frames.of(item));
+        if (listener.mayReceive(item)) this.#show(frames.of(item));
       },
     });
     for (const item of items) this.#show(item);
@@ -86,8 +86,8 @@ export class ControlStream {
     return this.#options.listener.tenantId;
   }
 
-  /** News that stand for themselves: they carry no id and are not told again. */
-  tell(event: string, data: unknown): void {
+  /** Sends news without an id, which is not repeated. */
+  send(event: string, data: unknown): void {
     this.#push({ event, data });
   }
 
@@ -104,7 +104,7 @@ export class ControlStream {
     const out = this.#out;
     if (out === undefined || out.writableEnded || out.destroyed) return;
     out.write(frameText(frame));
-    if (out.writableLength <= MOST_UNREAD_BYTES) return;
+    if (out.writableLength <= MAX_UNREAD_BYTES) return;
     this.#options.onCut();
     out.destroy();
   }

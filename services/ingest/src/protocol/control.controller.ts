@@ -32,9 +32,9 @@ import type { ControlFrame } from './control-frames.ts';
 import { type Listener, Listeners } from './listeners.ts';
 import { readBody, readId } from './read-body.ts';
 
-const LONGEST_WAIT_MS = 25_000;
+const MAX_WAIT_MS = 25_000;
 
-/** Orders on their way to agents, and word that they arrived. */
+/** Delivers orders to agents and takes their acknowledgements. */
 @Controller()
 export class ProtocolControlController {
   constructor(
@@ -66,7 +66,7 @@ export class ProtocolControlController {
       await reply.headers(EVENT_STREAM_HEADERS).send();
       return;
     }
-    // An id of another stream is no reason to refuse: the client is told everything that stands.
+    // An id of another stream is not an error: the client gets the full current state.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
     const key = bearerOf(request) ?? token ?? '';
     const { tenantId, keyId, agents } = caller;
@@ -86,10 +86,10 @@ export class ProtocolControlController {
     request.raw.once('close', () => gone.abort());
     const { tenantId, keyId, agents } = caller;
     const listener = { tenantId, keyId, agents, agentId, instanceId };
-    return this.channel.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
+    return this.channel.poll(listener, positionOr400(after), Math.min(waitMs, MAX_WAIT_MS), gone.signal);
   }
 
-  /** Safe to repeat; answered when it is durable. Counts for an instance that listens for the agent the order is for. */
+  /** Safe to repeat; answered when durable. Counts if the instance listens for the agent of the order. */
   @Serves(acknowledgeDirective, { checksKeys: true })
   async acknowledge(
     @CurrentCaller() caller: Caller,
@@ -109,7 +109,7 @@ export class ProtocolControlController {
   /** @throws ProblemException 404, 409 */
   async #requireListener(listener: Listener, directiveId: string): Promise<void> {
     const { tenantId, agentId } = listener;
-    // An order that is not known here may have been given a moment ago.
+    // An order that is unknown here may have been given a moment ago.
     if (this.board.isAbout(tenantId, directiveId, agentId) === false) {
       throw new ProblemException(404, 'No such order for this agent', {
         hint: 'Acknowledge the orders that the control stream of this agent sent.',

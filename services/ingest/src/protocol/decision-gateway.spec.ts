@@ -17,7 +17,7 @@ function aQuestion(runId: string): DecisionRequest {
   };
 }
 
-describe('the records of decisions that no evaluator made', () => {
+describe('the records of decisions that the gateway made', () => {
   let meters: RecordedMeters;
   let bus: EventBus;
   let gateway: DecisionGateway;
@@ -56,7 +56,7 @@ describe('the records of decisions that no evaluator made', () => {
   const bypassed = () => meters.total('agentlens_ingest_decisions_bypassed');
   const dropped = () => meters.total('agentlens_ingest_dropped', { what: 'bypass_record' });
   const missing = () => RECORDS_EACH * bypassed() - decisions.length - events.length;
-  /** Publishing fails for these runs only. */
+  /** Makes publishing fail for these runs only. */
   const failPublishing = (...runs: string[]) => {
     const publish = bus.publish.bind(bus);
     bus.publish = async (topic, value, options) => {
@@ -65,13 +65,13 @@ describe('the records of decisions that no evaluator made', () => {
     };
   };
 
-  it('are all made where nothing fails, and none is counted', async () => {
+  it('are all written if nothing fails, and none is counted', async () => {
     await ask(3);
     await gateway.drain();
     expect([bypassed(), missing(), dropped()]).toEqual([3, 0, 0]);
   });
 
-  it('are counted one by one where they could not be made', async () => {
+  it('are counted one by one if they could not be written', async () => {
     failPublishing('run-1', 'run-2');
     recordEvent = async ({ facts }) => {
       if (facts.runId === 'run-2' || facts.runId === 'run-3') throw new Error('away');
@@ -82,7 +82,7 @@ describe('the records of decisions that no evaluator made', () => {
     expect(dropped()).toBe(missing());
   });
 
-  it('are counted where too many are on their way', async () => {
+  it('are counted if too many are in progress', async () => {
     const held = Promise.withResolvers<void>();
     recordEvent = () => held.promise;
     await ask(1_003);
@@ -96,7 +96,7 @@ describe('the records of decisions that no evaluator made', () => {
     expect(dropped()).toBe(missing());
   });
 
-  it('are waited for by a gateway that stops, also where the other of the two has failed', async () => {
+  it('are awaited at shutdown, even if the other of the two has failed', async () => {
     failPublishing('run-0');
     const held = Promise.withResolvers<void>();
     recordEvent = () => held.promise;

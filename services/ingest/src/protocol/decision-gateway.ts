@@ -24,10 +24,10 @@ import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
-/** A client that has not repeated its question by then has given up. */
+/** A client that has not retried its question by then has given up. */
 const KEPT_MS = 10 * 60_000;
-/** The oldest make room. */
-const MOST_ANSWERS = 10_000;
+/** Maximum number of cached answers; the oldest are evicted. */
+const MAX_ANSWERS = 10_000;
 
 interface Remembered {
   readonly answer: Promise<Decision>;
@@ -35,19 +35,19 @@ interface Remembered {
 }
 
 /**
- * What questions with an `Idempotency-Key` were answered by this instance, so that a repeated one gets the same answer.
- * At another instance it is decided anew, and still counted once. Not kept: what a human decides or
- * could not be judged, for a later attempt may be told more, and an approval may be spent by then.
+ * Caches the answers to questions with an `Idempotency-Key` on this instance, so that a retry gets the same answer.
+ * Another instance decides again and still counts the call once. Not cached: answers that depend on a person or that
+ * could not be judged, because a retry may get a better answer, and an approval may be spent by then.
  */
 class RememberedAnswers {
-  readonly #answers = new BoundedMap<Remembered>(MOST_ANSWERS);
+  readonly #answers = new BoundedMap<Remembered>(MAX_ANSWERS);
   readonly #now: () => number;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** The same question again, also while the first is being answered. */
+  /** Answers a repeated question from the cache, or joins the first one while it is being answered. */
   async once(request: DecisionRequest, ask: () => Promise<Decision>): Promise<Decision> {
     const name = nameOf(request);
     const known = this.#answers.get(name);
@@ -65,16 +65,18 @@ function isPassing({ cause, approvalId, bypasses }: Decision): boolean {
   return asksPeople || bypasses.some(({ why }) => why !== 'missing');
 }
 
-/** Anything else under the same key is another question. */
+/** The same key with any other content is another question. */
 function nameOf(request: DecisionRequest): string {
   return sha256Hex(canonicalJson({ ...request, receivedAt: undefined, deadlineMs: undefined }));
 }
 
-/** Something about a question that an operator should see, though it is answered. */
+/** Something unusual about a question that an operator should see, although it is answered. */
 interface Oddity {
-  /** `other_identity`: the run was started as somebody else. `mixed_scripts`: a tool's name passes for another. */
+  /**
+   * `other_identity`: the run was started under another identity. `mixed_scripts`: a tool's name imitates another one.
+   */
   readonly what: 'other_identity' | 'mixed_scripts';
-  /** The same for every question of the run that is odd in the same way. */
+  /** Equal for every question of the run with the same oddity. */
   readonly name: string;
   readonly payload: Readonly<Record<string, unknown>>;
 }
@@ -109,15 +111,15 @@ function oddityEvent({ agentId, runId, callId, tool }: DecisionRequest, { what, 
   return { clientId: undefined, timestamp: undefined, facts };
 }
 
-/** The evaluator keeps the deadline itself; this much longer its answer may be on its way. */
+/** Extra time for the transport of the answer; the evaluator keeps the deadline itself. */
 const GRACE_MS = 25;
-/** Bypasses being recorded; beyond it they are counted only. */
-const MOST_RECORDING = 1_000;
-/** Of a tool's name, as decisions are kept with it. */
-const MOST_NAME_CHARS = 256;
-/** Odd questions of runs that were recorded; the oldest make room, which at worst records one again. */
-const MOST_TOLD = 10_000;
-/** Of a bypass: the decision, and an event in its run. */
+/** Maximum number of records in progress. Beyond it, bypasses are only counted. */
+const MAX_RECORDINGS = 1_000;
+/** Tool names are cut to this length in stored decisions. */
+const MAX_NAME_CHARS = 256;
+/** Maximum number of remembered oddities. The oldest are evicted, which at worst records one twice. */
+const MAX_REPORTED_ODDITIES = 10_000;
+/** Records per bypass: the decision, and an event in its run. */
 const RECORDS_EACH = 2;
 
 interface DecisionGatewayDependencies {
@@ -129,18 +131,19 @@ interface DecisionGatewayDependencies {
   readonly logger: Platform['logger'];
 }
 
-/** What happens to calls that nobody could judge, as their tenant wants it. */
+/** The tenant's setting for calls that could not be judged. */
 type FailMode = 'allow' | 'block';
 
 /**
- * Asks the evaluator, and always has an answer: where none comes in time, what was ordered still holds (it is known
- * here), and beyond that the fail mode. Such a bypass is counted and recorded, after the agent has its answer.
+ * Asks the evaluator and always returns an answer. If the evaluator does not answer in time, orders still apply,
+ * because the gateway knows them; beyond that the fail mode decides. Such a bypass is counted and recorded after the
+ * agent has its answer.
  */
 export class DecisionGateway {
   readonly #parts: DecisionGatewayDependencies;
   readonly #recording = new BackgroundWork();
   readonly #answers: RememberedAnswers;
-  readonly #told = new BoundedMap<true>(MOST_TOLD);
+  readonly #reported = new BoundedMap<true>(MAX_REPORTED_ODDITIES);
 
   constructor(parts: DecisionGatewayDependencies) {
     this.#parts = parts;
@@ -150,8 +153,8 @@ export class DecisionGateway {
   async decide(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
     const { requestId } = request;
     const controlState = this.#controlState(request);
-    this.#tellOddities(request);
-    // What was ordered since outweighs what was answered before.
+    this.#reportOddities(request);
+    // Newer orders take precedence over a cached answer.
     if (requestId === undefined || controlState.kind !== 'none') return this.#ask(request, failMode);
     return this.#answers.once(request, () => this.#ask(request, failMode));
   }
@@ -162,24 +165,24 @@ export class DecisionGateway {
       const command = { ...COMMANDS.decide, deadlineMs: request.deadlineMs + GRACE_MS };
       const answer = await bus.request(command, request);
       if (answer.ok) return answer.value;
-      logger.error({ problem: answer.problem, runId: request.runId }, 'the evaluator refused a question');
+      logger.error({ problem: answer.problem, runId: request.runId }, 'evaluator rejected a question');
       return this.#fallback(request, failMode, 'error');
     } catch (error) {
-      if (!(error instanceof CommandUnanswered)) logger.error({ err: error }, 'a question could not be asked');
+      if (!(error instanceof CommandUnanswered)) logger.error({ err: error }, 'asking the evaluator failed');
       return this.#fallback(request, failMode, 'unavailable');
     }
   }
 
   /**
-   * The answer to a key that asks more often than it may: blocked, for whoever floods the gateway must not thereby get
-   * past the rules. Counted and not recorded, or every such question would cost more than one that is answered.
+   * The answer for a key over its question quota. It blocks, so that flooding the gateway does not bypass the rules. It
+   * is counted but not recorded; otherwise it would cost more than an evaluated question.
    */
   overQuota(request: DecisionRequest): Decision {
     this.#parts.metrics.overQuota();
     return this.#refused(request, 'This API key asks for more decisions per second than it may; ask again in a second');
   }
 
-  /** The answer to a question whose names, tags and subjects alone are more than rules can be asked about. */
+  /** The answer to a question whose names, tags and subjects alone are too large to be evaluated. */
   tooLarge(request: DecisionRequest): Decision {
     const message = 'The tags, subjects and metrics of this call are too many to be judged; send fewer';
     return this.#refused({ ...request, args: undefined, result: undefined }, message);
@@ -227,18 +230,18 @@ export class DecisionGateway {
     return starter === undefined ? named : graver(named, board.stateOf(tenantId, starter, runId, ancestors));
   }
 
-  /** Once per run and oddity, beside the answer. */
-  #tellOddities(request: DecisionRequest): void {
+  /** Records each oddity once per run, without delaying the answer. */
+  #reportOddities(request: DecisionRequest): void {
     const { ingestor, metrics, logger } = this.#parts;
     for (const oddity of odditiesOf(request)) {
       metrics.odd(oddity.what);
-      if (this.#told.has(oddity.name) || this.#recording.size >= MOST_RECORDING) continue;
-      this.#told.set(oddity.name, true);
+      if (this.#reported.has(oddity.name) || this.#recording.size >= MAX_RECORDINGS) continue;
+      this.#reported.set(oddity.name, true);
       const recorded = ingestor.record(request.tenantId, oddityEvent(request, oddity)).then(
         () => undefined,
         (error: unknown) => {
-          this.#told.delete(oddity.name);
-          logger.warn({ err: error, what: oddity.what }, 'an odd question was counted, but not recorded');
+          this.#reported.delete(oddity.name);
+          logger.warn({ err: error, what: oddity.what }, 'recording an unusual question failed, it was counted');
         },
       );
       this.#recording.add(recorded);
@@ -261,7 +264,7 @@ export class DecisionGateway {
     const nowMs = this.#parts.clock.now();
     return {
       id: timeOrderedId(nowMs),
-      ...{ tenantId, agentId, runId, phase, toolName: tool?.name.slice(0, MOST_NAME_CHARS).toWellFormed(), callId },
+      ...{ tenantId, agentId, runId, phase, toolName: tool?.name.slice(0, MAX_NAME_CHARS).toWellFormed(), callId },
       evaluatedRules: [],
       inputsDigest: contentHash(request, 'args'),
       latencyMs: Math.max(0, nowMs - Date.parse(receivedAt)),
@@ -271,11 +274,11 @@ export class DecisionGateway {
 
   #record(decision: Decision, why: string): void {
     const { bus, ingestor, logger, metrics } = this.#parts;
-    if (this.#recording.size >= MOST_RECORDING) {
+    if (this.#recording.size >= MAX_RECORDINGS) {
       metrics.dropped('bypass_record', RECORDS_EACH);
       return;
     }
-    // One may fail without the other, and the other is still waited for.
+    // One may fail while the other is still awaited.
     const recording = Promise.allSettled([
       bus.publish(decisionDecided, decision),
       ingestor.record(decision.tenantId, bypassed(decision, why)),
@@ -283,10 +286,7 @@ export class DecisionGateway {
       const errors = records.flatMap((record): unknown[] => (record.status === 'rejected' ? [record.reason] : []));
       if (errors.length === 0) return;
       metrics.dropped('bypass_record', errors.length);
-      logger.warn(
-        { err: errors[0], missing: errors.length },
-        'a bypassed decision was counted, but not wholly recorded',
-      );
+      logger.warn({ err: errors[0], missing: errors.length }, 'recording a bypassed decision failed, it was counted');
     });
     this.#recording.add(recording);
   }

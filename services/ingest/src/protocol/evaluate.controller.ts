@@ -23,17 +23,19 @@ import { readRunId } from './read-body.ts';
 import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
-/** Less is no time to ask anybody anything: a client that will not wait so long need not hear the answer. */
-const LEAST_DEADLINE_MS = 50;
-/** For an agent that would rather wait than go on undecided, as where a human has to approve. */
-const LONGEST_DEADLINE_MS = 10_000;
+/** Minimum deadline. In less time nothing can be evaluated. */
+const MIN_DEADLINE_MS = 50;
+/**
+ * Maximum deadline, for an agent that prefers waiting to continuing undecided, for example if a person has to approve.
+ */
+const MAX_DEADLINE_MS = 10_000;
 
-/** Each look at a larger body gets a turn of the event loop of its own. */
+/** Each pass over a larger body gets its own turn of the event loop. */
 const LARGE_BODY_BYTES = 200_000;
-/** Contents with more values than a request may hold are left out, and the question is answered without them. */
+/** Contents with more values than a request may have are left out, and the question is answered without them. */
 const CONTENTS = ['args', 'result'] as const;
 
-/** "May this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
+/** Answers "may this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
 @Controller()
 export class EvaluateController {
   constructor(
@@ -113,11 +115,11 @@ function requestOf(
     callId: callId ?? undefined,
     sessionId: sessionId ?? undefined,
     estimate: estimate ?? undefined,
-    deadlineMs: Math.max(LEAST_DEADLINE_MS, Math.min(deadlineMs ?? DEADLINE_MS, LONGEST_DEADLINE_MS)),
+    deadlineMs: Math.max(MIN_DEADLINE_MS, Math.min(deadlineMs ?? DEADLINE_MS, MAX_DEADLINE_MS)),
   };
 }
 
-/** A client that sends our additions reads our additions; the one in the field gets exactly what it knows. */
+/** A client that sends our extensions gets our extensions; a client without them gets exactly the fields it knows. */
 function knowsExtras({ callId, estimate, deadlineMs }: EvaluateBody): boolean {
   return callId != null || estimate != null || deadlineMs != null;
 }

@@ -23,7 +23,7 @@ afterEach(() => bus.close());
 const beat = (runId: string, everyMs?: number) => ({ runId, agentId: 'bot', at, ...(everyMs && { everyMs }) });
 
 describe('heartbeats', () => {
-  it('are one message per tenant, with the last of each run', async () => {
+  it('are published as one message per tenant, with the last of each run', async () => {
     heartbeats.add('acme', beat('r1'));
     heartbeats.add('acme', beat('r1', 5_000));
     heartbeats.add('acme', beat('r2'));
@@ -35,13 +35,13 @@ describe('heartbeats', () => {
     ]);
   });
 
-  it('are cut into messages the broker takes', async () => {
+  it('are split into messages that the broker accepts', async () => {
     for (let n = 0; n < 2_500; n++) heartbeats.add('acme', beat(`r${n}`));
     await heartbeats.drain();
     expect(sent.map(({ beats }) => beats.length)).toEqual([1_000, 1_000, 500]);
   });
 
-  it('are counted where they could not be passed on', async () => {
+  it('are counted if they could not be published', async () => {
     for (let n = 0; n < 1_200; n++) heartbeats.add('acme', beat(`r${n}`));
     await heartbeats.drain();
     bus.publish = async () => {
@@ -56,7 +56,7 @@ describe('heartbeats', () => {
     ]);
   });
 
-  it('are none where nothing lives', async () => {
+  it('publish nothing if there are no runs', async () => {
     await heartbeats.drain();
     expect(sent).toEqual([]);
   });

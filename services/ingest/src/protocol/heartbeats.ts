@@ -6,10 +6,10 @@ import type { ProtocolMetrics } from './protocol-metrics.ts';
 type Beat = RunHeartbeats['beats'][number];
 
 const COLLECT_MS = 1_000;
-/** More runs than this go in another message, which stays far below what the broker takes. */
-const MOST_BEATS = 1_000;
+/** Maximum number of runs per message, which stays far below the broker's limit. */
+const MAX_HEARTBEATS = 1_000;
 
-/** Collects signs of life for a second and publishes one message per tenant; of one run only the last counts. */
+/** Collects heartbeats for a second and publishes one message per tenant, with the last heartbeat of each run. */
 export class Heartbeats {
   readonly #waiting = new Map<string, Map<string, Beat>>();
   readonly #sending = new BackgroundWork();
@@ -24,7 +24,7 @@ export class Heartbeats {
   add(tenantId: string, beat: Beat): void {
     const beats = this.#waiting.get(tenantId) ?? new Map<string, Beat>();
     this.#waiting.set(tenantId, beats.set(beat.runId, beat));
-    if (beats.size >= MOST_BEATS) this.flush();
+    if (beats.size >= MAX_HEARTBEATS) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
   }
 
@@ -45,7 +45,7 @@ export class Heartbeats {
       () => undefined,
       (error: unknown) => {
         this.metrics.dropped('heartbeat', message.beats.length);
-        this.logger.warn({ err: error }, 'heartbeats were not passed on');
+        this.logger.warn({ err: error }, 'publishing heartbeats failed');
       },
     );
     this.#sending.add(sending);

@@ -20,7 +20,7 @@ const question = (runId = 'r1'): DecisionRequest => ({
   deadlineMs: 1_000,
 });
 
-/** A shared store that counts how often it is asked, and can hang or fail. */
+/** A shared store that counts its requests, and can hang or fail. */
 function aStore() {
   const { runContexts } = createMemoryState();
   const store = { asked: 0, mode: 'well' as 'well' | 'hangs' | 'fails' };
@@ -35,8 +35,8 @@ function aStore() {
   return { store, contexts };
 }
 
-describe('what the start of a run said', () => {
-  it('is known at once where it started, and after one look-up elsewhere', async () => {
+describe('the context of a run’s start', () => {
+  it('is known at once on the instance of the start, and after one lookup elsewhere', async () => {
     const clock = fixedClock(NOW);
     const { store, contexts } = aStore();
     const [here, there] = [1, 2].map(() => new KnownRuns(contexts, () => clock.now(), logger));
@@ -47,7 +47,7 @@ describe('what the start of a run said', () => {
     expect(store.asked).toBe(1);
   });
 
-  it('is looked for again after a while where nobody started the run yet', async () => {
+  it('is looked up again after a while if the run was not started yet', async () => {
     const clock = fixedClock(NOW);
     const { store, contexts } = aStore();
     const runs = new KnownRuns(contexts, () => clock.now(), logger);
@@ -58,20 +58,23 @@ describe('what the start of a run said', () => {
     expect(await runs.completed(question())).toMatchObject({ sessionId: 's1' });
   });
 
-  it.each(['hangs', 'fails'] as const)('is done without while the store %s, which is then left alone', async (mode) => {
-    const clock = fixedClock(NOW);
-    const { store, contexts } = aStore();
-    store.mode = mode;
-    const runs = new KnownRuns(contexts, () => clock.now(), logger);
-    for (const id of ['r1', 'r2', 'r3']) expect(await runs.completed(question(id))).toEqual(question(id));
-    expect(store.asked).toBe(1);
-    store.mode = 'well';
-    clock.advance(3_000);
-    await runs.completed(question('r4'));
-    expect(store.asked).toBe(2);
-  });
+  it.each(['hangs', 'fails'] as const)(
+    'is skipped while the store %s, which is then not asked for a while',
+    async (mode) => {
+      const clock = fixedClock(NOW);
+      const { store, contexts } = aStore();
+      store.mode = mode;
+      const runs = new KnownRuns(contexts, () => clock.now(), logger);
+      for (const id of ['r1', 'r2', 'r3']) expect(await runs.completed(question(id))).toEqual(question(id));
+      expect(store.asked).toBe(1);
+      store.mode = 'well';
+      clock.advance(3_000);
+      await runs.completed(question('r4'));
+      expect(store.asked).toBe(2);
+    },
+  );
 
-  it('starts a run without the store', async () => {
+  it('does not need the store to start a run', async () => {
     const clock = fixedClock(NOW);
     const { store, contexts } = aStore();
     store.mode = 'fails';
@@ -80,7 +83,7 @@ describe('what the start of a run said', () => {
     expect(await runs.completed(question())).toMatchObject({ tags: { a: '1' } });
   });
 
-  it('holds beside what a question says of its agent, end user and session', async () => {
+  it('applies in addition to the agent, end user and session that a question names', async () => {
     const { contexts } = aStore();
     const runs = new KnownRuns(contexts, () => Date.parse(NOW), logger);
     const actor = { externalId: 'ann' };
@@ -97,12 +100,12 @@ describe('what the start of a run said', () => {
   });
 });
 
-describe('the runs that led to a run', () => {
-  const told = (contexts: RunContexts, now = () => Date.parse(NOW)) => new KnownRuns(contexts, now, logger);
+describe('the ancestors of a run', () => {
+  const knownRuns = (contexts: RunContexts, now = () => Date.parse(NOW)) => new KnownRuns(contexts, now, logger);
 
-  it('are known wherever the starts were told, nearest first, and asked for once', async () => {
+  it('are known on every instance, nearest first, with one lookup each', async () => {
     const { store, contexts } = aStore();
-    const here = told(contexts);
+    const here = knownRuns(contexts);
     for (const [runId, parentRunId] of [
       ['r3', 'r2'],
       ['r2', 'r1'],
@@ -110,15 +113,15 @@ describe('the runs that led to a run', () => {
     ] as const) {
       await here.started('acme', runId, { parentRunId, sessionId: 's' });
     }
-    const there = told(contexts);
+    const there = knownRuns(contexts);
     for (const _ of [1, 2]) expect((await there.completed(question('r3'))).ancestors).toEqual(['r2', 'r1']);
     expect(store.asked).toBe(3);
     expect((await there.completed(question('r1'))).ancestors).toBeUndefined();
   });
 
-  it('end where they go in a circle, at themselves, and after 32', async () => {
+  it('end at a circle, at the run itself, and after 32', async () => {
     const { contexts } = aStore();
-    const runs = told(contexts);
+    const runs = knownRuns(contexts);
     await runs.started('acme', 'a', { parentRunId: 'b' });
     await runs.started('acme', 'b', { parentRunId: 'a' });
     await runs.started('acme', 'self', { parentRunId: 'self' });
@@ -129,9 +132,9 @@ describe('the runs that led to a run', () => {
     expect(await runs.ancestors('globex', 'a')).toEqual([]);
   });
 
-  it('are known as far as they are while the store hangs', async () => {
+  it('are known in part while the store hangs', async () => {
     const { store, contexts } = aStore();
-    const runs = told(contexts);
+    const runs = knownRuns(contexts);
     await runs.started('acme', 'child', { parentRunId: 'parent' });
     store.mode = 'hangs';
     expect(await runs.ancestors('acme', 'child')).toEqual(['parent']);

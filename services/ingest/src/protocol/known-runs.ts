@@ -2,12 +2,12 @@ import { type DecisionRequest, MAX_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlen
 import { type Platform, withDeadline } from '@agentlens/platform';
 import { BoundedMap, type RunContext, type RunContexts } from '@agentlens/state';
 
-/** Runs this instance remembers by itself; the oldest make room. */
-const MOST_RUNS = 20_000;
-/** A question waits this long for what its run's start said, no longer; a store that is slower is left alone a while. */
-const PATIENCE_MS = 25;
+/** Maximum number of runs that this instance caches; the oldest are evicted. */
+const MAX_RUNS = 20_000;
+/** Maximum time that a question waits for the context of its run. A slower store is not asked for a while. */
+const MAX_LOOKUP_MS = 25;
 const REST_MS = 2_000;
-/** A run that nobody started may be started yet. */
+/** A run that is unknown may still be started. */
 const UNKNOWN_MS = 5_000;
 
 interface Known {
@@ -16,13 +16,13 @@ interface Known {
 }
 
 /**
- * What the start of a run said, which holds for every question about it: the client in the field names the actor's id
- * there and nothing of its tags, and no session. Asked from the shared store at most once per run and instance.
+ * Caches the context of each run's start, which applies to every question of the run: older clients name only the
+ * actor's id in a question, without tags and session. The shared store is asked at most once per run and instance.
  */
 export class KnownRuns {
-  readonly #runs = new BoundedMap<Known>(MOST_RUNS);
-  /** Agents whose runs came from a run, as far as their starts or signs of life reached this instance. */
-  readonly #heirs = new BoundedMap<Set<string>>(MOST_RUNS);
+  readonly #runs = new BoundedMap<Known>(MAX_RUNS);
+  /** Agents with descendants of a run, as far as starts or heartbeats reached this instance. */
+  readonly #descendants = new BoundedMap<Set<string>>(MAX_RUNS);
   #restUntilMs = 0;
 
   constructor(
@@ -31,18 +31,18 @@ export class KnownRuns {
     private readonly logger: Platform['logger'],
   ) {}
 
-  /** Best effort beyond this instance: a run must start without the store too. Told in time if the store answers in time. */
+  /** Storing the context for other instances is best effort, because a run must start without the store too. */
   async started(tenantId: string, runId: string, context: RunContext): Promise<void> {
     const name = nameOf(tenantId, runId);
     if (this.#runs.get(name)?.context === undefined) this.#remember(name, context);
     try {
-      await withDeadline(this.contexts.keep(tenantId, runId, context), PATIENCE_MS);
+      await withDeadline(this.contexts.keep(tenantId, runId, context), MAX_LOOKUP_MS);
     } catch (error) {
       this.#rest(error);
     }
   }
 
-  /** The agent that started the run, as far as is known. */
+  /** The agent that started the run, if known. */
   async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
     return (await this.#contextOf(tenantId, runId))?.agentId;
   }
@@ -56,8 +56,8 @@ export class KnownRuns {
   }
 
   /**
-   * The runs that led to this one, nearest first, as far as their starts are known: what an agent hides, or starts without
-   * telling, is not among them. Circles end.
+   * The ancestors of a run, nearest first, as far as their starts are known. Runs that an agent starts without
+   * reporting them are missing. Circles end.
    */
   async ancestors(tenantId: string, runId: string): Promise<string[]> {
     const found = new Set<string>();
@@ -67,22 +67,23 @@ export class KnownRuns {
       found.add(parent);
       parent = (await this.#contextOf(tenantId, parent))?.parentRunId;
     }
-    if (own?.agentId !== undefined) for (const ancestor of found) this.#addHeir(tenantId, ancestor, own.agentId);
+    if (own?.agentId !== undefined)
+      for (const ancestor of found) this.#addDescendantAgent(tenantId, ancestor, own.agentId);
     return [...found];
   }
 
-  /** Whether the run is one of these agents', or one of them has a run that came from it, as far as is known here. */
+  /** Returns true if one of these agents started the run or, as far as is known here, a descendant of it. */
   concernsAgents(tenantId: string, runId: string, agents: readonly string[]): boolean {
     const name = nameOf(tenantId, runId);
     const starter = this.#runs.get(name)?.context?.agentId;
     if (starter !== undefined && agents.includes(starter)) return true;
-    return agents.some((agent) => this.#heirs.get(name)?.has(agent) === true);
+    return agents.some((agent) => this.#descendants.get(name)?.has(agent) === true);
   }
 
-  #addHeir(tenantId: string, ancestor: string, agentId: string): void {
+  #addDescendantAgent(tenantId: string, ancestor: string, agentId: string): void {
     const name = nameOf(tenantId, ancestor);
-    const heirs = this.#heirs.get(name) ?? new Set<string>();
-    this.#heirs.set(name, heirs.add(agentId));
+    const descendants = this.#descendants.get(name) ?? new Set<string>();
+    this.#descendants.set(name, descendants.add(agentId));
   }
 
   async #contextOf(tenantId: string, runId: string): Promise<RunContext | undefined> {
@@ -98,7 +99,7 @@ export class KnownRuns {
 
   async #find(tenantId: string, runId: string): Promise<RunContext | undefined | 'late'> {
     try {
-      return await withDeadline(this.contexts.find(tenantId, runId), PATIENCE_MS);
+      return await withDeadline(this.contexts.find(tenantId, runId), MAX_LOOKUP_MS);
     } catch (error) {
       this.#rest(error);
       return 'late';
@@ -107,7 +108,7 @@ export class KnownRuns {
 
   #rest(error: unknown): void {
     if (this.#restUntilMs <= this.now())
-      this.logger.warn({ err: error }, 'starts of runs are not looked up for a while');
+      this.logger.warn({ err: error }, 'looking up a run failed, lookups are paused');
     this.#restUntilMs = this.now() + REST_MS;
   }
 
@@ -118,8 +119,8 @@ export class KnownRuns {
 }
 
 /**
- * What the question leaves open is as the start said. Where it says something else both hold; another actor's tags are
- * never borrowed.
+ * Fills the gaps of a question from the context of its run. If they differ, both apply. The tags of another actor are
+ * never used.
  */
 function withContext(request: DecisionRequest, context: RunContext | undefined): DecisionRequest {
   if (context === undefined) return request;

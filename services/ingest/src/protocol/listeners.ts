@@ -8,11 +8,11 @@ export interface Listener {
   readonly instanceId: string;
 }
 
-/** An instance not heard of for this long no longer counts among those that should acknowledge. */
+/** An instance that has not been seen for this long is no longer expected to acknowledge. */
 const PRESENT_MS = 30_000;
 const PATIENCE_MS = 1_000;
 
-/** Notes which SDK instances listen. Best effort: not knowing one must not cost it an answer. */
+/** Tracks which SDK instances listen. Best effort: if tracking fails, the instance still gets its answer. */
 export class Listeners {
   #isAway = false;
 
@@ -25,12 +25,12 @@ export class Listeners {
     this.#touch(listener, PRESENT_MS);
   }
 
-  /** Its stream ended: it is not waited for. */
+  /** Its stream ended, so it is no longer expected to acknowledge. */
   left(listener: Listener): void {
     this.#touch(listener, 0);
   }
 
-  /** Whether the instance listens for orders of the agent; true if that cannot be known. */
+  /** Returns true if the instance listens for orders of the agent, or if that is unknown. */
   async isPresent({ tenantId, agentId, instanceId }: Listener): Promise<boolean> {
     try {
       const present = await withDeadline(this.presence.list(tenantId, agentId), PATIENCE_MS);
@@ -47,8 +47,9 @@ export class Listeners {
         this.#isAway = false;
       },
       (error: unknown) => {
-        // Said once per outage: there is one touch per instance every few seconds.
-        if (!this.#isAway) this.logger.warn({ err: error }, 'listening instances are not counted: the store is away');
+        // Logged once per outage, because each instance is touched every few seconds.
+        if (!this.#isAway)
+          this.logger.warn({ err: error }, 'state store unavailable; listening instances are not tracked');
         this.#isAway = true;
       },
     );

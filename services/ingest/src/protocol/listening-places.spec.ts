@@ -6,8 +6,8 @@ const LIMITS = { total: 6, perTenant: 4, perKey: 3 };
 const loud = { tenantId: 'loud', keyId: 'loud-1' };
 const quiet = { tenantId: 'quiet', keyId: 'quiet-1' };
 
-describe('places to listen', () => {
-  it('are shared among the keys of a tenant, and given back', () => {
+describe('ListeningPlaces', () => {
+  it('divides places among the keys of a tenant, and takes them back', () => {
     const places = new ListeningPlaces(LIMITS);
     const leave = [1, 2, 3].map(() => places.take(loud, () => undefined));
     expect(() => places.take(loud, () => undefined)).toThrow('Too many streams');
@@ -19,7 +19,7 @@ describe('places to listen', () => {
     expect(() => places.take({ ...loud, keyId: 'loud-3' }, () => undefined)).toThrow('Too many streams');
   });
 
-  it('are given up by the tenant that holds the most, oldest first, for one that holds fewer', () => {
+  it('takes places from the tenant with the most, oldest first, for a tenant with fewer', () => {
     const places = new ListeningPlaces(LIMITS);
     const gone: string[] = [];
     for (const at of [1, 2, 3]) places.take(loud, () => gone.push(`loud ${at}`));
@@ -32,7 +32,7 @@ describe('places to listen', () => {
     expect(gone).toEqual(['loud 1', 'loud 2']);
   });
 
-  it('are never more than there are, and never refused to a tenant that has none while another has two', () => {
+  it('never exceeds the total, and never rejects a tenant without a place while another has two', () => {
     const tenant = fc.constantFrom('a', 'b', 'c', 'd');
     const move = fc.record({ tenantId: tenant, key: fc.constantFrom('1', '2'), leaves: fc.boolean() });
     fc.assert(

@@ -1,6 +1,6 @@
 import { ProblemException } from '@agentlens/platform';
 
-/** Streams and waiting polls of an instance; each costs a socket and two timers. */
+/** Limits of the streams and waiting polls of an instance. Each costs a socket and two timers. */
 interface PlaceLimits {
   readonly total: number;
   readonly perTenant: number;
@@ -9,11 +9,11 @@ interface PlaceLimits {
 
 const LIMITS: PlaceLimits = { total: 5_000, perTenant: 2_500, perKey: 1_000 };
 
-/** Somebody who listens: an instance of an agent, by a stream or a poll that waits. */
+/** An instance of an agent that listens, by a stream or a waiting poll. */
 interface Place {
   readonly tenantId: string;
   readonly keyId: string;
-  /** Ends the listening. Its client comes back, to this instance or another. */
+  /** Ends the listening. The client reconnects, to this instance or another. */
   readonly giveUp: () => void;
 }
 
@@ -23,12 +23,12 @@ interface Asking {
 }
 
 /**
- * Shares the places to listen among keys and tenants, so that nobody's agents can keep another's from hearing an order. When
- * all are taken, the tenant that holds the most gives one up for a tenant that holds fewer.
+ * Divides the places to listen among keys and tenants, so that no tenant's agents can keep another tenant's from
+ * receiving orders. When all are taken, the tenant that holds the most gives one up for a tenant with fewer.
  */
 export class ListeningPlaces {
   readonly #limits: PlaceLimits;
-  /** In the order in which they were taken. */
+  /** Places in the order in which they were taken. */
   readonly #byTenant = new Map<string, Set<Place>>();
   readonly #ofKey = new Map<string, number>();
   #taken = 0;
@@ -37,7 +37,10 @@ export class ListeningPlaces {
     this.#limits = limits;
   }
 
-  /** Answers how to leave; to be called once. @throws ProblemException 429 beyond a share, 503 when there is no place */
+  /**
+   * Returns a callback that frees the place, to be called once. @throws ProblemException 429 over a limit, 503 if no
+   * place is free
+   */
   take({ tenantId, keyId }: Asking, giveUp: () => void): () => void {
     const { total, perTenant, perKey } = this.#limits;
     if ((this.#ofKey.get(keyId) ?? 0) >= perKey) throw tooMany(`this API key has ${perKey} already`);
@@ -79,7 +82,7 @@ export class ListeningPlaces {
 
 function tooMany(why: string): ProblemException {
   return new ProblemException(429, 'Too many streams are open', {
-    hint: `Close streams and polls of agents that are gone: ${why}. Heartbeats and decisions tell of orders meanwhile.`,
+    hint: `Close streams and polls of agents that are gone: ${why}. Heartbeats and decisions report orders in the meantime.`,
     headers: { 'retry-after': '10' },
   });
 }

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { RunOwners } from '../intake/run-owners.ts';
 import { KnownRuns } from './known-runs.ts';
 
-/** Keeps calls under a bound key to the agents of the key, and to runs of theirs. */
+/** Restricts calls under a bound key to the agents of the key and their runs. */
 @Injectable()
 export class OwnRuns {
   constructor(
@@ -13,8 +13,9 @@ export class OwnRuns {
   ) {}
 
   /**
-   * A call that names no agent is about the one that started the run. If the state store does not answer, only the agent
-   * that the call names is checked: refusing the question would let the client go on without an answer.
+   * A call that names no agent is about the agent that started the run. If the state store does not answer, only the
+   * named agent is checked: rejecting the question would let the client continue without an answer.
+   *
    * @throws ProblemException 403
    */
   async require(caller: Caller, runId: string, agentId?: string | null): Promise<void> {

@@ -1,12 +1,12 @@
 import { metrics } from '@opentelemetry/api';
 
 /**
- * What the gateway gives up beside events: a run's sign of life, a record of a bypass (which is counted all the same),
- * the stream of a client that does not read (which comes back and is told what it missed).
+ * What the gateway drops besides events: a heartbeat of a run, a record of a bypass (the bypass is still counted), the
+ * stream of a client that does not read (the client reconnects and gets what it missed).
  */
 type GivenUpAnswer = 'heartbeat' | 'bypass_record' | 'control_stream';
 
-/** What the agent protocol counts beyond events. */
+/** Metrics of the agent protocol besides events. */
 export class ProtocolMetrics {
   readonly #bypassed;
   readonly #overQuota;
@@ -17,19 +17,20 @@ export class ProtocolMetrics {
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
     this.#bypassed = meter.createCounter('agentlens_ingest_decisions_bypassed', {
-      description: 'Decisions the evaluator did not make, by reason and verdict',
+      description: 'Decisions that the evaluator did not make, by reason and verdict',
     });
     this.#overQuota = meter.createCounter('agentlens_ingest_decisions_over_quota', {
-      description: 'Questions that were blocked because their key asks more often than it may',
+      description: 'Questions blocked because their key was over its question quota',
     });
     this.#odd = meter.createCounter('agentlens_ingest_decisions_odd', {
-      description: 'Questions that name others than their run was started as, or tools that pass for another, by which',
+      description:
+        'Questions under another identity than that of their run, or with tool names that imitate others, by kind',
     });
     this.#dropped = meter.createCounter('agentlens_ingest_dropped', {
-      description: 'Heartbeats, records of bypasses and control streams that were given up, by what it was',
+      description: 'Dropped heartbeats, records of bypasses and control streams, by kind',
     });
     this.#answered = meter.createHistogram('agentlens_ingest_decision_duration_seconds', {
-      description: 'Time a question about a call took at the gateway, by verdict',
+      description: 'Time that a question about a call takes at the gateway, by verdict',
       unit: 's',
       advice: { explicitBucketBoundaries: [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2] },
     });

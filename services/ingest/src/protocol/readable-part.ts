@@ -5,21 +5,22 @@ type Reason = UnreadContent['reason'];
 
 export interface ReadablePart {
   readonly value: unknown;
-  /** Why it is not the whole; absent: it is. */
+  /** Why the value is incomplete; absent if it is complete. */
   readonly unread?: Reason;
 }
 
 /**
- * What of a parsed JSON value rules can judge. Texts with NUL or lone surrogates are mended to U+FFFD; what is nested too
- * deep, infinite, or called `__proto__` is left out, and so is what comes after `mostChars` characters of JSON. What is
- * left out of a list or stands alone is null. Answers the value itself where it is good as it is.
+ * Returns the part of a parsed JSON value that rules can judge. Texts with NUL or lone surrogates are repaired to
+ * U+FFFD. Values that are nested too deep, infinite, or named `__proto__` are left out, and so is everything after
+ * `maxChars` characters of JSON. A value left out of a list, or a value by itself, becomes null. Returns the same
+ * object if nothing has to change.
  */
-export function readablePart(value: unknown, mostChars: number): ReadablePart {
-  if (isReadable(value, 0) && JSON.stringify(value).length <= mostChars) return { value };
-  return new Reading(mostChars).read(value);
+export function readablePart(value: unknown, maxChars: number): ReadablePart {
+  if (isReadable(value, 0) && JSON.stringify(value).length <= maxChars) return { value };
+  return new Reading(maxChars).read(value);
 }
 
-/** The same where the value is known to be small. */
+/** The same for a value that is known to be small. */
 export function readablePartOfSmall(value: unknown): ReadablePart {
   return isReadable(value, 0) ? { value } : new Reading(Number.POSITIVE_INFINITY).read(value);
 }
@@ -41,13 +42,13 @@ function isReadableText(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
 
-/** Copies a value as far as it goes. */
+/** Copies a value as far as it fits. */
 class Reading {
   #left: number;
   #unread: Reason | undefined;
 
-  constructor(mostChars: number) {
-    this.#left = mostChars;
+  constructor(maxChars: number) {
+    this.#left = maxChars;
   }
 
   read(value: unknown): ReadablePart {
@@ -59,8 +60,8 @@ class Reading {
     if (typeof value === 'number' && !Number.isFinite(value)) return this.#leaveOut('unreadable');
     if (typeof value === 'string' && value.length > this.#left) return this.#leaveOut('too_large');
     if (typeof value !== 'object' || value === null) {
-      const mended = typeof value === 'string' ? mend(value) : value;
-      return this.#takes(JSON.stringify(mended).length) ? mended : this.#leaveOut('too_large');
+      const repaired = typeof value === 'string' ? mend(value) : value;
+      return this.#takes(JSON.stringify(repaired).length) ? repaired : this.#leaveOut('too_large');
     }
     if (depth >= LIMITS.depth) return this.#leaveOut('unreadable');
     if (!this.#takes(2)) return this.#leaveOut('too_large');
@@ -81,7 +82,7 @@ class Reading {
 
   #members(record: object, depth: number): Record<string, unknown> {
     const part: Record<string, unknown> = {};
-    // A mended name gives way to one that was good.
+    // A repaired name must not replace a valid one.
     const isGood = (key: string) => isReadableText(key);
     const keys = Object.keys(record);
     for (const key of [...keys.filter(isGood), ...keys.filter((one) => !isGood(one))]) {

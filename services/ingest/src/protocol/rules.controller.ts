@@ -25,16 +25,16 @@ import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../intake/sanitise.ts';
 
-/** The bundle as text, so that the signature is over exact bytes. */
+/** The bundle as text, so that the signature covers exact bytes. */
 interface BundleSignature {
   readonly payload: string;
-  /** HMAC-SHA256 of the payload, hex. */
+  /** HMAC-SHA256 of the payload, in hex. */
   readonly signature: string;
 }
 
 /**
- * Signed with a key made of the API key, which both sides hold while they speak and which is stored nowhere readable:
- * what lies between them cannot weaken an agent's rules.
+ * Signs a bundle with a key derived from the API key. Both sides hold it during the request, and it is not stored in
+ * readable form, so an intermediary cannot weaken an agent's rules.
  */
 export function signBundle(bundle: RuleBundle, apiKey: string): BundleSignature {
   const payload = JSON.stringify(bundle);
@@ -42,13 +42,13 @@ export function signBundle(bundle: RuleBundle, apiKey: string): BundleSignature 
   return { payload, signature: createHmac('sha256', key).update(payload).digest('hex') };
 }
 
-/** Names what a bundle says, so that bundles made at different times (their `version`) are the same to a client. */
+/** The tag of a bundle's content, equal for bundles that differ only in their `version`. */
 function bundleTag(bundle: RuleBundle): string {
-  const { version: _, ...said } = bundle;
-  return `W/"${sha256Hex(canonicalJson(said))}"`;
+  const { version: _, ...content } = bundle;
+  return `W/"${sha256Hex(canonicalJson(content))}"`;
 }
 
-/** Whether an If-None-Match names `tag`, in the weak comparison of RFC 9110 §13.1.2. */
+/** Returns true if an If-None-Match matches `tag`, by the weak comparison of RFC 9110 §13.1.2. */
 function isTagged(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = (text: string) => text.trim().replace(/^W\//, '');
@@ -56,12 +56,12 @@ function isTagged(ifNoneMatch: string | undefined, tag: string): boolean {
   return names.includes('*') || names.includes(opaque(tag));
 }
 
-/** Rules as clients of the agent protocol bring and fetch them. */
+/** Imports and serves rules for clients of the agent protocol. */
 @Controller()
 export class ProtocolRulesController {
   constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
 
-  /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
+  /** Takes `{policy, rules}`. The owner of the rules parses it and answers with the rules it created. */
   @Serves(importPolicy, { checksKeys: true })
   async importPolicy(
     @CurrentCaller() { tenantId, keyId, person }: Caller,
@@ -77,8 +77,8 @@ export class ProtocolRulesController {
   }
 
   /**
-   * The agent's rules, signed. An agent without a bundle asks the server about every call; one that holds these already
-   * is told no more than that (304).
+   * Returns the agent's signed rules, or 304 if the client already has them. An agent without a bundle asks the server
+   * about every call.
    */
   @Serves(getRuleBundle)
   async bundle(
@@ -101,7 +101,7 @@ export class ProtocolRulesController {
     return signBundle(answer.value, bearerOf({ headers: { authorization } }) ?? '');
   }
 
-  /** Where nobody offers bundles, or not now, there is none: asking the server is always right. */
+  /** If bundles are unavailable there is none: asking the server is always correct. */
   async #asked(tenantId: string, agentId: string) {
     try {
       return await this.bus.request(COMMANDS.ruleBundle, { tenantId, agentId });

@@ -37,12 +37,12 @@ import { Listeners } from './listeners.ts';
 import { OwnRuns } from './own-runs.ts';
 import { readBody, readRunId } from './read-body.ts';
 
-/** Told at a run's start and with every heartbeat; the object is always there. */
+/** Returned at a run's start and with every heartbeat; the object is always present. */
 interface LockdownAnswer {
   readonly lockdown: {
     readonly active: boolean;
     readonly reason?: string;
-    /** Our additions: what holds, and the id to acknowledge. */
+    /** Our extensions: the state that applies, and the id to acknowledge. */
     readonly kind?: 'paused' | 'killed';
     readonly lockdownId?: string;
   };
@@ -57,7 +57,7 @@ function lockdownAnswer(controlState: ControlState): LockdownAnswer {
   return { lockdown, ...(modelOverride && { modelOverride: modelOverride.model }) };
 }
 
-/** Said of an event that was refused, or kept with a remark. */
+/** The result of an event that was rejected, or stored with a notice. */
 interface AuditResult {
   readonly index: number;
   readonly status: number;
@@ -65,11 +65,11 @@ interface AuditResult {
   readonly error: Problem;
 }
 
-/** Answer to audit events. The client in the field reads the status only. */
+/** Answer to audit events. Older clients read only the status. */
 export interface AuditAnswer {
   readonly accepted: number;
   readonly rejected: number;
-  /** Only where there is something to say. */
+  /** Only if there is something to report. */
   readonly results?: readonly AuditResult[];
 }
 
@@ -94,11 +94,11 @@ function remarkOn(outcome: EventOutcome, index: number): AuditResult | undefined
 
 type StartAnswer = LockdownAnswer & {
   readonly runId: string;
-  /** Of a run that named a parent: those whose orders hold for it, nearest first. */
+  /** For a run that named a parent: the ancestors whose orders apply to it, nearest first. */
   readonly lineage?: { readonly ancestors: readonly string[] };
 };
 
-/** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
+/** The lifecycle of a run as its agent reports it. Every call may arrive twice, late, or in any order. */
 @Controller()
 export class ProtocolRunsController {
   constructor(
@@ -147,7 +147,7 @@ export class ProtocolRunsController {
     return { runId, status: end.status };
   }
 
-  /** Answers what stands against the run, so that a client without a stream learns of it too. */
+  /** Answers with the orders against the run, so that a client without a stream learns about them too. */
   @Serves(sendHeartbeat, { checksKeys: true })
   async heartbeat(
     @CurrentCaller() caller: Caller,
@@ -165,7 +165,7 @@ export class ProtocolRunsController {
     return { runId, ...lockdownAnswer(await this.#controlState(tenantId, agentId, runId, ancestors)) };
   }
 
-  /** Of the run as the call names its agent, and as its start did. */
+  /** Combines the orders for the agent that the call names and for the agent that started the run. */
   async #controlState(
     tenantId: string,
     agentId: string,
@@ -178,7 +178,7 @@ export class ProtocolRunsController {
     return graver(named, this.board.stateOf(tenantId, starter, runId, ancestors));
   }
 
-  /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
+  /** Valid events are accepted regardless of the rest of the batch, because older clients drop a rejected batch. */
   @Serves(sendAuditEvents, BATCH_ROUTE)
   async events(
     @CurrentCaller() caller: Caller,

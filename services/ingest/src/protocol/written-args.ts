@@ -1,12 +1,12 @@
-/** Numbers that may lose digits when they are read. */
+/** Numbers that may lose digits when they are parsed. */
 const MAY_LOSE_DIGITS = /[\d.]{16}|\d[eE]/;
 
-/** Of a longer body each character is looked at once; the expression looks up to 16 times. */
+/** In a longer body each character is scanned once; the regular expression scans up to 16 times. */
 const MAX_TESTED_CHARS = 100_000;
-/** Digits that are fewer are all kept. */
-const FEWEST_LOST = 16;
-/** Of a number that is looked at closely. */
-const MOST_CHARS = 400;
+/** Shorter numbers keep all their digits. */
+const MIN_LOSSY_DIGITS = 16;
+/** Maximum length of a number that is compared exactly. */
+const MAX_NUMBER_CHARS = 400;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -14,15 +14,16 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 
 /**
- * The arguments as they are written in a valid JSON body, where a number among them is not what reading it gives: then
- * others read the same, such as 2^53 + 1 and 2^53, or 1e400 and 1e500. Undefined: they are exactly what they read as.
+ * Returns the arguments as they are written in a valid JSON body if parsing changes a number in them. Other arguments
+ * would then parse to the same value, such as 2^53 + 1 and 2^53, or 1e400 and 1e500. Undefined if they are parsed
+ * exactly.
  */
 export function inexactlyReadArgs(body: string): string | undefined {
   if (body.length <= MAX_TESTED_CHARS && !MAY_LOSE_DIGITS.test(body)) return undefined;
   let written: string | undefined;
   let isInexact = false;
   let depth = 0;
-  // Of the member that is being read at the top: where its value begins, once its name was "args".
+  // Start of the current top-level value if its name is "args".
   let key = '';
   let from = -1;
   for (let at = 0; at < body.length; at++) {
@@ -32,7 +33,7 @@ export function inexactlyReadArgs(body: string): string | undefined {
       if (depth === 1 && from < 0) key = body.slice(at, end + 1);
       at = end;
     } else if (code === COLON && depth === 1 && JSON.parse(key) === 'args') {
-      // Of members with one name the last is read.
+      // Of several members with one name, the last counts.
       [from, isInexact] = [at + 1, false];
     } else if (isOpening(code)) depth += 1;
     else if (isClosing(code) || (code === COMMA && depth === 1)) {
@@ -50,7 +51,7 @@ export function inexactlyReadArgs(body: string): string | undefined {
   return written;
 }
 
-/** The place of the closing quote. */
+/** The position of the closing quote. */
 function endOfText(body: string, opening: number): number {
   for (let at = opening + 1; at < body.length; at++) {
     const code = body.charCodeAt(at);
@@ -85,13 +86,15 @@ function beginsNumber(code: number): boolean {
   return code === 0x2d || (code >= 0x30 && code <= 0x39);
 }
 
-/** The shortest text of the number that is read says the same. Nobody writes exact numbers that are longer. */
+/**
+ * Returns true if the shortest text of the parsed number is the same. Longer exact numbers do not occur in practice.
+ */
 function isReadExactly(number: string): boolean {
-  if (number.length < FEWEST_LOST && !/[eE]/.test(number)) return true;
-  return number.length <= MOST_CHARS && digitsOf(number) === digitsOf(String(Number(number)));
+  if (number.length < MIN_LOSSY_DIGITS && !/[eE]/.test(number)) return true;
+  return number.length <= MAX_NUMBER_CHARS && digitsOf(number) === digitsOf(String(Number(number)));
 }
 
-/** Sign, digits without zeros at either end, and the power of ten of the last of them. */
+/** Sign, digits without zeros at either end, and the power of ten of the last digit. */
 function digitsOf(number: string): string {
   const [, sign = '', whole = number, fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];

@@ -21,7 +21,7 @@ describe('the publisher', () => {
   });
   afterEach(() => bus.close());
 
-  it('repeats a failed publish under the same message id, so that the message is stored once', async () => {
+  it('retries a failed publish under the same message id, so that the message is stored once', async () => {
     const settle = Promise.withResolvers<void>();
     const seen: EventBatch[] = [];
     const consumer = await bus.consume(
@@ -40,7 +40,7 @@ describe('the publisher', () => {
     await consumer.close();
   });
 
-  it('gives a refusal that lasts back at once: a full stream is not waited for', async () => {
+  it('returns a lasting refusal at once and does not wait for a full stream', async () => {
     let asked = 0;
     const full: EventBus = {
       ...bus,
@@ -56,7 +56,7 @@ describe('the publisher', () => {
     expect(asked).toBe(1);
   });
 
-  it('is saturated while 64 MiB are on their way, and no longer', async () => {
+  it('is saturated while 64 MiB are in flight, and no longer', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     const { message, ...rest } = outgoing();
     const large = { ...rest, message: { ...message, body: Buffer.alloc(64 * 1024 * 1024) } };
@@ -67,7 +67,7 @@ describe('the publisher', () => {
     expect(publisher.saturated).toBe(false);
   });
 
-  it('is saturated while 256 messages are on their way', async () => {
+  it('is saturated while 256 messages are in flight', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     const safe = Array.from({ length: 256 }, () => publisher.publish(outgoing()));
     expect(publisher.saturated).toBe(true);
@@ -76,7 +76,7 @@ describe('the publisher', () => {
     expect(publisher.saturated).toBe(false);
   });
 
-  it('tells how long its oldest message is on its way', async () => {
+  it('reports how long its oldest message has been in flight', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     expect(publisher.oldestMs).toBe(0);
     const first = publisher.publish(outgoing());

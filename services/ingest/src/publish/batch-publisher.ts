@@ -5,17 +5,17 @@ import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentele
 import type { IngestMetrics } from '../ingest-metrics.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
-const MOST_IN_FLIGHT = 256;
-const MOST_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
+const MAX_IN_FLIGHT = 256;
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 const ATTEMPTS = 2;
-const MOST_PAUSE_MS = 250;
-/** A broker that asks for more patience (its stream is full) will not have changed its mind by the second attempt. */
-const LONGEST_BLIP_MS = 1_000;
+const MAX_PAUSE_MS = 250;
+/** If the broker asks for a longer wait (its stream is full), a second attempt would fail too. */
+const MAX_BLIP_MS = 1_000;
 
-/** Publishes batches and knows how many are on their way. A retry carries the same message id. */
+/** Publishes batches and tracks how many are in flight. A retry has the same message id. */
 export class BatchPublisher {
   readonly #tracer = trace.getTracer('@agentlens/ingest');
-  /** What is on its way, oldest first, with when it set out. */
+  /** Messages in flight, oldest first, with their start time. */
   readonly #running = new InFlight<{ readonly safe: Promise<void>; readonly sinceMs: number }>();
   #bytes = 0;
 
@@ -25,16 +25,16 @@ export class BatchPublisher {
     private readonly now: () => number,
     private readonly wait: (ms: number) => Promise<unknown> = (ms) => pause(ms),
   ) {
-    observeQueue({ name: 'batches_on_their_way', capacity: MOST_IN_FLIGHT, size: () => this.#running.size });
-    observeQueue({ name: 'bytes_on_their_way', capacity: MOST_BYTES_IN_FLIGHT, size: () => this.#bytes });
+    observeQueue({ name: 'batches_on_their_way', capacity: MAX_IN_FLIGHT, size: () => this.#running.size });
+    observeQueue({ name: 'bytes_on_their_way', capacity: MAX_BYTES_IN_FLIGHT, size: () => this.#bytes });
   }
 
-  /** More than this on the way means that the broker is slower than the clients: taking more would only queue it. */
+  /** If more than this is in flight, the broker is slower than the clients, and accepting more would only queue it. */
   get saturated(): boolean {
-    return this.#running.size >= MOST_IN_FLIGHT || this.#bytes >= MOST_BYTES_IN_FLIGHT;
+    return this.#running.size >= MAX_IN_FLIGHT || this.#bytes >= MAX_BYTES_IN_FLIGHT;
   }
 
-  /** How long the oldest message is on its way, ms: what readiness goes by. */
+  /** How long the oldest message has been in flight, in milliseconds. Used by readiness. */
   get oldestMs(): number {
     const { oldest } = this.#running;
     return oldest === undefined ? 0 : this.now() - oldest.sinceMs;
@@ -43,7 +43,7 @@ export class BatchPublisher {
   /**
    * Resolves when the batch is safe.
    *
-   * @param links spans of the other requests whose events the batch holds; the first one's is the active context
+   * @param links spans of the other requests whose events the batch holds; that of the first is the active context
    * @throws BusUnavailable
    */
   publish({ tenantId, events, message }: OutgoingBatch, links: readonly Link[] = []): Promise<void> {
@@ -65,7 +65,7 @@ export class BatchPublisher {
     return safe;
   }
 
-  /** Waits for what is on its way, whatever becomes of it. */
+  /** Waits for the messages in flight, whether they succeed or fail. */
   async drain(): Promise<void> {
     await Promise.allSettled(Array.from(this.#running, ({ safe }) => safe));
   }
@@ -87,8 +87,8 @@ export class BatchPublisher {
         await this.bus.publishEncoded(agentEvents, message);
         return;
       } catch (error) {
-        if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;
-        await this.wait(Math.min(error.afterMs, MOST_PAUSE_MS));
+        if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > MAX_BLIP_MS) throw error;
+        await this.wait(Math.min(error.afterMs, MAX_PAUSE_MS));
       }
     }
   }

@@ -6,10 +6,13 @@ import { FULL_MESSAGE, type MessageCoalescer } from './message-coalescer.ts';
 import { type MessagePart, messageIdOf, messageParts } from './message-parts.ts';
 import { outgoing } from './outgoing-batch.ts';
 
-/** Under a key so many events are a message of their own: the broker then knows a retry of the whole request. */
+/**
+ * With an Idempotency-Key, this many events get their own message, so that the broker recognises a retry of the whole
+ * request.
+ */
 const KEYED_MESSAGE = 100;
 
-/** Hands accepted events on, and resolves when every one of them is safe. */
+/** Publishes accepted events and resolves when every one of them is safe. */
 export class EventPublisher {
   constructor(
     private readonly publisher: Pick<BatchPublisher, 'publish' | 'saturated' | 'oldestMs' | 'drain'>,
@@ -25,7 +28,7 @@ export class EventPublisher {
     return this.publisher.oldestMs;
   }
 
-  /** @throws BusUnavailable when some are not safe; the others of the request may be. */
+  /** @throws BusUnavailable if some are not safe; the other events of the request may be */
   async pass(arrival: Arrival, events: readonly IdentifiedEvent[]): Promise<void> {
     const parts = messageParts(arrival.tenantId, events);
     const [only] = parts;
@@ -35,7 +38,7 @@ export class EventPublisher {
 
   #publish(arrival: Arrival, part: MessagePart): Promise<void> {
     const { key, receivedAtMs } = arrival;
-    // A retry of fewer comes in another message; its events are known by their ids, as those with ids of a client.
+    // A retry of fewer events goes into another message; its events are recognised by their ids.
     if (part.events.length < (key === undefined ? FULL_MESSAGE : KEYED_MESSAGE)) return this.coalescer.add(part);
     if (key !== undefined) return this.#alone(part, messageIdOf(part, key, receivedAtMs), receivedAtMs);
     const nowMs = this.now();
@@ -47,7 +50,7 @@ export class EventPublisher {
     return this.publisher.publish(outgoing({ id, tenantId, partition, ...facts }, texts, bytes));
   }
 
-  /** Sends what waits and waits for what is on its way. */
+  /** Sends what is waiting and waits for the messages in flight. */
   async drain(): Promise<void> {
     this.coalescer.flush();
     await this.publisher.drain();

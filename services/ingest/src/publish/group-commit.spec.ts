@@ -23,7 +23,7 @@ describe('group commit', () => {
     await turn();
   }
 
-  it('commits at once after a quiet time, with everything that arrived in that turn', () => {
+  it('commits at once after a quiet period, with everything that arrived in that turn', () => {
     commit.request();
     commit.request();
     expect(arrivals).toHaveLength(0);
@@ -42,7 +42,7 @@ describe('group commit', () => {
     expect(arrivals).toHaveLength(2);
   });
 
-  it('waits for the acknowledgement of the commit before', async () => {
+  it('waits for the acknowledgement of the previous commit', async () => {
     commit.request();
     timer.pass(0);
     commit.request();
@@ -53,7 +53,7 @@ describe('group commit', () => {
     expect(arrivals).toHaveLength(2);
   });
 
-  it('waits for it 25 ms at most', () => {
+  it('waits at most 25 ms for it', () => {
     commit.request();
     timer.pass(0);
     commit.request();
@@ -69,7 +69,7 @@ describe('group commit', () => {
     expect(arrivals).toHaveLength(1);
   });
 
-  it('can commit now instead of at the planned time', () => {
+  it('can commit at once instead of at the planned time', () => {
     commit.request();
     commit.commit();
     timer.pass(100);

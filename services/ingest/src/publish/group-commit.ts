@@ -1,15 +1,15 @@
 /**
- * Commits are at least this far apart. A message of its own wakes the broker, the disk and every consumer, which costs
- * more than the events in it; beside the round trip nobody notices the wait.
+ * Minimum time between commits. Each message wakes the broker, the disk and every consumer, which costs more than its
+ * events. Compared to the round trip, the wait is not noticeable.
  */
 const APART_MS = 5;
-/** How long a commit waits for the acknowledgement of the one before it. */
+/** Maximum time that a commit waits for the acknowledgement of the previous one. */
 const LATEST_MS = 25;
 
-/** A monotonic clock, ms, and its timer. */
+/** A monotonic clock in milliseconds, and its timer. */
 export interface CommitTimer {
   now(): number;
-  /** 0 ms: after everything that has arrived by then. Returns how to cancel. */
+  /** Schedules a callback and returns a function that cancels it. 0 ms means after everything that has arrived. */
   later(afterMs: number, callback: () => void): () => void;
 }
 
@@ -26,9 +26,9 @@ const MOMENTS: CommitTimer = {
 };
 
 /**
- * Decides when waiting messages are sent, all together: at once if nothing was sent for a while, else shortly after the
- * last commit and once it is acknowledged. So an idle gateway adds no wait, and a busy one gathers more the longer the
- * broker takes.
+ * Decides when waiting messages are sent, all together: at once if nothing was sent for a while, otherwise shortly
+ * after the last commit, once it is acknowledged. An idle gateway therefore adds no wait, and a busy one gathers more
+ * the longer the broker takes.
  */
 export class GroupCommit {
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -41,12 +41,12 @@ export class GroupCommit {
     private readonly timer: CommitTimer = MOMENTS,
   ) {}
 
-  /** Something waits: commit when it is time. */
+  /** Requests a commit, which runs at the next due time. */
   request(): void {
     if (this.#cancel === undefined) this.#schedule(this.#unacknowledged > 0 ? LATEST_MS : this.#remainingMs());
   }
 
-  /** Commits now. */
+  /** Commits at once. */
   commit(): void {
     this.#cancel?.();
     this.#cancel = undefined;

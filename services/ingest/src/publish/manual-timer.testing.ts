@@ -1,6 +1,6 @@
 import type { CommitTimer } from './group-commit.ts';
 
-/** Time that passes when a test says so. */
+/** A timer that a test advances. */
 export class ManualTimer implements CommitTimer {
   readonly #due = new Map<() => void, number>();
   #nowMs = 0;

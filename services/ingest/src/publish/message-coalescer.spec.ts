@@ -41,7 +41,7 @@ describe('the coalescer', () => {
   });
   afterEach(() => bus.close());
 
-  it('publishes nothing before the moment has passed', async () => {
+  it('publishes nothing before the commit is due', async () => {
     const safe = coalescer.add(part());
     expect(batches).toEqual([]);
     timer.pass(0);
@@ -57,7 +57,7 @@ describe('the coalescer', () => {
     expect(batches.map(({ events }) => idsOf(events))).toEqual([parts.flatMap(({ events }) => idsOf(events))]);
   });
 
-  it('dates the message when it leaves, not when it was begun', async () => {
+  it('dates the message when it is sent, not when it was started', async () => {
     const safe = coalescer.add(part());
     clock.advance(2);
     timer.pass(0);
@@ -65,7 +65,7 @@ describe('the coalescer', () => {
     expect(batches[0]?.receivedAt).toBe(new Date(clock.now()).toISOString());
   });
 
-  it('keeps tenants apart, and lets them leave together', async () => {
+  it('separates tenants and sends their messages together', async () => {
     const safe = [part(), part({ tenantId: 'globex' })].map((one) => coalescer.add(one));
     expect(timer.waiting).toBe(1);
     timer.pass(0);
@@ -73,7 +73,7 @@ describe('the coalescer', () => {
     expect(batches.map(({ tenantId }) => tenantId)).toEqual(['acme', 'globex']);
   });
 
-  it('gathers what arrives while a message is on its way, and tells of each what became of it', async () => {
+  it('gathers what arrives while a message is in flight, and reports the result of each', async () => {
     const sent: { readonly events: number; readonly arrived: PromiseWithResolvers<void> }[] = [];
     const slow = {
       publish: ({ events }: OutgoingBatch) => {
@@ -106,7 +106,7 @@ describe('the coalescer', () => {
     expect(batches.map(({ events }) => events.length)).toEqual([450, 90]);
   });
 
-  it('never fills a message beyond its bytes', async () => {
+  it('never fills a message beyond its byte limit', async () => {
     const eventFields = { payload: { text: 'x'.repeat(400_000) } };
     const safe = Array.from({ length: 3 }, () => coalescer.add(part({ eventFields })));
     timer.pass(0);
@@ -114,13 +114,13 @@ describe('the coalescer', () => {
     expect(batches.map(({ events }) => events.length)).toEqual([2, 1]);
   });
 
-  it('tells every request of a message that cannot be written', async () => {
+  it('rejects every request of a message that cannot be written', async () => {
     const safe = [coalescer.add(part()), coalescer.add(part({ bytes: 1 }))];
     timer.pass(0);
     for (const outcome of await Promise.allSettled(safe)) expect(outcome).toMatchObject({ status: 'rejected' });
   });
 
-  it('answers each request only when its message is safe, and all of them when it is not', async () => {
+  it('answers each request only when its message is safe, and rejects all of them if it is not', async () => {
     const consumer = await bus.consume(
       agentEvents,
       { group: 'slow' },
@@ -134,7 +134,7 @@ describe('the coalescer', () => {
     void consumer.close();
   });
 
-  it('sends what waits when told to', async () => {
+  it('sends what is waiting on flush', async () => {
     const safe = coalescer.add(part());
     coalescer.flush();
     await publisher.drain();

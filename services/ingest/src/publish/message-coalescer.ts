@@ -6,13 +6,13 @@ import { type CommitTimer, GroupCommit } from './group-commit.ts';
 import type { MessagePart } from './message-parts.ts';
 import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
 
-/** At this size the overhead of a message is negligible: it is published at once. */
+/** At this size the overhead of a message is negligible, so it is published at once. */
 export const FULL_MESSAGE = 500;
 
 /** A message that is still being filled. */
 interface Filling {
   readonly partition: string;
-  /** Of the request that began it; the others are linked. */
+  /** Context of the request that started the message; the others are linked. */
   readonly context: Context;
   readonly days: Set<string>;
   readonly texts: string[];
@@ -22,10 +22,11 @@ interface Filling {
 }
 
 /**
- * Requests of one tenant that arrive until the next commit share a message, one publish and one sync to disk. Each request is answered when the message that carries its events is safe.
+ * Requests of one tenant that arrive before the next commit share a message, one publish and one sync to disk. Each
+ * request is answered when the message with its events is safe.
  */
 export class MessageCoalescer {
-  /** By tenant. */
+  /** Keyed by tenant. */
   readonly #filling = new Map<string, Filling>();
   readonly #commit: GroupCommit;
 
@@ -50,12 +51,12 @@ export class MessageCoalescer {
     return filling.safe.promise;
   }
 
-  /** Publishes everything that waits. */
+  /** Publishes everything that is waiting. */
   flush(): void {
     if (this.#filling.size > 0) this.#commit.commit();
   }
 
-  /** The message that this part still fits; one that it does not fit leaves at once. */
+  /** Returns the message that this part fits into; a message that it does not fit is sent at once. */
   #fillingFor(part: MessagePart): Filling {
     const present = this.#filling.get(part.tenantId);
     if (present !== undefined && fits(present, part)) return present;
@@ -71,13 +72,13 @@ export class MessageCoalescer {
     await Promise.all([...this.#filling].map(([tenantId, filling]) => this.#send(tenantId, filling)));
   }
 
-  /** Resolves when the message has arrived, or is known not to; which of them, its requests are told. */
+  /** Resolves when the message has been stored or has failed. Its requests get the result. */
   async #send(tenantId: string, filling: Filling): Promise<void> {
     this.#filling.delete(tenantId);
     const { context: begun, links, safe } = filling;
     try {
       const batch = this.#write(tenantId, filling);
-      // Written down; until it is safe they would only be in the way of collecting them.
+      // The texts are serialised; keeping them until the message is safe would only delay their collection.
       filling.texts.length = 0;
       await context.with(begun, () => this.publisher.publish(batch, links));
       safe.resolve();

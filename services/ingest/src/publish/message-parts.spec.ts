@@ -27,7 +27,7 @@ describe('parts of a request', () => {
     );
   });
 
-  it('are one message where they fit, however many agents they are about', () => {
+  it('are one message if they fit, regardless of the number of agents', () => {
     const events = Array.from({ length: 50 }, (_, n) => sizedEvent({ agentId: `agent-${n}` }, 100));
     expect(messageParts('acme', events)).toHaveLength(1);
   });

@@ -21,7 +21,7 @@ interface OpenPart extends MessagePart {
   bytes: number;
 }
 
-/** A request's events in order, cut where a message would grow too large. */
+/** Splits the events of a request, in order, into messages within the size limit. */
 export function messageParts(tenantId: string, events: readonly IdentifiedEvent[]): readonly MessagePart[] {
   const partition = partitionOf(tenantId);
   const parts: OpenPart[] = [];
@@ -39,8 +39,8 @@ export function messageParts(tenantId: string, events: readonly IdentifiedEvent[
 }
 
 /**
- * The id of a message under an Idempotency-Key: the same for the same events, so that the broker drops a retry, and
- * another one as soon as a retry holds another event.
+ * The id of a message under an Idempotency-Key. It is the same for the same events, so that the broker drops a retry,
+ * and differs as soon as a retry holds another event.
  */
 export function messageIdOf(part: MessagePart, key: string, receivedAtMs: number): string {
   const content = part.events.map((event) => event.hash).join('');

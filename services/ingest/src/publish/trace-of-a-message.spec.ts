@@ -18,7 +18,7 @@ import { IngestMetrics } from '../ingest-metrics.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { MessageCoalescer } from './message-coalescer.ts';
 
-/** What the SDK does with contexts, without the SDK. */
+/** Propagates contexts like the SDK does, without the SDK. */
 class AsyncContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
   active = () => this.#storage.getStore() ?? ROOT_CONTEXT;
@@ -51,7 +51,7 @@ describe('the trace of a message', () => {
     propagation.disable();
   });
 
-  it('continues the request that began it, also when the message leaves later', async () => {
+  it('continues the request that started it, even if the message is sent later', async () => {
     const clock = fixedClock();
     const bus = createMemoryBus();
     const parents: (string | undefined)[] = [];

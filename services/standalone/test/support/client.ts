@@ -3,11 +3,11 @@ import type { PlatformUnderTest } from './platform-under-test.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: specs read whatever JSON came
+  // biome-ignore lint/suspicious/noExplicitAny: specs read any JSON
   readonly body: any;
 }
 
-const MOST_AGAIN = 10;
+const MAX_RETRIES = 10;
 
 /** Sends requests as `curl` would, with one key. */
 export class Client {
@@ -36,8 +36,8 @@ export class Client {
   }
 
   /**
-   * Asks again while a service that owns what is changed does not answer: on a machine with other work it may take longer
-   * than the edge waits. A change may then be made twice, so a spec that counts makes sure of what it counts.
+   * Retries while the service that owns the changed data does not answer, which may take longer than the edge waits on
+   * a busy machine. A change may then be made twice, so specs that count must check for that.
    */
   async send(method: string, path: string, text?: string, headers: Record<string, string> = {}): Promise<Answer> {
     const request = {
@@ -52,7 +52,7 @@ export class Client {
     for (let again = 0; ; again++) {
       const answer = await this.#ask(`${this.#platform.addressFor(method, path)}${path}`, request);
       const retryAfter = answer.headers.get('retry-after');
-      if (answer.status !== 503 || retryAfter === null || again === MOST_AGAIN) return answer;
+      if (answer.status !== 503 || retryAfter === null || again === MAX_RETRIES) return answer;
       await new Promise((resolve) => setTimeout(resolve, Number(retryAfter) * 1_000));
     }
   }

@@ -7,7 +7,7 @@ import { missing, RecordedClient, readRecording } from './recorded-traffic.ts';
 
 const RECORDINGS = ['typescript-sdk', 'python-sdk', 'python-plugins', 'handlebar'] as const;
 
-/** The four causes that clients in the field know: any other makes them let the call pass. */
+/** The four causes that older clients know. Any other cause makes them let the call pass. */
 const CAUSES: Readonly<Record<string, object>> = {
   ALLOW: {},
   RULE_VIOLATION: { ruleId: 'string' },
@@ -15,9 +15,9 @@ const CAUSES: Readonly<Record<string, object>> = {
   LOCKDOWN: { 'lockdownId?': 'string' },
 };
 
-/** What clients in the field rely on, and must find for ever. */
+/** What older clients rely on. It must never change. */
 export function describeCompatibility(mode: string, start: () => Promise<PlatformUnderTest>): void {
-  describe(`clients in the field, ${mode}`, () => {
+  describe(`older clients, ${mode}`, () => {
     let platform: PlatformUnderTest;
     let tenants = 0;
     beforeAll(async () => {
@@ -36,7 +36,7 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
         return answer.body;
       });
 
-    it.each(RECORDINGS)('are served what they send and read: %s', async (name) => {
+    it.each(RECORDINGS)('get the answers they expect to what they send: %s', async (name) => {
       const recording = await readRecording(name);
       const { key } = await newTenant('admin');
       const client = new RecordedClient(platform, key, recording);
@@ -77,7 +77,7 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
       expect(await ask('run-1', 'search')).toMatchObject({ verdict: 'ALLOW', cause: { kind: 'ALLOW' } });
       expect(await ask('run-1', 'drop')).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'RULE_VIOLATION' } });
       expect(await ask('run-1', 'pay')).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'HITL_PENDING' } });
-      // A new budget reaches each evaluator within a second: what is spent before may not count.
+      // A new budget reaches each evaluator within a second; earlier spending may not count.
       await eventually(async () => {
         await client.post('/api/events', { events: [spending('poor', 'spent', 1)] });
         const spent = await ask('run-2', 'search', 'poor');
@@ -111,7 +111,7 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
       await found(client, '/api/health/overview?window=30', { agents: [{ agentId: 'bot' }] });
     });
 
-    it('name the scopes of a key as they know them, and stream with the key in the address', async () => {
+    it('use their own names for the scopes of a key, and stream with the key in the address', async () => {
       const { client } = await newTenant('admin');
       const made = async (...scopes: string[]) => (await client.post('/api/keys', { name: 'field', scopes })).body;
       expect(await made('*')).toMatchObject({ scopes: ['admin'], key: expect.any(String) });
@@ -163,11 +163,16 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
       expect(resumed).toMatchObject({ status: 200, body: { id: 'bot' } });
       expect(resumed.body.pausedAt ?? null).toBeNull();
       for (const path of ['/api/guardrails/none', '/api/guardrails/none/status']) {
-        expect(await client.get(path)).toMatchObject({ status: 404, body: { error: 'Guardrail rule not found' } });
+        expect(await client.get(path)).toMatchObject({
+          status: 404,
+          body: {
+            error: 'Guardrail rule not found',
+          },
+        });
       }
     });
 
-    it('switch a rule by "enabled" and "dryRun", change a part of it with PUT, and name what an order is about by "id"', async () => {
+    it('switch a rule by "enabled" and "dryRun", change a part of it with PUT, and name the target of an order by "id"', async () => {
       const { client } = await newTenant('admin');
       const { body: rule } = await client.post('/api/guardrails', pauseRule({ enabled: false, dryRun: true }));
       expect(rule).toMatchObject({ enabled: false, dryRun: true });
@@ -188,7 +193,7 @@ interface Frame {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The frames of a stream of server-sent events, but for heartbeats after the first. */
+/** The frames of a stream of server-sent events, without heartbeats after the first. */
 async function* framesOf(stream: Response): AsyncGenerator<Frame, void> {
   if (stream.body === null) throw new Error('the stream has a body');
   let text = '';

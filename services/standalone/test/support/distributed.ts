@@ -22,7 +22,7 @@ import { ruleCountOf } from './rule-count.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
-/** Two evaluators, so that nothing may rely on being the only one. */
+/** Two evaluators, so that nothing relies on being the only one. */
 const PARTS: readonly [ServiceName, ServiceModule][] = [
   ['run-tracking', RunTrackingModule],
   ['guardrail-evaluator', GuardrailEvaluatorModule],
@@ -89,8 +89,8 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
 }
 
 /**
- * All of them or none: a part that was left running would fail the suites after this one. One after the other: they share
- * a process, and while one is put together no answer of NATS to another is read in time.
+ * Starts all parts or none, because a part that is left running would fail later suites. They start one after the
+ * other: they share a process, and while one is being built, NATS answers to another are not read in time.
  */
 async function startParts(env: Readonly<Record<string, string>>): Promise<readonly Running[]> {
   const running: Running[] = [];

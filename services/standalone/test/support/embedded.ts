@@ -6,7 +6,7 @@ import { type Standalone, startStandalone } from '../../src/index.ts';
 import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
 import { ruleCountOf } from './rule-count.ts';
 
-/** One process on embedded Postgres, as `npm start` runs it; webhooks may go to loopback. */
+/** One process on embedded Postgres, like `npm start`; webhooks to loopback are allowed. */
 export async function startEmbedded(): Promise<PlatformUnderTest> {
   const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-e2e-'));
   const config = loadConfig('standalone', {

@@ -1,4 +1,4 @@
-/** As agents send them. */
+/** An event of a failed call, as agents send it. */
 export function failure(agentId: string, sessionId: string, more: Record<string, unknown> = {}) {
   return {
     sessionId,

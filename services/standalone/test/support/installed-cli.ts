@@ -6,7 +6,7 @@ import { root } from './program.ts';
 
 const run = promisify(execFile);
 
-/** What is tested is not how quick a machine under load is. */
+/** A timeout that a busy machine does not reach. */
 const PATIENT = ['--timeout', '60'];
 
 export interface Ended {
@@ -15,7 +15,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A command that goes on, such as `tail`. */
+/** A command that keeps running, such as `tail`. */
 export class FollowingCommand {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
@@ -42,7 +42,7 @@ export class FollowingCommand {
     return this.#printed;
   }
 
-  /** @throws when it ends without having printed this */
+  /** @throws Error if it ends without having printed this */
   async until(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.#printed)) {
       if (this.#child.exitCode !== null) throw new Error(`It ended without printing ${pattern}:\n${this.#printed}`);
@@ -68,7 +68,7 @@ export class FollowingCommand {
   }
 }
 
-/** The packed `agentlens` as somebody else has it: in a folder that knows nothing of this workspace, run by plain node. */
+/** The packed `agentlens` as a user has it: in a folder outside of this workspace, run by plain node. */
 export class InstalledCli {
   readonly home: string;
   readonly env: Record<string, string | undefined>;
@@ -91,7 +91,7 @@ export class InstalledCli {
     return join(this.home, 'node_modules/.bin/agentlens');
   }
 
-  /** The same command in other surroundings. */
+  /** The same command with another environment. */
   with(env: Record<string, string>): InstalledCli {
     return new InstalledCli(this.home, { ...this.env, ...env });
   }
@@ -100,7 +100,7 @@ export class InstalledCli {
     return this.runWith('', ...words);
   }
 
-  /** With a text on stdin. */
+  /** Runs the command with a text on stdin. */
   runWith(stdin: string, ...words: string[]): Promise<Ended> {
     return ended(this.#spawn(this.program, [...PATIENT, ...words]), stdin);
   }

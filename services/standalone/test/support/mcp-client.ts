@@ -11,14 +11,14 @@ interface Connection {
   readonly key: string;
   readonly era: Era;
   readonly way: Way;
-  /** What the user answers who is asked to confirm; without it the client cannot ask. */
+  /** Answers a request for confirmation as the user would; without it the client cannot ask. */
   readonly user?: (question: string) => boolean;
 }
 
 export interface ToolAnswer {
   readonly isError: boolean;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: specs read whatever JSON came
+  // biome-ignore lint/suspicious/noExplicitAny: specs read any JSON
   readonly data: any;
 }
 

@@ -4,7 +4,7 @@ import { Client } from './client.ts';
 import { ConnectedClient, type Era, type Way } from './mcp-client.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
-/** What an MCP client does with the platform, in any mode of it. */
+/** What an MCP client does with the platform, in any mode. */
 export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest>): void {
   describe(`the MCP server ${mode}`, () => {
     let platform: PlatformUnderTest;
@@ -33,7 +33,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       return client;
     };
 
-    /** An agent asks whether it may pay, and waits for a person; answers the id of the approval. */
+    /** Lets an agent ask whether it may pay and wait for a person. Returns the id of the approval. */
     const askToPay = async (key: string, runId: string): Promise<string> => {
       const asked = await new Client(platform, key).post(`/v1/runs/${runId}/evaluate`, {
         ...{ phase: 'tool.before', agentId: 'payer', tool: { name: 'pay_invoice' }, args: { amount: 10 } },
@@ -49,7 +49,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       ['stdio', '2026'],
       ['stdio', '2025'],
     ])('over %s with a client of %s that can ask its user', (way, era) => {
-      it('lists tools, answers what guards, makes a shadow rule, and approves only what another asked and the user confirms', async () => {
+      it('lists tools, describes the rules, creates a shadow rule, and approves only what another user asked for and the user confirms', async () => {
         const questions: string[] = [];
         let answer = false;
         const client = await connect(way, era, adminKey, (question) => {
@@ -88,7 +88,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       });
     });
 
-    it('answers every action that needs nothing, with a link to the console and less than 32 kB', async () => {
+    it('answers every action without parameters, with a link to the console and less than 32 kB', async () => {
       const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
       const { tools } = await client.sdk.listTools();
       const calls = tools.flatMap(({ name, inputSchema: { properties = {} } }) => {
@@ -108,13 +108,13 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       }
     });
 
-    it('says which scope is missing, and keeps to what the key may do', async () => {
+    it('names a missing scope, and does only what the key allows', async () => {
       const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
       const refused = await client.call('guardrails', { action: 'delete', ruleId: 'x', confirm: true });
       expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/scope \\?"admin\\?"/) });
     });
 
-    it('is closed to keys that may not read, to nobody, and to web pages', async () => {
+    it('rejects keys that may not read, requests without a key, and web pages', async () => {
       const send = (headers: Record<string, string>) =>
         fetch(`${platform.addressFor('POST', '/mcp')}/mcp`, {
           method: 'POST',
@@ -163,7 +163,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       ['stdio', '2026'],
       ['stdio', '2025'],
     ])('over %s with a client of %s that cannot ask its user', (way, era) => {
-      it('points to the console for an approval, and takes the word of the caller for a deletion', async () => {
+      it('points to the console for an approval, and accepts the caller’s confirmation of a deletion', async () => {
         const client = await connect(way, era, adminKey);
         const approvalId = await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, `${way}-${era}-mute`);
         const refused = await client.call('approvals', { action: 'approve', approvalId, confirm: true });

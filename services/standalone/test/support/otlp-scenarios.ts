@@ -5,7 +5,7 @@ import { Client } from './client.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
 const RECORDINGS = new URL('../../../../libs/contracts/src/dialects/otlp/recordings/', import.meta.url);
-/** Each asks for the weather (3 model calls, 2 tool calls, one of which fails), greets, and is refused. */
+/** Each asks for the weather (3 model calls, 2 tool calls, one of which fails), sends a greeting, and is blocked. */
 const AGENTS = ['ai-sdk-7', 'openai-agents-openinference', 'pydantic-ai', 'langgraph-openinference'];
 
 interface RecordedRun {
@@ -13,7 +13,7 @@ interface RecordedRun {
   readonly totals: Readonly<Record<string, number>>;
 }
 
-/** A span of a trace whose root is not over yet, ended just now. */
+/** A span that has ended, of a trace whose root has not. */
 function span(id: string, attributes: Readonly<Record<string, string>>): object {
   const now = Date.now();
   return {
@@ -38,7 +38,7 @@ function attributesOf(attributes: Readonly<Record<string, string>>): object[] {
 
 const firedOn = (agentId: string) => ({ metadata: { agentId } });
 
-/** What instrumented agents become, in every mode. */
+/** How instrumented agents appear, in every mode. */
 export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTest>): void {
   describe(`instrumented agents, ${mode}`, () => {
     let platform: PlatformUnderTest;
@@ -84,7 +84,7 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
     };
 
     it.each(AGENTS)(
-      '%s is one run per conversation, with what its model reported, however often it is sent',
+      '%s is one run per conversation, with what its model reported, regardless of repetition',
       async (agent) => {
         const { key, client } = await newTenant();
         const expected = [
@@ -132,7 +132,7 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
       });
     });
 
-    it('meet rules of cost and of errors like any other agent', async () => {
+    it('trigger rules of cost and of errors like any other agent', async () => {
       const { key, client } = await newTenant();
       const cost = await makeRule(client, {
         name: 'Costs too much',
@@ -151,7 +151,7 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
       await eventually(async () => expect(await triggersOf(client, errors.id)).toMatchObject([firedOn('failer')]));
     });
 
-    it('are stopped in a loop, whatever the order their spans come in', async () => {
+    it('are stopped in a loop, regardless of the order of their spans', async () => {
       const { client } = await newTenant();
       const loop = await makeRule(client, {
         name: 'Loop',
@@ -169,7 +169,7 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
       for (const one of [...spans.slice(0, 3), ...spans.slice(0, 3)]) {
         expect((await client.post('/v1/traces', requestOf('looper', [one]))).status).toBe(200);
       }
-      // Two equal calls and another one, each sent twice, are no loop; the third equal call makes it one.
+      // Two equal calls and another one, each sent twice, are not a loop; the third equal call makes it one.
       await eventually(async () => expect((await runsOf(client, 'looper'))[0]?.totals.toolCalls).toBe(3));
       expect(await triggersOf(client, loop.id)).toEqual([]);
       await client.post('/v1/traces', requestOf('looper', spans.slice(3)));

@@ -3,18 +3,18 @@ import type { Caller } from '@agentlens/platform';
 
 export type Scope = Caller['scopes'][number];
 
-/** A running platform as its users have it: an address and keys. How it runs is the only thing a mode may know. */
+/** A running platform as its users see it: addresses and keys. Only the mode knows how it runs. */
 export interface PlatformUnderTest {
-  /** Where this request goes: the two edges share one address in one process, and have one each otherwise. */
+  /** The address for a request. The two edges share one address in one process, and have their own otherwise. */
   addressFor(method: string, path: string): string;
   /** Every address that checks keys. */
   readonly edges: readonly string[];
   readonly adminKey: string;
-  /** A key of any tenant, the tenant made as needed. */
+  /** Returns a key of any tenant, and creates the tenant if needed. */
   keyOf(tenantId: string, ...scopes: Scope[]): Promise<{ id: string; key: string }>;
-  /** How many rules each evaluator has in force: a new rule reaches all of them within a second, not at once. */
+  /** The number of active rules per evaluator. A new rule reaches all of them within a second, not at once. */
   ruleCounts(): Promise<readonly number[]>;
-  /** What a subscriber on the bus sees, from now on. */
+  /** A bus for subscribers, which receive new messages only. */
   readonly bus: EventBus;
   /** Stops everything and starts it again on the same data. */
   restart(): Promise<void>;

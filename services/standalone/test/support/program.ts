@@ -36,7 +36,7 @@ export class Program {
     return this.#printed;
   }
 
-  /** What it printed up to this text. @throws when it ends without having printed it. */
+  /** Returns the output up to this text. @throws Error if the program ends without having printed it */
   async until(text: string): Promise<string> {
     while (!this.#printed.includes(text)) {
       const more = new Promise<'more'>((resolve) => {

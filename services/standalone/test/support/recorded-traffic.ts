@@ -4,18 +4,19 @@ import { expect } from '@jest/globals';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
 /**
- * What a client needs of a JSON value: `"string"`, `"integer or null"`; an object of such, where a name with `?` at its end
- * may be absent or null; a list of one such, which every item must be; or `#name`, one of the recording's `shapes`.
+ * The part of a JSON value that a client needs: `"string"`, `"integer or null"`; an object of shapes, in which a name
+ * that ends with `?` may be absent or null; a list of one shape, which every item must have; or `#name`, one of the
+ * recording's `shapes`.
  */
 export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 export interface RecordedCall {
-  /** What the client's user called. */
+  /** The method that the client's user called. */
   readonly call: string;
   readonly request: { readonly method: string; readonly path: string; readonly body?: unknown };
-  /** `fields` are what the client reads of the answer, `values` what it must find. */
+  /** `fields` are those that the client reads, `values` those it must find. */
   readonly answer: { readonly status: number; readonly fields?: Shape; readonly values?: object };
-  /** Names that later calls use in `{{name}}`, and where this answer has their values. */
+  /** Names that later calls use in `{{name}}`, and the place of their values in this answer. */
   readonly keep?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +31,7 @@ export async function readRecording(name: string): Promise<Recording> {
   return JSON.parse(await readFile(new URL(`../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording;
 }
 
-/** Sends recorded requests as their client did, and checks the answers by what that client reads. */
+/** Sends recorded requests like their client did, and checks the answers by what that client reads. */
 export class RecordedClient {
   readonly #platform: PlatformUnderTest;
   readonly #key: string;
@@ -43,7 +44,7 @@ export class RecordedClient {
     this.#recording = recording;
   }
 
-  /** A read is repeated until what was written before it is there, as nothing tells this client when that is. */
+  /** Repeats a read until earlier writes are visible, because this client is not notified. */
   async play(call: RecordedCall): Promise<void> {
     const { method } = call.request;
     if (method === 'GET') await eventually(() => this.#once(call));
@@ -81,7 +82,7 @@ export class RecordedClient {
   }
 }
 
-/** What of a shape a value has not, each with its place. */
+/** The parts of a shape that a value lacks, each with its place. */
 export function missing(
   shape: Shape,
   value: unknown,

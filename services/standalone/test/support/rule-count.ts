@@ -1,6 +1,6 @@
 import type { Platform } from '@agentlens/platform';
 
-/** As an evaluator tells on `/readyz`. */
+/** The number of rules that an evaluator reports on `/readyz`. */
 export async function ruleCountOf(platform: Platform): Promise<number> {
   const { checks } = await platform.health.report();
   const detail = checks['guardrail-evaluator']?.detail as { readonly rules?: number } | undefined;

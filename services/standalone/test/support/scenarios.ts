@@ -15,7 +15,7 @@ import { Client } from './client.ts';
 import { failure, pauseRule, spending, success } from './events.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
-/** What the platform promises, told once and run in every mode. */
+/** What the platform promises, defined once and run in every mode. */
 export function describePlatform(mode: string, start: () => Promise<PlatformUnderTest>): void {
   describe(`the guardrail loop, ${mode}`, () => {
     let platform: PlatformUnderTest;
@@ -32,7 +32,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
     });
     afterAll(() => platform?.stop());
 
-    /** A tenant of its own for each scenario, so that none sees another's agents. */
+    /** A new tenant for each scenario, so that no scenario sees another's agents. */
     const newTenant = async () => {
       const tenantId = `tenant-${++tenants}`;
       const { id, key } = await platform.keyOf(tenantId, 'admin');
@@ -47,7 +47,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
       return made.body as { id: string };
     };
-    /** As a client must: what a platform that is behind did not take, it asks for again. */
+    /** Like a client, sends again what a platform that is behind did not accept. */
     const send = async (client: Client, events: readonly object[]) => {
       const answer = await eventually(async () => {
         const one = await client.post('/api/events', { events });
@@ -69,7 +69,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
         for (const trigger of triggers) expect(['success', 'failed', 'dry_run']).toContain(trigger.actionResult);
         return triggers;
       });
-    /** Everything sent so far has been evaluated: a rule made for nothing else has fired after it. */
+    /** Waits until everything sent so far is evaluated: a rule made only for this has fired after it. */
     const everythingEvaluated = async (client: Client, agentId: string) => {
       const before = (await history(client)).length;
       const marker = pauseRule({
@@ -87,7 +87,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       return before;
     };
 
-    it('pauses the agent whose events fail, once, and says so everywhere', async () => {
+    it('pauses the agent whose events fail, once, and shows it everywhere', async () => {
       const { tenantId, client } = await newTenant();
       const directives: Directive[] = [];
       const triggers: Trigger[] = [];
@@ -132,7 +132,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(await settled(client, 2)).toMatchObject([{ ruleId: rule.id, actionResult: 'success' }, { id: row?.id }]);
     });
 
-    it('leaves an agent paused that a person paused, until a person resumes it', async () => {
+    it('keeps an agent paused that a person paused, until a person resumes it', async () => {
       const { client } = await newTenant();
       await send(client, [success('bot', 'run-1')]);
       await eventually(async () => expect((await client.get('/api/agents/bot')).status).toBe(200));
@@ -144,7 +144,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await client.put('/api/agents/bot/unpause', {})).status).toBe(200);
     });
 
-    it('says what holds an agent from one place, and resumes it by one order', async () => {
+    it('shows in one place what stops an agent, and resumes it with one order', async () => {
       const { client } = await newTenant();
       await makeRule(client, pauseRule());
       await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
@@ -164,7 +164,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(body).toMatchObject({ unknownScope: true, hint: expect.stringContaining('no-such-agnet') });
     });
 
-    it('carries out a webhook, signed, and reads back what it did', async () => {
+    it('sends a signed webhook and shows the delivery', async () => {
       const { client } = await newTenant();
       const receiver = await recordingServer();
       cleanUps.push(() => receiver.close());
@@ -199,7 +199,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
     });
 
-    it('makes one trigger of 100 matching events in one request', async () => {
+    it('makes one trigger for 100 matching events in one request', async () => {
       const { client } = await newTenant();
       await makeRule(client, pauseRule());
       await send(
@@ -211,7 +211,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await history(client)).filter((trigger) => trigger.ruleName === 'Too many errors')).toHaveLength(1);
     });
 
-    it('makes one trigger of 100 matching events over eight connections', async () => {
+    it('makes one trigger for 100 matching events over eight connections', async () => {
       const { client } = await newTenant();
       await makeRule(client, pauseRule());
       await Promise.all(
@@ -224,7 +224,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await history(client)).filter((trigger) => trigger.ruleName === 'Too many errors')).toHaveLength(1);
     });
 
-    it('cools down each agent for itself', async () => {
+    it('has a cooldown per agent', async () => {
       const { client } = await newTenant();
       await makeRule(client, pauseRule());
       await send(client, [failure('one', 'run-1'), failure('two', 'run-2'), failure('one', 'run-1')]);
@@ -241,7 +241,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
     });
 
-    it('uses a changed rule within a second, without a restart', async () => {
+    it('applies a changed rule within a second, without a restart', async () => {
       const { client } = await newTenant();
       const rule = await makeRule(client, pauseRule({ conditionConfig: { threshold: 100, windowMinutes: 5 } }));
       await send(client, [success('bot', 'run-1'), failure('bot', 'run-1')]);
@@ -260,7 +260,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
     });
 
-    it('keeps tenants apart whose agents and runs have the same names', async () => {
+    it('separates tenants whose agents and runs have the same names', async () => {
       const [one, two] = await Promise.all([newTenant(), newTenant()]);
       const rule = await makeRule(one.client, pauseRule());
       await makeRule(two.client, pauseRule({ conditionConfig: { threshold: 90, windowMinutes: 5, minEvents: 3 } }));
@@ -282,7 +282,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await two.client.delete(`/api/guardrails/${rule.id}`)).status).toBe(404);
     });
 
-    it('counts a request that is sent again once', async () => {
+    it('counts a repeated request once', async () => {
       const { client } = await newTenant();
       const events = [
         { ...success('bot', 'run-1'), id: 'e-1' },
@@ -296,7 +296,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
     });
 
-    it('refuses a revoked key within five seconds on every edge', async () => {
+    it('rejects a revoked key within five seconds on every edge', async () => {
       const { tenantId } = await newTenant();
       const { id, key } = await platform.keyOf(tenantId, 'admin');
       const statuses = () =>
@@ -320,7 +320,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       }
     });
 
-    it('ends a killed run as killed, whatever its client tells before or after', async () => {
+    it('ends a killed run as killed, regardless of what its client reports before or after', async () => {
       const { client } = await newTenant();
       const event = (sessionId: string, eventType: string, payload: object = {}) => ({
         ...{ sessionId, agentId: 'agent', eventType, payload },
@@ -353,7 +353,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
     });
 
-    it('lets a killed run go on by an order, once nothing else kills it', async () => {
+    it('lets a killed run continue by an order, once nothing else kills it', async () => {
       const { client } = await newTenant();
       await send(client, [success('bot', 'run-1')]);
       const order = async (scope: string, scopeId: string, state: string) =>
@@ -369,7 +369,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       await run({ status: 'running', control: { state: 'running' } });
     });
 
-    it('deletes a run for good, and lets nothing of it come back', async () => {
+    it('deletes a run for good, even if its events are sent again', async () => {
       const { client } = await newTenant();
       const call = (sessionId: string, eventType: string, payload: object) => ({
         ...{ sessionId, agentId: 'agent', eventType, payload },
@@ -401,7 +401,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(changes).toMatchObject([{ targetId: 'gone', before: { agentId: 'agent', events: 3 } }]);
     });
 
-    it('removes what the runs of an actor say, and keeps the counts', async () => {
+    it('removes the contents of an actor’s runs, and keeps the counts', async () => {
       const { client } = await newTenant();
       const start = (sessionId: string, externalId: string) => ({
         ...{ sessionId, agentId: 'agent', eventType: 'session_started', timestamp: new Date().toISOString() },
@@ -420,10 +420,10 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
         { timeoutMs: 30_000 },
       );
 
-      const told = async (id: string) => JSON.stringify((await client.get(`/api/runs/${id}/timeline`)).body);
-      expect(await told('emptied')).toContain('"contentExpired":true');
-      expect(await told('emptied')).not.toMatch(/ann\b/i);
-      expect(await told('whole')).toContain('dear ben');
+      const timelineOf = async (id: string) => JSON.stringify((await client.get(`/api/runs/${id}/timeline`)).body);
+      expect(await timelineOf('emptied')).toContain('"contentExpired":true');
+      expect(await timelineOf('emptied')).not.toMatch(/ann\b/i);
+      expect(await timelineOf('whole')).toContain('dear ben');
       const run = (await client.get('/api/runs/emptied')).body;
       expect(run).toMatchObject({ totals: { events: 1 } });
       expect(run.actor).toBeUndefined();
@@ -432,7 +432,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(JSON.stringify(entries)).not.toContain('"ann"');
     });
 
-    it('says what its consumers gave up and how far they are behind', async () => {
+    it('reports what its consumers gave up and how far they are behind', async () => {
       const { tenantId, client } = await newTenant();
       const other = await newTenant();
       const careless: Topic<JsonObject> = {
@@ -452,7 +452,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(body.consumers).toHaveLength(CONSUMERS.length);
     });
 
-    it('finds everything again after a restart', async () => {
+    it('keeps everything across a restart', async () => {
       const { client } = await newTenant();
       const rule = await makeRule(client, pauseRule());
       await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
@@ -467,7 +467,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(await history(client)).toHaveLength(1);
       expect((await client.get('/api/agents/bot')).body.pausedAt).toBeTruthy();
       expect((await client.get('/api/sessions/run-1')).body).toMatchObject({ eventCount: 2, errorCount: 2 });
-      // The cooldown holds across the restart as well.
+      // The cooldown survives the restart as well.
       await send(client, [failure('bot', 'run-2')]);
       await everythingEvaluated(client, 'bot');
       const effective = (await history(client, `?ruleId=${rule.id}`)).filter((row) => row.actionResult === 'success');

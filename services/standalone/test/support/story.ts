@@ -1,4 +1,4 @@
-/** An entry of a run's timeline, as far as its story needs it. */
+/** The part of a timeline entry that the story needs. */
 export interface StoryEntry {
   readonly type: string;
   readonly event?: {
@@ -12,7 +12,7 @@ export interface StoryEntry {
 
 const MOMENTS = ['run.started', 'run.ended', 'breaker.tripped'];
 
-/** What happened, in the order the timeline has it: what the agent tells, what people did, what was ordered. */
+/** What happened, in the order of the timeline: what the agent reports, what people did, what was ordered. */
 export function storyOf(entries: readonly StoryEntry[]): string[] {
   return entries.flatMap(({ event, alert, moment, order }) => {
     if (alert !== undefined) return [`${alert.kind} ${moment}`];
