@@ -51,7 +51,6 @@ const PENDING = [
   'libs/guardrails/',
   'libs/mcp/',
   'libs/operations/',
-  'libs/platform/',
   'libs/sdk/',
   'proof/',
   'proto/',

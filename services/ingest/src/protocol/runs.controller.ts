@@ -18,7 +18,7 @@ import {
   type ControlState,
   controlStateMessage,
   CurrentCaller,
-  graver,
+  moreSevere,
   parseOr400,
   requireAgent,
   Serves,
@@ -175,7 +175,7 @@ export class ProtocolRunsController {
     const named = this.board.stateOf(tenantId, agentId, runId, ancestors);
     const starter = await this.runs.agentOf(tenantId, runId);
     if (starter === undefined || starter === agentId) return named;
-    return graver(named, this.board.stateOf(tenantId, starter, runId, ancestors));
+    return moreSevere(named, this.board.stateOf(tenantId, starter, runId, ancestors));
   }
 
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
