@@ -55,7 +55,6 @@ const PENDING = [
   'proof/',
   'proto/',
   'python/',
-  'scripts/',
   'services/',
   'test/',
   '.github/',
