@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Compiles what is not compiled or has changed, showing what it is at. An up-to-date tree costs half a second. */
+/** Compiles what is missing or has changed, and shows the progress. An up-to-date tree takes half a second. */
 export async function build() {
   const compiler = compilerPath();
   if (compiler === null) {
     if (existsSync(join(root, 'services/standalone/dist/main.js'))) return;
-    throw new Error('Nothing is built and the compiler is not installed. Run: npm ci');
+    throw new Error('Nothing is built, and the compiler is not installed. Run: npm ci');
   }
   const started = performance.now();
   const progress = progressLine();
@@ -39,7 +39,7 @@ function compilerPath() {
   }
 }
 
-/** One line that rewrites itself on a terminal; plain lines elsewhere. Silent as long as there is nothing to do. */
+/** One line that is rewritten on a terminal, plain lines elsewhere. Silent if there is nothing to do. */
 function progressLine() {
   const { stdout } = process;
   let shown = false;

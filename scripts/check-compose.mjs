@@ -1,5 +1,5 @@
-// Checks docker-compose.yml without a container engine: style (dclint), our own rules, and, where a Compose plugin or
-// binary is installed, the Compose schema. An engine is never asked for.
+// Checks docker-compose.yml without a container engine: style (dclint), the project's own rules, and the Compose schema
+// if a Compose plugin or binary is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,14 +13,14 @@ const file = process.argv[2] ?? join(root, 'docker-compose.yml');
 const text = readFileSync(file, 'utf8');
 const example = readFileSync(join(root, '.env.example'), 'utf8');
 
-/** Order of keys and services is by meaning here, and an image that is built is also named, so that it can be pushed. */
+/** Keys and services are ordered by meaning, and an image that is built also has a name, so that it can be pushed. */
 const STYLE_OFF = [
   'service-keys-order',
   'services-alphabetical-order',
   'top-level-properties-order',
   'service-dependencies-alphabetical-order',
   'no-build-and-image',
-  // Both do not see through variables; compose-rules.mjs checks ports.
+  // These two rules do not resolve variables. compose-rules.mjs checks ports.
   'no-unbound-port-interfaces',
   'require-quotes-in-ports',
 ];
@@ -37,7 +37,7 @@ function styleProblems() {
   return run.status === 0 ? [] : [`dclint:\n${`${run.stdout}${run.stderr}`.trim()}`];
 }
 
-/** `docker compose` or `docker-compose` 2, if there is one. */
+/** Returns `docker compose` or `docker-compose` 2, if installed. */
 function composeCommand() {
   const candidates = [['docker', 'compose'], ['docker-compose']];
   return candidates.find(([command, ...args]) => {
@@ -66,5 +66,5 @@ const problems = [
   ...styleProblems(),
   ...(compose ? schemaProblems(compose) : []),
 ];
-const how = compose ? `schema by ${compose.join(' ')}` : 'no Compose plugin here, so not checked against its schema';
-report('docker-compose.yml', problems, `${Object.keys(doc.services).length} services in order (${how})`);
+const how = compose ? `schema by ${compose.join(' ')}` : 'without its schema, because no Compose plugin is installed';
+report('docker-compose.yml', problems, `${Object.keys(doc.services).length} services are valid (${how})`);

@@ -1,6 +1,6 @@
-// Checks the Kubernetes manifests without a cluster: every overlay is rendered (kubectl kustomize, which works offline),
-// every object is validated against its schema and has no unknown field, and our own rules hold for the set. Without kubectl the files are
-// checked as they are, unpatched.
+// Checks the Kubernetes manifests without a cluster: renders every overlay (kubectl kustomize, which works offline),
+// validates every object against its schema, rejects unknown fields, and applies the project's own rules. Without
+// kubectl, checks the unpatched files.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ function rendered(overlay) {
   return parsed(run.stdout, overlay);
 }
 
-/** Base and overlay together, without patches: enough for schemas and most rules. */
+/** Base and overlay without patches, which is enough for schemas and most rules. */
 function unpatched(overlay) {
   return [join(folder, 'base'), join(folder, 'overlays', overlay)].flatMap((place) =>
     readdirSync(place)
@@ -40,7 +40,7 @@ async function schemaProblems(document) {
   const where = `${document.kind}/${document.metadata?.name}`;
   const models = await import(`kubernetes-models/${document.apiVersion}`).catch(() => ({}));
   const Model = models[document.kind];
-  if (!Model) return [`${where}: ${document.apiVersion} ${document.kind} is not known`];
+  if (!Model) return [`${where}: unknown kind ${document.apiVersion} ${document.kind}`];
   try {
     new Model(document).validate();
     return [];
@@ -64,5 +64,5 @@ async function overlayProblems(overlay) {
 let objects = 0;
 const problems = [];
 for (const overlay of overlays) problems.push(...(await overlayProblems(overlay)));
-const how = hasKubectl ? 'rendered with kubectl kustomize' : 'kubectl is not here, so files without their patches';
-report('deploy/kubernetes', problems, `${objects} objects of ${overlays.join(', ')} in order (${how})`);
+const how = hasKubectl ? 'rendered with kubectl kustomize' : 'without patches, because kubectl is not installed';
+report('deploy/kubernetes', problems, `${objects} objects of ${overlays.join(', ')} are valid (${how})`);

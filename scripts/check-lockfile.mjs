@@ -1,6 +1,6 @@
-// npm drops optional platform packages that the registry lacks and `npm ci` then fails elsewhere: every optional
-// dependency named in the lockfile must have an entry in it. Every package must come from the registry, carry the
-// hash that `npm ci` compares it with, and a licence that can be shipped with an Apache-2.0 product.
+// Checks that every optional dependency named in the lockfile has an entry: npm drops optional platform packages that
+// the registry lacks, and then `npm ci` fails on other platforms. Every package must come from the registry, have the
+// hash that `npm ci` verifies, and a licence compatible with an Apache-2.0 product.
 import { existsSync, readFileSync } from 'node:fs';
 
 const root = new URL('..', import.meta.url);
@@ -30,19 +30,18 @@ for (const [path, entry] of Object.entries(lock.packages)) {
   if (entry.resolved !== undefined && !entry.resolved.startsWith(REGISTRY))
     problems.push(`${path} comes from ${entry.resolved}`);
   const licence = entry.license ?? licenceOf(path);
-  if (licence === undefined || !allowed(licence))
-    problems.push(`${path} is under ${licence ?? 'no licence that is known'}`);
+  if (licence === undefined || !allowed(licence)) problems.push(`${path} is under ${licence ?? 'no known licence'}`);
 }
 if (problems.length > 0) {
   console.error(`package-lock.json:\n  ${problems.join('\n  ')}`);
   console.error(
-    'Where an entry is missing, pin the parent to a version whose platform packages are all in the registry, then run npm install again.',
+    'If an entry is missing, pin the parent to a version whose platform packages are all in the registry, then run npm install again.',
   );
   process.exit(1);
 }
 console.log(`lockfile complete, hashed and licensed: ${Object.keys(lock.packages).length} packages`);
 
-/** Node's own lookup: the nearest node_modules upwards. */
+/** Resolves like Node: the nearest node_modules upwards. */
 function resolves(path, name) {
   for (let base = path; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
     if (lock.packages[base === '' ? `node_modules/${name}` : `${base}/node_modules/${name}`]) return true;
@@ -50,7 +49,7 @@ function resolves(path, name) {
   }
 }
 
-/** Old packages state theirs in another field, which the lockfile leaves out. */
+/** Old packages declare their licence in another field, which the lockfile omits. */
 function licenceOf(path) {
   const file = new URL(`${path}/package.json`, root);
   if (!existsSync(file)) return undefined;

@@ -1,5 +1,5 @@
-// Packs what is published from this workspace and has it looked through: publint for the manifest, "are the types wrong"
-// for what TypeScript users get. Both tools live in an environment of their own, kept between runs.
+// Packs the published packages and checks them: publint for the manifest, "are the types wrong" for the types. Both
+// tools live in a separate environment that is kept between runs.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ try {
     console.log(`\n${name}`);
     const tarball = await make(folder);
     failed += check('publint', ['--strict', tarball]);
-    // The packages are ES modules for Node 20.19 and later, which `require` reads as well.
+    // The packages are ES modules for Node 20.19 and later, which `require` can load too.
     failed += check('attw', [tarball, '--profile', 'esm-only', '--format', 'ascii']);
   }
 } finally {

@@ -1,5 +1,5 @@
-// The alert rules with their tests and the scrape configuration, read by Prometheus' own promtool: from PATH, or from the
-// Debian package unpacked into the cache folder of the tests. Where there is neither it says so and passes.
+// Checks the alert rules, their tests and the scrape configuration with Prometheus' own promtool: from PATH, or from
+// the Debian package unpacked into the cache folder of the tests. Without either it reports that and passes.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findProgram } from '../libs/testing/src/servers/find-program.ts';
@@ -7,13 +7,13 @@ import { findProgram } from '../libs/testing/src/servers/find-program.ts';
 const folder = join(import.meta.dirname, '..', 'deploy', 'prometheus');
 const promtool = await findProgram('promtool', 'prometheus').catch(() => undefined);
 if (promtool === undefined) {
-  console.log('prometheus: skipped, promtool is neither on PATH nor to be had as a Debian package');
+  console.log('prometheus: skipped, promtool is neither on PATH nor available as a Debian package');
 } else {
   ask('check', 'rules', join(folder, 'alerts.yml'));
   ask('test', 'rules', join(folder, 'alerts.test.yml'));
-  // The rule file is named as it lies in the container.
+  // The configuration names the rule file by its path in the container.
   ask('check', 'config', '--syntax-only', join(folder, 'prometheus.yml'));
-  console.log('prometheus: rules, their tests and configuration are fine');
+  console.log('prometheus: rules, their tests and configuration are valid');
 }
 
 function ask(...args) {

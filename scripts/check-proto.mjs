@@ -1,14 +1,14 @@
-// The published contract: lint, format, no breaking change against the last commit that touched it, and generated
-// types that match it.
+// Checks the published contract: lint, format, no breaking change since the last commit that touched it, and matching
+// generated types.
 import { spawnSync } from 'node:child_process';
 
 const git = (...args) => spawnSync('git', args, { encoding: 'utf8' });
 const failures = [];
-/** Not ours to format. */
+/** Vendored files, which are not formatted here. */
 const VENDORED = ['--exclude-path', 'proto/opentelemetry'];
 
 check('buf lint', ['buf', 'lint']);
-check('buf format (mend with: npx buf format -w proto/agentlens)', ['buf', 'format', '-d', '--exit-code', ...VENDORED]);
+check('buf format (fix with: npx buf format -w proto/agentlens)', ['buf', 'format', '-d', '--exit-code', ...VENDORED]);
 const base = git('rev-parse', '--verify', '--quiet', process.env.PROTO_BASE ?? 'HEAD~1').stdout.trim();
 if (base && git('ls-tree', '--name-only', base, 'buf.yaml').stdout.trim()) {
   check(`buf breaking against ${base.slice(0, 9)}`, ['buf', 'breaking', '--against', `.git#ref=${base}`]);
@@ -21,7 +21,7 @@ if (failures.length > 0) {
   console.error(failures.join('\n'));
   process.exit(1);
 }
-console.log('proto: lint, format, breaking and generated types are fine');
+console.log('proto: lint, format, breaking and generated types are valid');
 
 function check(name, [command, ...args]) {
   const run = spawnSync(command, args, { encoding: 'utf8', shell: process.platform === 'win32' });

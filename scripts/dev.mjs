@@ -1,6 +1,6 @@
-// `npm run dev`: all services in one process, from the sources, restarted on every change. The embedded Postgres keeps
-// running between restarts. `npm run dev -- <service>` runs one service in the same way, beside the servers of a running
-// `npm run start:distributed`, or those named by DATABASE_URL, NATS_URL and REDIS_URL. Options for Node, such as
+// `npm run dev`: runs all services in one process, from the sources, and restarts on every change. The embedded
+// Postgres keeps running between restarts. `npm run dev -- <service>` runs one service in the same way, on the servers
+// of a running `npm run start:distributed` or those of DATABASE_URL, NATS_URL and REDIS_URL. Options for Node, such as
 // --inspect, are passed on.
 import './require-node.mjs';
 import './end-with-npm.mjs';
@@ -17,7 +17,7 @@ const nodeOptions = words.filter((word) => word.startsWith('-'));
 const [service = 'standalone', ...others] = words.filter((word) => !word.startsWith('-'));
 /** Editors write a file in several steps. */
 const DEBOUNCE_MS = 60;
-/** A process that does not drain in time is killed, so that a hanging handler does not stop the loop of edit and run. */
+/** A process that does not drain in time is killed, so that a hanging handler does not block the next restart. */
 const DRAIN_MS = 1_500;
 
 if (!services.includes(service) || others.length > 0) {
@@ -27,7 +27,7 @@ if (!services.includes(service) || others.length > 0) {
 
 const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens/dev'));
 let child;
-/** The process that was told to end. */
+/** The process that is shutting down. */
 let ending;
 let closing = false;
 let restarting = false;
@@ -37,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => v
 start();
 watchSources();
 
-/** The platform in one process. Postgres belongs to this process, because starting it takes longer than everything else. */
+/** The platform in one process. This process owns Postgres, because starting it takes longer than everything else. */
 async function standalone() {
   if (process.env.DATABASE_URL !== undefined) return { env: {}, stop: async () => undefined };
   await import('./source-loader.mjs');
@@ -47,7 +47,7 @@ async function standalone() {
   return { env: { DATABASE_URL: postgres.url, AGENTLENS_DATA_DIR: dataDir }, stop: postgres.stop };
 }
 
-/** One service beside a running `npm run start:distributed`, with its owner's logins. */
+/** One service next to a running `npm run start:distributed`, with its owner's logins. */
 async function single() {
   const folder = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
   const read = (file) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8').trim() : undefined);
@@ -84,7 +84,7 @@ function start() {
   });
 }
 
-/** Prints how long the start took, once the service reports that it is ready. */
+/** Prints how long the start took when the service reports that it is ready. */
 async function reportReady(running) {
   const startedMs = performance.now();
   const address = `http://127.0.0.1:${env.AGENTLENS_HTTP_PORT ?? process.env.AGENTLENS_HTTP_PORT ?? 3400}${service === 'standalone' ? '/api/health' : '/readyz'}`;
@@ -124,7 +124,7 @@ async function restart(file) {
   if (!closing) start();
 }
 
-/** Ends a process: politely first, because what it holds in memory is handed to the next one. */
+/** Ends a process, gracefully first, because it saves its memory for the next one. */
 function end(running) {
   if (running.exitCode !== null || running.signalCode !== null) return Promise.resolve();
   ending = running;

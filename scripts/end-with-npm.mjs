@@ -1,4 +1,5 @@
-// npm starts a script in a shell, and some shells end by a signal without handing it on. The script then ends as well.
+// npm starts a script in a shell, and some shells exit on a signal without forwarding it. This ends the script when the
+// shell is gone.
 const parent = process.ppid;
 
 if (process.env.npm_lifecycle_event !== undefined && process.platform !== 'win32') {

@@ -1,5 +1,5 @@
-// Publishes the packages of this workspace with provenance, in the order in which they stand on each other.
-// Called by the release workflow on a tag; --dry-run shows what would be published.
+// Publishes the packages of this workspace with provenance, in the order of their dependencies. The release workflow
+// runs this on a tag. --dry-run shows what would be published.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

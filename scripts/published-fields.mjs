@@ -1,5 +1,5 @@
-// Where a published package comes from. The release workflow runs on the code host, which names the repository; a package
-// made elsewhere has no such fields.
+// Repository fields of a published package. The release workflow runs on the code host, which names the repository. A
+// package made elsewhere has no such fields.
 const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY } = process.env;
 
 /** @param directory the folder of the package in the repository */

@@ -1,4 +1,4 @@
-// The Python that this machine has, and the environments of pinned packages that are made with it and kept.
+// Finds Python on this machine and creates environments of pinned packages, which are kept.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -6,14 +6,17 @@ const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python
 const SUPPORTED = 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) and __import__("venv") else 1)';
 const ENVIRONMENTS = join(import.meta.dirname, '../python/scripts/environments.py');
 
-/** An interpreter of 3.11 to 3.13 with venv; PYTHON names one. Undefined where there is none. */
+/** Returns an interpreter of 3.11 to 3.13 with venv, or undefined. The variable PYTHON can name one. */
 export function findPython() {
   return [process.env.PYTHON ?? '', ...CANDIDATES].find(
     (name) => name !== '' && spawnSync(name, ['-c', SUPPORTED], { stdio: 'ignore' }).status === 0,
   );
 }
 
-/** The interpreter of each environment, by name or by its file of pinned versions; null where they could not be made. */
+/**
+ * Returns the interpreter of each environment, by name or by its file of pinned versions; null if they could not be
+ * created.
+ */
 export function environmentsOf(python, names) {
   const made = spawnSync(python, [ENVIRONMENTS, ...names], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   return made.status === 0 ? made.stdout.trim().split('\n') : null;

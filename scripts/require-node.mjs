@@ -1,5 +1,5 @@
-// The first line of every script: the platform needs Node 24.9 or newer. An older one hands over to the Node that
-// `npm ci` put into node_modules, so that whatever is installed on the machine will do.
+// The first import of every script. The platform needs Node 24.9 or newer. An older Node runs the script with the Node
+// that `npm ci` installed in node_modules, so the version on the machine does not matter.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,17 +8,17 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 9)) {
   const program = process.platform === 'win32' ? 'node.exe' : 'node';
   const bundled = fileURLToPath(new URL(`../node_modules/node/bin/${program}`, import.meta.url));
-  // Guards against an npm-installed shell of a Node that is not there.
+  // Guards against the wrapper of an npm-installed Node whose binary is missing.
   if (!existsSync(bundled) || process.env.AGENTLENS_NODE_HANDED_OVER === 'yes') {
     console.error(`AgentLens needs Node >= 24.9, found ${process.version}.`);
-    console.error('Run "npm ci" without --ignore-scripts: it brings the right Node along. Or install Node 24.');
+    console.error('Run "npm ci" without --ignore-scripts, which installs the right Node, or install Node 24.');
     process.exit(1);
   }
   const child = spawn(bundled, process.argv.slice(1), {
     stdio: 'inherit',
     env: { ...process.env, AGENTLENS_NODE_HANDED_OVER: 'yes' },
   });
-  // Sent twice where the terminal reaches the child by itself; this process stays until it has drained.
+  // The child may receive it twice if the terminal signals it too. This process stays until the child has drained.
   process.on('SIGINT', () => child.kill('SIGINT'));
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const code = await new Promise((resolve) => {

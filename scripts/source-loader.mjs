@@ -1,5 +1,5 @@
 // Runs the TypeScript sources directly, for development: `node --import ./scripts/source-loader.mjs …`. Decorators and
-// parameter properties need a compiler, so Node's own type stripping does not suffice. Options match jest.config.mjs.
+// parameter properties need a compiler, so Node's type stripping is not enough. Options match jest.config.mjs.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -19,7 +19,7 @@ registerHooks({
   },
 });
 
-/** Compiles a module, or reads it from the cache, whose key is the content. */
+/** Compiles a module, or reads it from the cache, whose key is a hash of the content. */
 function compiled(path, source) {
   const file = join(cache, `${createHash('sha256').update(path).update(source).digest('hex')}.mjs`);
   try {

@@ -13,21 +13,21 @@ import { keptSecret } from './distributed/kept-secret.mjs';
 import { natsAddressFile, withoutPassword } from './distributed/nats-address.mjs';
 import { Supervised } from './distributed/supervised.mjs';
 
-// The five services as five processes over real NATS, Postgres and Redis, behind one address.
+// Runs the five services as five processes on real NATS, Postgres and Redis, at one address.
 
 const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query', 'ingest'];
 const WIDTH = Math.max(...SERVICES.map((name) => name.length));
 const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
 const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
-/** On a busy machine five processes take their time; a service that cannot start says so itself. */
+/** Generous, because five processes start slowly on a busy machine. A service that cannot start reports that itself. */
 const READY_MS = 90_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** What every start of a service gives Node; the image reads the same file. */
+/** Node options of every service. The image reads the same file. */
 const NODE_OPTIONS = readFileSync(join(root, 'scripts/node-options'), 'utf8').trim().split(/\s+/);
 const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
 
-// What is made here holds data and passwords.
+// Files created here contain data and passwords.
 process.umask(0o077);
 
 const services = [];
@@ -61,7 +61,7 @@ try {
   }
 }
 
-/** Only after the build. */
+/** Must be called after the build. */
 function built(file) {
   return import(pathToFileURL(join(root, file)).href);
 }
@@ -77,7 +77,7 @@ function startServers() {
       if (message.error !== undefined) fail(new Error(message.error));
       else done({ ...message, stop: () => stopServers(child, exited) });
     });
-    void exited.then((code) => fail(new Error(`The local servers ended at start (exit ${code})`)));
+    void exited.then((code) => fail(new Error(`The local servers exited during the start (exit ${code})`)));
   });
 }
 
@@ -109,16 +109,16 @@ async function runSetup(env) {
     stdio: 'inherit',
   });
   const code = await new Promise((done) => child.once('exit', done));
-  if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
+  if (code !== 0) throw new Error('The schema and the streams could not be migrated.');
 }
 
-/** Of the user that the local NATS server was given for this service. */
+/** NATS address with the user of this service on the local server. */
 function natsOf(name, owner) {
   const password = readFileSync(join(dataDir, `nats-${name}-password`), 'utf8').trim();
   return owner.replace(/\/\/[^@]+@/, `//${name}:${password}@`);
 }
 
-/** Each service connects to the database as itself; only the setup is given the owner's login. */
+/** Each service connects to the database as itself. Only the setup gets the owner's login. */
 function databasePasswords() {
   return Object.fromEntries(
     SERVICES.map((name) => [
@@ -178,7 +178,7 @@ async function untilReady(name, port) {
   }
 }
 
-/** Before anything else is started: a port that is taken is said at once. */
+/** Runs before anything else is started, so that a port in use is reported at once. */
 async function openProxy(targets) {
   try {
     return await startEdgeProxy({ port: PORT, host: HOST, targets });
@@ -188,14 +188,17 @@ async function openProxy(targets) {
   }
 }
 
-/** Opens the console, signed in; good once, within an hour. The code stands behind the #, which browsers keep to themselves. */
+/**
+ * Link that opens the console signed in. Valid once, within an hour. The code is in the fragment, which browsers do not
+ * send.
+ */
 async function signInLink(key) {
   const address = `http://${HOST}:${proxy.port}`;
   const answer = await fetch(`${address}/api/session/codes`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
   });
-  if (!answer.ok) throw new Error(`No sign-in link could be made: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`Could not create a sign-in link: ${answer.status} ${await answer.text()}`);
   return `${address}/sign-in#code=${(await answer.json()).code}`;
 }
 
@@ -209,10 +212,10 @@ AgentLens is ready, as five processes.
 
   Address   http://${HOST}:${proxy.port}
   Console   ${link}
-            (signs this browser in; good once, within an hour)
+            (signs this browser in; valid once, within an hour)
   API key   ${describeKey('AGENTLENS_BOOTSTRAP_KEY', env, firstSeen.admin, here('api-key'))}
   Tenants   ${describeKey('AGENTLENS_PLATFORM_KEY', env, firstSeen.platform, here('platform-key'))}
-            (the key that makes further tenants and sees nothing of them)
+            (creates further tenants and cannot read their data)
   Data      ${dataDir}
   Servers   ${withoutPassword(servers.nats)}
             ${withoutPassword(servers.redis)}
@@ -221,13 +224,13 @@ AgentLens is ready, as five processes.
 ${processes}
 
 See every trigger as it is published:   ${sameSettings()}npm run nats:sub
-See what nobody could handle:           ${sameSettings()}npm run dead-letters
+See messages that could not be handled: ${sameSettings()}npm run dead-letters
 Watch a story:                          ${sameSettings()}npm run demo
 Kill any service (kill -9 <pid>): it is started again, and nothing acknowledged is lost. Ctrl-C stops everything.
 `);
 }
 
-/** What the demo has to be told to find this platform and its key. */
+/** Environment variables that the demo needs to find this platform and its key. */
 function sameSettings() {
   return ['AGENTLENS_HTTP_PORT', 'AGENTLENS_DATA_DIR']
     .filter((name) => process.env[name] !== undefined)
@@ -240,7 +243,7 @@ function describeKey(variable, env, isFirstStart, file) {
   return isFirstStart ? `${env[variable]} (kept in ${file}, shown this once)` : `in ${file}`;
 }
 
-/** No new requests; the services finish what runs and end their event streams; then the servers they all need. */
+/** Stops accepting requests, lets the services finish and end their event streams, then stops the servers. */
 function stop(code) {
   stopping ??= (async () => {
     if (proxy !== undefined) console.log('\nFinishing what was taken, then stopping.');

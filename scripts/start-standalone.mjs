@@ -1,5 +1,5 @@
-// `npm start`: gives Node and the C library the options of one process with all services, and becomes that process.
-// Where a process cannot replace itself (Windows), it is a child that gets this one's signals.
+// `npm start`: sets the options of Node and the C library for one process with all services, and becomes that process.
+// If a process cannot replace itself (Windows), starts a child and forwards signals to it.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

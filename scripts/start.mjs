@@ -3,7 +3,7 @@ import './end-with-npm.mjs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 
-// Builds what is not built, then runs the whole platform in this process.
+// Builds what is missing, then runs the whole platform in this process.
 try {
   await build();
 } catch (error) {

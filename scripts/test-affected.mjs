@@ -1,5 +1,5 @@
-// Tests only the workspaces that a change touches, and those that stand on them, as Nx's project graph knows them.
-// Compares with main, or with the commit given: npm run test:affected -- HEAD~3
+// Tests only the workspaces that a change touches, and those that depend on them, according to Nx's project graph.
+// Compares with main, or with a given commit: npm run test:affected -- HEAD~3
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,6 +1,6 @@
-// Runs the conformance kit against the real frameworks: npm run test:integrations [adapter…] [--write]
-// With --write the tables in the documentation are written from what it has shown; else they have to say the same.
-// They are a workspace of their own, installed here when its lockfile or the adapters asked for have changed.
+// Runs the conformance kit against the real frameworks: npm run test:integrations [adapter…] [--write] With --write,
+// updates the tables in the documentation with the results. Without it, the tables must match the results. The adapters
+// are a separate workspace, which is installed here when its lockfile or the requested adapters have changed.
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const write = process.argv.includes('--write');
 const names = process.argv.slice(2).filter((argument) => argument !== '--write');
 const unknown = names.filter((name) => !adapters.includes(name));
 if (unknown.length > 0) {
-  console.error(`There is no adapter ${unknown.join(', ')}; there are ${adapters.join(', ')}.`);
+  console.error(`Unknown adapter ${unknown.join(', ')}. Known: ${adapters.join(', ')}.`);
   process.exit(1);
 }
 
@@ -25,12 +25,12 @@ install();
 process.exit(await all());
 
 async function all() {
-  // Each guard against the declarations of its framework, which only this workspace has; all of them or none.
+  // Checks all guards against the type declarations of their frameworks, which only this workspace has.
   const tsc = ['node_modules/typescript/bin/tsc', '-p', 'integrations/js/tsconfig.json'];
   const types = names.length === 0 ? await run(tsc, root) : 0;
   const tests = await testOnPlatform();
   const packed = await run(['build/test-packed.mjs', ...names]);
-  // Of some adapters alone no whole table can be made.
+  // With only some adapters, the table would be incomplete.
   const table =
     names.length === 0 && tests === 0 ? await run(['conformance/src/table.ts', ...(write ? ['--write'] : [])]) : 0;
   return types || tests || packed || table;
@@ -46,7 +46,7 @@ async function testOnPlatform() {
   }
 }
 
-/** Skipped if what is needed is there: of all adapters, or of those asked for. */
+/** Skipped if the requested adapters are already installed. */
 function install() {
   const lock = createHash('sha256')
     .update(readFileSync(join(workspace, 'package-lock.json')))

@@ -1,7 +1,7 @@
-// Runs the tests of the Python package, against a platform they start themselves.
+// Tests the Python package against a platform that the tests start themselves.
 //   node scripts/test-python.mjs [--unit] [--checks] [--required] [pytest's arguments]
-// --unit: what needs no platform. --checks: also lint, types, and the wheel in a bare environment. --required: a machine
-// without Python fails; otherwise it says so and passes. PYTHON names an interpreter (3.11 to 3.13).
+// --unit: only tests that need no platform. --checks: also lint, types, and the wheel in an empty environment.
+// --required: fails without Python; otherwise reports that and passes. PYTHON names an interpreter (3.11 to 3.13).
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,14 +12,14 @@ import { environmentsOf, findPython } from './python-environments.mjs';
 
 const folder = join(import.meta.dirname, '../python');
 
-/** True where everything passed, or where there is no Python and none is required. */
+/** Returns true if everything passed, or if Python is neither installed nor required. */
 export async function testPython({ unit = false, checks = false, required = false, args = [] } = {}) {
   const python = findPython();
   const environments =
     python === undefined ? null : environmentsOf(python, unit && !required ? ['--existing', 'a'] : ['a', 'b']);
   if (environments === null) {
-    const why = python === undefined ? 'there is no Python 3.11 to 3.13' : 'its environment is not there';
-    console.log(`agentlens: the Python package is not tested: ${why}`);
+    const why = python === undefined ? 'Python 3.11 to 3.13 is not installed' : 'its environment could not be created';
+    console.log(`agentlens: skipped the tests of the Python package: ${why}`);
     return !required;
   }
   if (!unit) await build();

@@ -1,5 +1,5 @@
-// Runs the whole test suite, or with --unit only what needs no server. Other arguments are handed to Jest; without a
-// path among them the Python package is tested as well, where there is a Python (PYTHON_TESTS=off leaves it out).
+// Runs the whole test suite, or with --unit only the tests that need no server. Passes other arguments to Jest. Without
+// a path among them it also tests the Python package, if Python is installed (PYTHON_TESTS=off skips that).
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,9 @@ const selected = args.some((argument) => !argument.startsWith('-'));
 const pythonPassed = selected || process.env.PYTHON_TESTS === 'off' || (await testPython({ unit }));
 process.exit(jestExit === 0 && !pythonPassed ? 1 : jestExit);
 
-/** Found, or fetched, once and before the tests, so that a machine that cannot run them says so at once. */
+/**
+ * Finds or downloads the servers once before the tests, so that a machine that cannot run them reports that at once.
+ */
 async function prepareServers() {
   if (await dockerAnswers()) {
     console.log('agentlens: a Docker engine answers; Postgres, NATS and Redis run in containers');
@@ -42,8 +44,8 @@ async function prepareServers() {
 async function runJest() {
   const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
   const selection = unit ? ['--testPathIgnorePatterns=\\.(int|e2e)\\.spec\\.ts$'] : [];
-  // Jest's list options swallow what follows them, so a caller's patterns come first.
-  // A failed test may leave a server or a pool open: its report matters, waiting for it does not.
+  // Jest's list options consume all following values, so the caller's patterns come first. A failed test may leave a
+  // server or pool open. Its report matters, and waiting for it does not.
   const jestArguments = [...args, '--rootDir', root, '--forceExit', ...selection];
   const child = spawn(
     process.execPath,

@@ -49,7 +49,6 @@ const PENDING = [
   'libs/client/',
   'libs/mcp/',
   'libs/operations/',
-  'libs/platform/',
   'libs/sdk/',
   'proof/',
   'proto/',

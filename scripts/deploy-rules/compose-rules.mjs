@@ -1,5 +1,5 @@
 /**
- * What every container of docker-compose.yml must have. `doc` is the file with its anchors merged; `world` tells what
+ * Returns rule violations of docker-compose.yml. `doc` is the parsed file with merged anchors. `world` reports what
  * exists: `file(path)`, `documented(variable)`.
  */
 export function composeProblems(doc, text, world) {
@@ -13,9 +13,9 @@ export function composeProblems(doc, text, world) {
   ];
 }
 
-/** Only here a user with the number 0 is right; the reason stands in the file. */
+/** Only these may run as user 0. The file gives the reason. */
 const ROOT_ALLOWED = ['nats'];
-/** Only these end by themselves or have nothing in their image to check with. */
+/** These exit on their own, or have no tool for a health check in their image. */
 const NO_HEALTHCHECK = ['migrate', 'otel-collector'];
 
 function serviceProblems(name, service) {
@@ -25,9 +25,9 @@ function serviceProblems(name, service) {
   };
   const { limits = {} } = service.deploy?.resources ?? {};
   must(service.image && !/:latest$/.test(service.image), 'image must be pinned to a version');
-  must(service.read_only === true, 'read_only must be true; give writable paths as tmpfs or volume');
+  must(service.read_only === true, 'read_only must be true; declare writable paths as tmpfs or volume');
   must(service.cap_drop?.includes('ALL'), 'cap_drop must be [ALL]');
-  must(!service.cap_add && service.privileged !== true, 'must not be given capabilities or privileges');
+  must(!service.cap_add && service.privileged !== true, 'must not have capabilities or privileges');
   must(service.security_opt?.includes('no-new-privileges:true'), 'security_opt must have no-new-privileges:true');
   must(limits.cpus && limits.memory, 'deploy.resources.limits must have cpus and memory');
   must(/^\d+:\d+$/.test(service.user ?? ''), 'user must be a number pair such as "10001:10001"');
@@ -51,7 +51,7 @@ function fileProblems(name, service, world) {
   return problems;
 }
 
-/** A service logs in to Postgres and NATS as itself; the logins that may do more are for the migration job alone. */
+/** A service logs in to Postgres and NATS as itself. Only the migration job has the logins with more rights. */
 function loginProblems(name, { build, environment = {} }) {
   if (!build) return [];
   const own = name.replaceAll('-', '_').toUpperCase();
@@ -65,11 +65,11 @@ function loginProblems(name, { build, environment = {} }) {
   return [
     ...begins('DATABASE_URL', `postgres://${database}`),
     ...begins('NATS_URL', `nats://${nats}`),
-    ...(name === 'migrate' || others.length === 2 ? [] : [`services.${name}: must be given its own passwords only`]),
+    ...(name === 'migrate' || others.length === 2 ? [] : [`services.${name}: must have its own passwords only`]),
   ];
 }
 
-/** The edge is the platform's one port; whatever is published names the address it listens on. */
+/** Only the edge publishes a port, and every published port names its address. */
 function portProblems(services) {
   return services.flatMap(([name, { ports = [], profiles = [] }]) => {
     const problems = [];

@@ -1,4 +1,4 @@
-/** What every workload and the set as a whole must have; `documents` are rendered Kubernetes objects. */
+/** Returns rule violations of all workloads and of the set as a whole. `documents` are rendered Kubernetes objects. */
 export function kubernetesProblems(documents) {
   return [
     ...documents.filter((one) => podOf(one)).flatMap(workloadProblems),
@@ -44,7 +44,7 @@ function workloadProblems(document) {
   return problems;
 }
 
-/** Beside what all services share, a workload is given its own secret and nobody else's: its logins. */
+/** A workload has the shared secret and its own, with its logins, and no other. */
 function secretProblems(document) {
   const { name, labels = {} } = document.metadata ?? {};
   if (labels['app.kubernetes.io/component'] !== 'service') return [];
@@ -107,12 +107,12 @@ function backendsOf({ kind, spec }) {
 
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'];
 
-/** Everything is denied first, and only the dispatcher reaches the internet, never what is private. */
+/** All traffic is denied by default, and only the dispatcher reaches the internet, without private networks. */
 function networkProblems(documents) {
   const policies = documents.filter(({ kind }) => kind === 'NetworkPolicy');
   const denies = ({ spec }) =>
     Object.keys(spec.podSelector).length === 0 && spec.policyTypes?.length === 2 && !spec.ingress && !spec.egress;
-  const problems = policies.some(denies) ? [] : ['NetworkPolicy: nothing denies all traffic by default'];
+  const problems = policies.some(denies) ? [] : ['NetworkPolicy: no policy denies all traffic by default'];
   for (const policy of policies) {
     const blocks = (policy.spec.egress ?? []).flatMap(({ to = [] }) =>
       to.map(({ ipBlock }) => ipBlock).filter(Boolean),
@@ -123,7 +123,7 @@ function networkProblems(documents) {
         problems.push(`${nameOf(policy)}: only action-dispatcher may reach ${cidr}`);
       }
       const open = cidr.includes(':') ? [] : PRIVATE.filter((network) => !except.includes(network));
-      if (open.length > 0) problems.push(`${nameOf(policy)}: ${cidr} must leave out ${open.join(', ')}`);
+      if (open.length > 0) problems.push(`${nameOf(policy)}: ${cidr} must exclude ${open.join(', ')}`);
     }
   }
   return problems;

@@ -1,4 +1,4 @@
-/** Prints what was found and ends the process accordingly: 1 with every problem on a line of its own, else 0. */
+/** Prints the problems, one per line, and exits with 1. Without problems, prints what was checked and exits with 0. */
 export function report(name, problems, checked) {
   if (problems.length === 0) {
     console.log(`${name}: ${checked}`);

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Misspelt fields, which the schemas let pass and a cluster drops in silence. The objects are written out as typed
- * literals, so the compiler refuses what the types do not have.
+ * Finds misspelled fields, which the schemas accept and a cluster drops silently. The objects are written as typed
+ * literals, so that the compiler rejects fields that the types do not have.
  */
 export function unknownFields(root, documents) {
   mkdirSync(join(root, '.cache'), { recursive: true });
@@ -19,7 +19,9 @@ export function unknownFields(root, documents) {
     const run = compile(files);
     if (run.status === 0) return [];
     const lines = `${run.stdout}${run.stderr}`.split('\n').filter((line) => / error TS/.test(line));
-    return lines.length > 0 ? lines.map((line) => told(line, documents)) : [`tsc: ${run.stderr || run.stdout}`];
+    return lines.length > 0
+      ? lines.map((line) => withObjectName(line, documents))
+      : [`tsc: ${run.stderr || run.stdout}`];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -49,8 +51,8 @@ function compile(files) {
   return spawnSync(process.execPath, [tsc, '--ignoreConfig', ...options, ...files], { encoding: 'utf8' });
 }
 
-/** `.../3.mts(12,4): error TS2353: Object literal ...` with the object's name in place of the file's. */
-function told(line, documents) {
+/** Replaces the file in `.../3.mts(12,4): error TS2353: Object literal ...` with the object's name. */
+function withObjectName(line, documents) {
   const [, file = '', message = line] = /^(.*?)\(\d+,\d+\): error TS\d+: (.*)$/.exec(line) ?? [];
   const document = documents[Number.parseInt(basename(file), 10)];
   return `${document?.kind}/${document?.metadata?.name}: ${message}`;

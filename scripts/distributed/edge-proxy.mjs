@@ -1,11 +1,11 @@
 import { Agent, createServer, request } from 'node:http';
 
-/** Headers that speak of one connection only. */
+/** Headers that apply to a single connection. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade'];
 
 /**
- * One address for both edges: what agents send goes to `ingest`, everything else to `query`. Streams both ways, so
- * that event streams pass as they come. `targets` may be filled in later: until then the answer is 503.
+ * Serves both edges at one address: agent traffic goes to `ingest`, everything else to `query`. Streams in both
+ * directions, so that event streams work. `targets` may be filled in later; until then the response is 503.
  */
 export async function startEdgeProxy({ port, host, targets }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
@@ -28,7 +28,7 @@ export async function startEdgeProxy({ port, host, targets }) {
           resolve();
         });
         server.closeIdleConnections();
-        // Event streams end with the services behind them; this is for those that do not.
+        // Event streams end with the services behind them. This ends the others.
         setTimeout(() => server.closeAllConnections(), 5_000).unref();
       }),
   };
@@ -39,12 +39,12 @@ function isForIngest({ method, url }) {
   return path.startsWith('/v1/') || (method === 'POST' && (path === '/api/events' || path === '/api/events/'));
 }
 
-/** For probes and Prometheus beside the services only, as in `deploy/edge`. */
+/** Paths that only probes and Prometheus may reach, directly at the services, as in `deploy/edge`. */
 function isInternal({ url }) {
   return /^\/+(?:readyz|metrics)(?:\/|$)/.test(decoded(url.split('?', 1)[0]));
 }
 
-/** As the services read it. */
+/** Decodes a path like the services do. */
 function decoded(path) {
   try {
     return decodeURIComponent(path);
@@ -77,7 +77,7 @@ function forward(incoming, answer, target, agent) {
   incoming.pipe(outgoing);
 }
 
-/** The service died or is starting. Whether it took the request is not known, hence the advice. */
+/** The service died or is starting. Whether it processed the request is unknown, hence the hint. */
 function unavailable(answer) {
   answer.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
   answer.end(

@@ -1,5 +1,5 @@
-// A process of its own, out of reach of the terminal's Ctrl-C: NATS and Redis stop only after the services that
-// need them, and also when whoever started this is killed.
+// A separate process that does not receive the terminal's Ctrl-C: NATS and Redis stop after the services that need
+// them, or when the parent process is killed.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ const folder = (name) => {
   return join(dataDir, name);
 };
 
-// Everybody on this machine can connect to a loopback port.
+// Any user of this machine can connect to a loopback port.
 const password = (name) => keptSecret(join(dataDir, `${name}-password`), () => `p${randomBytes(24).toString('hex')}`);
 
 const started = [];
@@ -44,12 +44,12 @@ try {
   await stop();
 }
 
-/** An acknowledged message is on the disk, not in the page cache. */
+/** An acknowledged message is on the disk, not only in the page cache. */
 function syncAlways(natsFolder) {
   return `jetstream { store_dir: "${join(natsFolder, 'data')}", sync_interval: always }`;
 }
 
-/** The users of the file we ship, each with a password kept here. */
+/** The users of the shipped configuration, each with a password that is kept here. */
 function natsAccounts() {
   const file = readFileSync(new URL('../../deploy/nats/server.conf', import.meta.url), 'utf8');
   const accounts = file.slice(file.indexOf('\naccounts {')).replace(/#.*/g, '');

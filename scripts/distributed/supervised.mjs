@@ -3,11 +3,11 @@ import { createInterface } from 'node:readline';
 
 const COLOURS = [36, 33, 35, 32, 34];
 let made = 0;
-/** A process that dies again at once is started again more slowly. */
+/** Pauses before restarts of a process that dies again quickly. */
 const PAUSES_MS = [100, 500, 2_000, 5_000];
 const STEADY_MS = 10_000;
 
-/** A child process whose lines get its name in front, made readable, and that is started again whenever it dies. */
+/** A child process whose output lines are formatted and prefixed with its name, and that is restarted when it dies. */
 export class Supervised {
   #options;
   #child;
@@ -37,12 +37,12 @@ export class Supervised {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => this.say(this.#options.readable(line)));
     }
-    child.once('error', (error) => this.say(`could not be started: ${error.message}`));
+    child.once('error', (error) => this.say(`failed to start: ${error.message}`));
     child.once('exit', (code, signal) => {
       if (!this.#wanted) return;
       this.#deaths = performance.now() - startedAt > STEADY_MS ? 1 : this.#deaths + 1;
       const pause = PAUSES_MS[Math.min(this.#deaths, PAUSES_MS.length) - 1];
-      this.say(`died (${signal ?? `exit ${code}`}), starting it again in ${pause} ms`);
+      this.say(`died (${signal ?? `exit ${code}`}), restarting in ${pause} ms`);
       setTimeout(() => this.#wanted && this.#again(), pause);
     });
   }

@@ -31,8 +31,8 @@ export {
   ControlTables,
   controlStateMessage,
   formatPosition,
-  graver,
-  NOTHING_TOLD,
+  moreSevere,
+  START_POSITION,
   parsePosition,
 } from './control/index.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';

@@ -14,19 +14,19 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('memory that is kept', () => {
-  it('is there again after it was closed, once', async () => {
+describe('memory state that is saved', () => {
+  it('is restored once after a clean shutdown', async () => {
     const first = await keptMemoryState(file, logger);
     await first.runContexts.keep('acme', 'run', { sessionId: 's' });
     await first.close();
     const second = await keptMemoryState(file, logger);
     expect(await second.runContexts.find('acme', 'run')).toEqual({ sessionId: 's' });
-    // As after a crash: what was read is not read again.
+    // Simulates a crash: a file that was read is not read twice.
     const third = await keptMemoryState(file, logger);
     expect(await third.runContexts.find('acme', 'run')).toBeUndefined();
   });
 
-  it('begins anew where the file cannot be read', async () => {
+  it('starts empty if the file cannot be read', async () => {
     await (await keptMemoryState(file, logger)).close();
     await writeFile(file, 'nonsense');
     const state = await keptMemoryState(file, logger);

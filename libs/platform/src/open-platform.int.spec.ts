@@ -18,11 +18,11 @@ import type { Platform } from './platform.ts';
 const silent = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
 
-/** What is said of a key, once it can be: on a busy machine the database may not answer in time. */
+/** Retries the check while the key is unavailable, because the database may be slow on a busy machine. */
 const checked = ({ keys }: Platform, key: string) =>
   eventually(async () => {
     const check = await keys.check(key);
-    if (check.kind === 'unavailable') throw new Error('nobody can vouch for the key now');
+    if (check.kind === 'unavailable') throw new Error('the key cannot be checked');
     return check;
   });
 
@@ -53,7 +53,7 @@ describe('API keys on Postgres', () => {
     await fresh.drop();
   });
 
-  it('makes one first admin key, whoever and however many ask', async () => {
+  it('creates one first admin key for any number of concurrent starts', async () => {
     const database = platform.database('query');
     const made = await Promise.all(Array.from({ length: 5 }, () => bootstrapKey(database, clock, undefined)));
     const key = made.filter((one) => one !== null);
@@ -82,14 +82,14 @@ describe('API keys on Postgres', () => {
     }
   });
 
-  it('takes a given first key, once', async () => {
+  it('uses a given first key once', async () => {
     const given = newApiKey().key;
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBe(given);
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBeNull();
     expect((await checked(platform, given)).kind).toBe('accepted');
   });
 
-  it('makes the key for tenants once, apart from every tenant', async () => {
+  it('creates the platform key once, separate from every tenant', async () => {
     const database = platform.database('query');
     const made = await bootstrapPlatformKey(database, clock, undefined);
     expect(await bootstrapPlatformKey(database, clock, undefined)).toBeNull();
@@ -98,11 +98,11 @@ describe('API keys on Postgres', () => {
     await expect(bootstrapPlatformKey(database, clock, 'hunter2')).rejects.toThrow('AGENTLENS_PLATFORM_KEY');
   });
 
-  it('refuses a given key that is not one of ours, and says how to make one', async () => {
+  it('rejects an invalid given key and explains how to create one', async () => {
     await expect(bootstrapKey(platform.database('query'), clock, 'hunter2')).rejects.toThrow('new-key.js');
   });
 
-  it('shows a key once and stores only its hash', async () => {
+  it('returns a key once and stores only its hash', async () => {
     const made = await keys.create({ tenantId: 'default', name: 'agents', scopes: ['ingest'], eventsPerSecond: 100 });
     const { key, ...shown } = made;
     expect(await keys.list('default', { limit: 10 })).toContainEqual(shown);
@@ -111,7 +111,7 @@ describe('API keys on Postgres', () => {
     ).not.toContain(key.slice(-49));
   });
 
-  it('rotates: both keys live for a day, then only the new one', async () => {
+  it('rotates: both keys work for a day, then only the new one', async () => {
     const old = await keys.create({ tenantId: 'default', name: 'rolling', scopes: ['read'] });
     const rotated = await keys.rotate('default', old.id);
     if (rotated.kind !== 'rotated') throw new Error(rotated.kind);
@@ -125,7 +125,7 @@ describe('API keys on Postgres', () => {
     expect(await keys.rotate('default', old.id)).toEqual({ kind: 'not_live' });
   });
 
-  it('revokes once, and never a foreign tenant’s key', async () => {
+  it('revokes a key once, and never a key of another tenant', async () => {
     const made = await keys.create({ tenantId: 'default', name: 'leaked', scopes: ['read'] });
     expect(await keys.revoke('other', made.id)).toEqual({ kind: 'unknown' });
     expect(await keys.rotate('other', made.id)).toEqual({ kind: 'unknown' });
@@ -150,7 +150,7 @@ describe('the embedded platform', () => {
 
   const config = () => loadConfig('standalone', { AGENTLENS_DATA_DIR: dataDir });
 
-  it('opens on nothing, migrates, and finds keys and secrets again', async () => {
+  it('opens an empty folder, migrates, and finds keys and secrets after a restart', async () => {
     platform = await openPlatform(config(), silent);
     const key = await ensureBootstrapKey(platform);
     const sealed = platform.secrets.seal('secret', ['a']);
@@ -163,12 +163,12 @@ describe('the embedded platform', () => {
     expect(await readFile(join(dataDir, 'secret-key'), 'utf8')).toHaveLength(45);
   });
 
-  it('refuses a data folder another process works on', async () => {
+  it('rejects a data folder that another process is using', async () => {
     platform = await openPlatform(config(), silent);
     await expect(openPlatform(config(), silent)).rejects.toThrow('in use by another AgentLens process');
   });
 
-  it('forgets a revoked key on every instance at once', async () => {
+  it('evicts a revoked key on every instance at once', async () => {
     platform = await openPlatform(config(), silent);
     const keys = new ApiKeys(platform.database('query'), platform.bus, platform.clock, silent);
     const made = await keys.create({ tenantId: 'default', name: 'leaked', scopes: ['read'] });

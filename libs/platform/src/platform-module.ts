@@ -20,7 +20,7 @@ import {
   SECRET_BOX,
 } from './tokens.ts';
 
-/** Services that evaluate orders; the others do not read those tables. */
+/** Services that evaluate orders. The others cannot read those tables. */
 const FOLLOWING_CONTROL: readonly ServiceName[] = ['ingest'];
 
 /** Provides ports to the services that are not built by a `wire.ts` yet. */

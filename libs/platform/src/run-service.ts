@@ -56,7 +56,7 @@ export function explain(name: string, error: unknown): string {
   if (error instanceof DataDirectoryInUse) {
     return (
       `${name} could not start: ${error.message}. ` +
-      'Stop that one, or give this one a folder and a port of its own: AGENTLENS_DATA_DIR=... AGENTLENS_HTTP_PORT=3401'
+      'Stop that one, or give this one its own folder and port: AGENTLENS_DATA_DIR=... AGENTLENS_HTTP_PORT=3401'
     );
   }
   if (error instanceof BusUnavailable) return `${name} could not start: ${error.message}`;

@@ -7,7 +7,7 @@ const key = () => randomBytes(32).toString('base64');
 const ROW = ['acme', 'guardrail_rules', 'r1'];
 
 describe('secret box', () => {
-  it('opens what it sealed, whatever the text', () => {
+  it('opens what it sealed, for any text', () => {
     const box = new AesSecretBox([key()]);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (plain, context) => {
@@ -16,21 +16,21 @@ describe('secret box', () => {
     );
   });
 
-  it('never seals alike twice, and shows nothing of the text', () => {
+  it('never produces the same sealed text twice, and reveals nothing of the text', () => {
     const box = new AesSecretBox([key()]);
     const sealed = box.seal('whsec_hello', ROW);
     expect(box.seal('whsec_hello', ROW)).not.toBe(sealed);
     expect(sealed).not.toContain('hello');
   });
 
-  it('does not open what was moved to another row', () => {
+  it('does not open a text that was moved to another row', () => {
     const box = new AesSecretBox([key()]);
     const sealed = box.seal('secret', ROW);
     expect(() => box.open(sealed, ['acme', 'guardrail_rules', 'r2'])).toThrow('altered or moved');
     expect(() => box.open(sealed, ['acmeguardrail_rules', 'r1'])).toThrow('altered or moved');
   });
 
-  it('does not open what was altered anywhere', () => {
+  it('does not open a text that was altered anywhere', () => {
     const box = new AesSecretBox([key()]);
     const sealed = box.seal('secret', ROW);
     for (let at = sealed.lastIndexOf(':') + 1; at < sealed.length - 1; at++) {
@@ -47,7 +47,7 @@ describe('secret box', () => {
     expect(() => new AesSecretBox([oldKey]).open(rotated.seal('secret', ROW), ROW)).toThrow('AGENTLENS_SECRET_KEY');
   });
 
-  it('tells sealed text from any other', () => {
+  it('distinguishes sealed text from any other', () => {
     const box = new AesSecretBox([key()]);
     expect(box.isSealed(box.seal('', ROW))).toBe(true);
     for (const text of ['', 'sealed:', 'sealed:00000000:x', 'whsec_abc', '***abcd']) {
@@ -56,7 +56,7 @@ describe('secret box', () => {
     }
   });
 
-  it.each([[[]], [['short']], [[randomBytes(16).toString('base64')]]])('refuses keys %j', (keys) => {
+  it.each([[[]], [['short']], [[randomBytes(16).toString('base64')]]])('rejects keys %j', (keys) => {
     expect(() => new AesSecretBox(keys)).toThrow('openssl rand -base64 32');
   });
 });

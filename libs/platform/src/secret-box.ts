@@ -70,7 +70,7 @@ export class AesSecretBox implements SecretBox {
     if (key === undefined) {
       throw new Error(
         `The text was sealed with key version "${version}", which this process does not have: ` +
-          'add that key to AGENTLENS_SECRET_KEY behind the current one',
+          'add that key to AGENTLENS_SECRET_KEY after the current one',
       );
     }
     return key;

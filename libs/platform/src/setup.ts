@@ -17,7 +17,7 @@ try {
     process.stdout.write(`First admin key of tenant "default", shown this once:\n${key}\n`);
   }
   if (platformKey !== null && platform.config.platformKey === undefined) {
-    process.stdout.write(`Key that makes tenants, shown this once:\n${platformKey}\n`);
+    process.stdout.write(`Key that creates tenants, shown this once:\n${platformKey}\n`);
   }
 } catch (error) {
   process.stderr.write(`${explain('setup', error)}\n`);

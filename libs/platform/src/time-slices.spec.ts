@@ -21,7 +21,7 @@ function* heavySteps(count: number, onStep: () => void): Generator<void, string>
 }
 
 describe('mapInSlices', () => {
-  it('returns what map does', async () => {
+  it('returns the same as map', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer(), { maxLength: 350 }), async (items) => {
         expect(await mapInSlices(items, work)).toEqual(items.map(work));
@@ -30,13 +30,13 @@ describe('mapInSlices', () => {
     );
   });
 
-  it('works on few items at once', () => {
+  it('processes a few items synchronously', () => {
     const done: number[] = [];
     void mapInSlices([1, 2, 3], (item) => done.push(item));
     expect(done).toEqual([1, 2, 3]);
   });
 
-  it('fails when the work does', async () => {
+  it('rejects if the work throws', async () => {
     const items = Array.from({ length: 250 }, (_, index) => index);
     const failing = mapInSlices(items, (item) => {
       if (item === 200) throw new Error('broken');
@@ -55,7 +55,7 @@ describe('runInSlices', () => {
     expect(order.indexOf('other')).toBeLessThan(3);
   });
 
-  it('lets one of several heavy requests run per turn', async () => {
+  it('runs one of several heavy requests per turn', async () => {
     let turn = 0;
     const turns: number[] = [];
     const all = Promise.all(Array.from({ length: 3 }, () => runInSlices(heavySteps(4, () => turns.push(turn)))));

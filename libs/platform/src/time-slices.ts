@@ -1,12 +1,12 @@
-/** How long one piece of work may hold the event loop. A decision crosses the loop several times. */
+/** How long one piece of work may block the event loop. A decision passes through the loop several times. */
 const SLICE_MS = 2;
 
-/** Between two slices that read large bodies, so that they take a third of the thread at most while others need it. */
+/** Pause between two slices that parse large bodies, so that they use at most a third of the thread under load. */
 const REST_MS = 4;
 
 type Schedule = (callback: () => void) => unknown;
 
-/** Pieces of long work that wait to go on: one is resumed at a time, oldest first. */
+/** Queue of long work that waits to continue. Resumes one piece at a time, oldest first. */
 class Turns {
   readonly #schedule: Schedule;
   readonly #waiting: (() => void)[] = [];
@@ -38,14 +38,14 @@ const everyTurn = new Turns((callback) => setImmediate(callback));
 const withRests = new Turns((callback) => setTimeout(callback, REST_MS));
 
 /**
- * Runs work that is done in small steps without holding up the event loop: after 2 ms it waits for a later turn. All work
- * of the process shares the turns, so however many requests are worked on at a time, one slice runs between two turns.
+ * Runs work in small steps without blocking the event loop: after 2 ms it waits for a later turn. All work of the
+ * process shares the turns, so one slice runs per turn regardless of the number of requests.
  */
 export function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
   return run(steps, everyTurn);
 }
 
-/** The same for reading a body that may turn out to be worth nothing: with rests between the slices. */
+/** The same with pauses between slices, for parsing a body that may turn out to be invalid. */
 export function readInSlices<T>(steps: Generator<void, T>): Promise<T> {
   return run(steps, withRests);
 }
@@ -75,7 +75,7 @@ export async function mapInSlices<T, R>(items: readonly T[], work: (item: T, ind
   return done;
 }
 
-/** Resolves when it is this work's turn again. */
+/** Resolves when this work may continue. */
 export function nextSlice(): Promise<void> {
   return everyTurn.next();
 }

@@ -6,8 +6,8 @@ class Refusal extends Error {
   readonly code = '22P02';
 }
 
-describe('work on many at once', () => {
-  it('whichever are refused: does the others once each, and answers in order', async () => {
+describe('work on many items', () => {
+  it('runs once for each valid item and returns results in order, for any set of rejected items', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (refused) => {
         const done: number[] = [];
@@ -26,7 +26,7 @@ describe('work on many at once', () => {
     );
   });
 
-  it('is asked for once where nothing is wrong, and not again where the database is away', async () => {
+  it('runs once if all items are valid, and is not retried if the database is unavailable', async () => {
     let asked = 0;
     const away = inHalves(
       [1, 2, 3],

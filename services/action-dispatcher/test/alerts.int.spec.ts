@@ -48,7 +48,7 @@ describe('alerts', () => {
   });
 
   it.each(['acknowledge', 'cancel'] as const)(
-    'are raised again after somebody chose to %s the one before',
+    'are raised again after a person chose to %s the previous one',
     async (verb) => {
       const first = await raise();
       granted(await review.decide(first.id, verb, { tenantId }));
@@ -58,14 +58,14 @@ describe('alerts', () => {
     },
   );
 
-  it('that nobody looked at for a day are closed, and the next one is new', async () => {
+  it('expire after a day unseen, and the next one is new', async () => {
     const first = await raise();
     world.clock.advance(24 * 3_600_000);
     await eventually(async () => expect(await review.alert(first.id)).toMatchObject({ status: 'expired' }));
     expect((await raise()).id).not.toBe(first.id);
   });
 
-  it('that were seen stay as they are', async () => {
+  it('stay open after they were seen', async () => {
     const { id } = await raise();
     granted(await review.decide(id, 'acknowledge', { tenantId, reason: 'on it' }));
     world.clock.advance(30 * 24 * 3_600_000);
@@ -74,13 +74,13 @@ describe('alerts', () => {
     expect(granted(await review.decide(id, 'cancel', { tenantId }))).toMatchObject({ status: 'cancelled' });
   });
 
-  it.each(['approve', 'deny'] as const)('have nothing to %s', async (verb) => {
+  it.each(['approve', 'deny'] as const)('reject %s, which is only for approvals', async (verb) => {
     const { id } = await raise();
     expect(await review.decide(id, verb, { tenantId })).toMatchObject({ ok: false, problem: { status: 422 } });
     expect(await review.alert(id)).toMatchObject({ status: 'pending' });
   });
 
-  it('are held back, and counted, where they come faster than anybody can read', async () => {
+  it('are suppressed and counted above the rate limit', async () => {
     await world.start();
     const raised = await Promise.all(
       Array.from({ length: MAX_PER_MINUTE + 20 }, (_, n) => raise({ ruleId: `r-${n}` })),
@@ -95,7 +95,7 @@ describe('alerts', () => {
     expect(await raise({ ruleId: 'after' })).toMatchObject({ title: 'Look', ruleId: 'after' });
   });
 
-  it('of kind approval are not raised by hand', async () => {
+  it('of kind approval cannot be raised directly', async () => {
     expect(await review.raise({ tenantId, kind: 'approval' })).toMatchObject({ ok: false, problem: { status: 422 } });
   });
 
@@ -122,7 +122,7 @@ describe('alerts', () => {
       return { rule, trigger };
     }
 
-    it('carry the words of the rule, and are in its history', async () => {
+    it("contain the rule's message and appear in its history", async () => {
       const { rule, trigger } = await fire({ severity: 'critical', title: 'Stop' });
       expect(await world.settled(trigger, 'success')).toMatchObject({ action_detail: 'alert raised' });
       expect(await rows()).toMatchObject([
@@ -137,7 +137,7 @@ describe('alerts', () => {
       ]);
     });
 
-    it('are raised once for one trigger, also where it is carried out again after the alert was closed', async () => {
+    it('are raised once per trigger, even if it is repeated after the alert was closed', async () => {
       const { trigger } = await fire();
       await world.settled(trigger, 'success');
       const [row] = await rows();
@@ -148,7 +148,7 @@ describe('alerts', () => {
       expect(await rows()).toHaveLength(1);
     });
 
-    it('are told to the webhook on every change, signed, each with an id of its own', async () => {
+    it('are sent to the webhook on every change, signed, each with a unique id', async () => {
       const { trigger } = await fire({ webhookUrl: `${receiver.url}/alerts` });
       await world.settled(trigger, 'success');
       const [row] = await rows();
@@ -172,20 +172,20 @@ describe('alerts', () => {
       expect(world.logged()).not.toContain(KEY);
     });
 
-    it('are raised though the webhook is away, and the history of the trigger does not mind', async () => {
+    it("are raised if the webhook is unavailable, without affecting the trigger's result", async () => {
       receiver.answer((_request, response) => response.writeHead(500).end());
       const { trigger } = await fire({ webhookUrl: `${receiver.url}/alerts` });
       await world.settled(trigger, 'success');
       await eventually(() => expect(receiver.requests).toHaveLength(1));
       expect(await rows()).toMatchObject([{ status: 'pending' }]);
       expect(await world.history(trigger)).toMatchObject({ action_result: 'success' });
-      const told = await world.db
+      const sent = await world.db
         .selectFrom('deliveries')
         .selectAll()
         .where('tenant_id', '=', tenantId)
         .where('action_type', '=', 'alert_webhook')
         .execute();
-      expect(told).toHaveLength(1);
+      expect(sent).toHaveLength(1);
       receiver.answer((_request, response) => response.writeHead(204).end());
       world.clock.advance(10_000);
       await eventually(() => expect(receiver.requests).toHaveLength(2));
@@ -193,7 +193,7 @@ describe('alerts', () => {
       expect(again?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
     });
 
-    it('let the webhook listen to approvals and breakers of the agents it guards', async () => {
+    it('notify the webhook about approvals and breakers of the agents that the rule guards', async () => {
       await fire({ webhookUrl: `${receiver.url}/alerts`, webhookAlso: ['approval'] });
       await eventually(() => expect(receiver.requests).toHaveLength(1));
       granted(await review.resolve(review.binding({ runId: 'asked' }), { tenantId }));
@@ -224,7 +224,7 @@ describe('alerts', () => {
     change({ kind: 'open', openedAt: START, reason: 'tokens' }, fields);
 
   describe('of breakers', () => {
-    it('say to people what the limit was and how to raise it', async () => {
+    it('explain the limit and how to raise it', async () => {
       await world.bus.publish(breakerChanged, opened({ limit: 200_000 }));
       await eventually(async () => expect(await rows()).toHaveLength(1));
       expect((await rows())[0]?.message).toBe(
@@ -234,7 +234,7 @@ describe('alerts', () => {
       );
     });
 
-    it('are raised when one opens, without a limit that nobody told of', async () => {
+    it('are raised when one opens, without the limit if it is unknown', async () => {
       await world.bus.publish(breakerChanged, opened());
       await eventually(async () => expect(await rows()).toHaveLength(1));
       expect(await rows()).toMatchObject([
@@ -243,7 +243,7 @@ describe('alerts', () => {
       expect((await rows())[0]?.message).not.toMatch(/\d/);
     });
 
-    it('are raised once for one opening, however often it is told, also after it was closed', async () => {
+    it('are raised once per opening, even if it is reported again after the alert was closed', async () => {
       await world.bus.publish(breakerChanged, opened());
       await eventually(async () => expect(await rows()).toHaveLength(1));
       const [row] = await rows();
@@ -262,7 +262,7 @@ describe('alerts', () => {
       ).toEqual(['cancelled', 'pending']);
     });
 
-    it('are one per scope, and a probe raises none', async () => {
+    it('are separate per scope, and a probe raises none', async () => {
       await world.bus.publish(breakerChanged, opened());
       await world.bus.publish(breakerChanged, opened({ scope: 'agent', scopeId: 'agent-1', version: 2 }));
       const halfOpen = { kind: 'half_open', openedAt: START, reason: 'tokens', probe: 'p' } as const;
@@ -273,7 +273,7 @@ describe('alerts', () => {
     });
   });
 
-  it('are watched by readiness', async () => {
+  it('are monitored by readiness', async () => {
     expect((await world.health.report()).checks).toMatchObject({ alerts: { ok: true } });
   });
 });

@@ -16,7 +16,7 @@ describe('the call of an approval', () => {
   const kept = (alertId: string) =>
     world.db.selectFrom('approval_calls').selectAll().where('alert_id', '=', alertId).execute();
 
-  it('is kept whole, sealed for its approval, once however often it asks', async () => {
+  it('is stored in full, sealed for its approval, once for any number of requests', async () => {
     await world.start();
     const call = { arguments: '{"amount":9007199254740993}' };
     const { id } = await asked('run-kept', call);
@@ -29,7 +29,7 @@ describe('the call of an approval', () => {
     expect(granted(await review.decide(id, 'approve')).status).toBe('approved');
   });
 
-  it('is not approved where a part of it is missing, and can be denied', async () => {
+  it('cannot be approved if it was truncated, but can be denied', async () => {
     await world.start();
     const { id } = await asked('run-cut', {
       arguments: '{"a":1',

@@ -17,11 +17,11 @@ describe('approvals', () => {
     await world.start();
   });
 
-  /** A call of a run of its own. */
+  /** A call in its own run. */
   const aCall = (fields = {}) => review.binding({ runId: `run-${run}`, ...fields });
   const opened = async (binding = aCall()) => granted(await review.resolve(binding));
 
-  it('are opened by the first question, bound to the call, and told by the bus', async () => {
+  it('are opened by the first request, bound to the call, and published on the bus', async () => {
     const changes = await review.changes();
     const call = aCall();
     const alert = await opened(call);
@@ -42,7 +42,7 @@ describe('approvals', () => {
     await changes.close();
   });
 
-  it('that wait are shown as a number and an age, until somebody decides or they run out', async () => {
+  it('that are pending are counted with the age of the oldest, until they are decided or expire', async () => {
     await world.stopAll();
     await world.db.deleteFrom('alerts').execute();
     const meters = recordMeters();
@@ -68,7 +68,7 @@ describe('approvals', () => {
     }
   });
 
-  it('that a person denied hold for an equal call of the run under any id, unless the tenant wants to be asked', async () => {
+  it('that were denied also apply to equal calls of the run, unless the tenant wants to be asked again', async () => {
     const denied = await opened(aCall({ callId: 'a' }));
     granted(await review.decide(denied.id, 'deny', { reason: 'not today' }));
     const again = aCall({ callId: 'b' });
@@ -86,7 +86,7 @@ describe('approvals', () => {
     expect(granted(await review.resolve(again, { asksAgain: true }))).toMatchObject({ status: 'pending' });
   });
 
-  it('stay one, however often and wherever they are asked for at once', async () => {
+  it('are opened once for concurrent requests on several replicas', async () => {
     await world.start();
     await world.start();
     const call = aCall();
@@ -96,7 +96,7 @@ describe('approvals', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('let the approved call go ahead, and its retry, and no other', async () => {
+  it('allow the approved call and its retry, and no other call', async () => {
     const changes = await review.changes();
     const call = aCall();
     const { id } = await opened(call);
@@ -136,7 +136,7 @@ describe('approvals', () => {
     expect(granted(await review.resolve(other))).toMatchObject({ id: ids[1], status: 'approved' });
   });
 
-  it('that no call has used yet are not spent', async () => {
+  it('are not spent if no call has used them yet', async () => {
     const call = aCall();
     const { id } = await opened(call);
     granted(await review.decide(id, 'approve'));
@@ -156,14 +156,14 @@ describe('approvals', () => {
       return review.spend({ runId, toolName, argsHash });
     };
 
-    it('let one of twenty equal calls go ahead, and one retry', async () => {
+    it('allow one of twenty equal calls, and one retry', async () => {
       const id = await approved();
       const answers = await Promise.all(Array.from({ length: 20 }, () => review.resolve(nameless())));
       const passed = answers.map(granted).filter(({ status }) => status === 'approved');
       expect(passed.map((alert) => alert.id)).toEqual([id, id]);
     });
 
-    it('let a retry go ahead within ten seconds only', async () => {
+    it('allow a retry only within ten seconds', async () => {
       const id = await approved();
       expect(granted(await review.resolve(nameless()))).toMatchObject({ id, usedAt: START });
       world.clock.advance(10_001);
@@ -174,14 +174,14 @@ describe('approvals', () => {
       expect(granted(await review.resolve(nameless()))).toMatchObject({ id: next.id, status: 'approved' });
     });
 
-    it('let nothing go ahead once the result of the call was reported', async () => {
+    it('allow nothing after the result of the call was reported', async () => {
       const id = await approved();
       expect(granted(await review.resolve(nameless()))).toMatchObject({ id, usedAt: START });
       expect(granted(await ended())).toEqual({ spent: 1 });
       expect(granted(await review.resolve(nameless()))).toMatchObject({ status: 'pending' });
     });
 
-    it('know a retry by the key of its question', async () => {
+    it('recognize a retry by its request id', async () => {
       const id = await approved();
       for (let turn = 0; turn < 3; turn++) {
         expect(granted(await review.resolve(nameless(), { requestId: 'k1' }))).toMatchObject({ id, usedAt: START });
@@ -191,7 +191,7 @@ describe('approvals', () => {
     });
   });
 
-  it('are used once between many replicas', async () => {
+  it('are used once across many replicas', async () => {
     await world.start();
     await world.start();
     const call = aCall();
@@ -209,7 +209,7 @@ describe('approvals', () => {
     ['other arguments', { argsHash: 'b'.repeat(64) }],
     ['another rule', { ruleId: 'rule-2' }],
     ['a newer version of the rule', { ruleVersion: 2 }],
-  ])('are never used by %s', async (_what, fields) => {
+  ])('are never used by a call with %s', async (_what, fields) => {
     const { id } = await opened();
     granted(await review.decide(id, 'approve'));
     const other = granted(await review.resolve(aCall(fields)));
@@ -229,7 +229,7 @@ describe('approvals', () => {
   it.each([
     ['deny', 'denied'],
     ['cancel', 'cancelled'],
-  ] as const)('after %s stay %s for this call, and tell it', async (verb, status) => {
+  ] as const)('return the decision after %s: they stay %s for this call', async (verb, status) => {
     const call = aCall();
     const { id } = await opened(call);
     granted(await review.decide(id, verb, { reason: 'no' }));
@@ -237,7 +237,7 @@ describe('approvals', () => {
     expect(granted(await review.resolve(call))).toMatchObject({ id, status, reason: 'no', decidedBy: 'ann' });
   });
 
-  it('expire on time, without a question and without a decision', async () => {
+  it('expire on time, with no further request or decision', async () => {
     const changes = await review.changes();
     const { id } = granted(await review.resolve(aCall(), { expiresInSeconds: 60 }));
     world.clock.advance(60_000);
@@ -246,7 +246,7 @@ describe('approvals', () => {
     await changes.close();
   });
 
-  it('expire at the moment they are asked for, though nobody swept', async () => {
+  it('expire when they are requested after their deadline, even without a sweep', async () => {
     await world.stopAll();
     await world.start({ timings: { pollMs: 3_600_000 } });
     const call = aCall();
@@ -262,7 +262,7 @@ describe('approvals', () => {
     expect(await review.alert(late.id)).toMatchObject({ status: 'expired' });
   });
 
-  it('expire after a restart, though nobody was there at the time', async () => {
+  it('expire after a restart if the service was down at their deadline', async () => {
     const { id } = granted(await review.resolve(aCall(), { expiresInSeconds: 60 }));
     await world.stopAll();
     world.clock.advance(86_400_000);
@@ -270,7 +270,7 @@ describe('approvals', () => {
     await eventually(async () => expect(await review.alert(id)).toMatchObject({ status: 'expired' }));
   });
 
-  it('outlive a restart between question, decision and use', async () => {
+  it('survive a restart between request, decision and use', async () => {
     const call = aCall();
     const { id } = await opened(call);
     await world.stopAll();
@@ -281,7 +281,7 @@ describe('approvals', () => {
     expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'approved', usedAt: START });
   });
 
-  it('that nobody used in time are no longer good', async () => {
+  it('become invalid if no call uses them in time', async () => {
     const call = aCall();
     const { id } = granted(await review.resolve(call, { expiresInSeconds: 60 }));
     world.clock.advance(59_000);
@@ -292,7 +292,7 @@ describe('approvals', () => {
     expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'expired' });
   });
 
-  it('take hostile text', async () => {
+  it('accept hostile text', async () => {
     const answer = await review.resolve(aCall({ toolName: 'a\u0000b' }));
     expect(answer).toMatchObject({ ok: false, problem: { status: 400 } });
     const title = granted(
@@ -309,8 +309,8 @@ describe('approvals', () => {
     expect(title.message).toBe('[31m');
   });
 
-  describe('under many deciders', () => {
-    it('take the first decision, and name it to the others', async () => {
+  describe('with several deciders', () => {
+    it('accept the first decision and report its author to later ones', async () => {
       await world.start();
       await world.start();
       const { id } = await opened();
@@ -347,7 +347,7 @@ describe('approvals', () => {
       expect(await review.decide(id, 'acknowledge')).toMatchObject({ ok: false, problem: { status: 409 } });
     });
 
-    it('are decided only as they were read', async () => {
+    it('are decided only at the version that was read', async () => {
       const { id } = await opened();
       await review.decide(id, 'acknowledge', { ifVersion: 1 });
       for (const verb of ['acknowledge', 'approve', 'deny', 'cancel'] as const) {

@@ -44,7 +44,7 @@ describe('control actions', () => {
   const unpause = (agentId: string, clearModelOverride = false, tenantId = 'acme') =>
     world.bus.request(COMMANDS.unpauseAgent, { tenantId, agentId, clearModelOverride });
 
-  it('pause the agent, in the table and on the bus, until somebody resumes it', async () => {
+  it('pause the agent, in the table and on the bus, until a person resumes it', async () => {
     const agentId = 'crew/role.1';
     const trigger = await fire('pause_agent', { message: 'look at it' }, { agentId });
     expect(await world.settled(trigger, 'success')).toMatchObject({ action_detail: 'paused' });
@@ -77,7 +77,7 @@ describe('control actions', () => {
     expect(await directiveOf(agentId)).toMatchObject({ paused_at: null, version: 2 });
   });
 
-  it('change the model, which outlives an unpause unless that clears it', async () => {
+  it('override the model, which survives a resume unless that clears it', async () => {
     const agentId = 'spender';
     await world.settled(await fire('downgrade_model', { targetModel: 'small' }, { agentId }), 'success');
     await world.settled(await fire('pause_agent', {}, { agentId }), 'success');
@@ -90,7 +90,7 @@ describe('control actions', () => {
     await eventually(() => expect(issued.map(({ version }) => version)).toEqual([1, 2, 3, 4]));
   });
 
-  it('apply every order of many at once, one version each', async () => {
+  it('apply every concurrent order, with one version each', async () => {
     const agentId = 'crowded';
     const triggers = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
@@ -115,7 +115,7 @@ describe('control actions', () => {
     expect(issued.map(({ version }) => version)).toEqual(issued.map((_, i) => i + 1));
   });
 
-  describe('that pause, once somebody resumes the agent', () => {
+  describe('that pause, when a person resumes the agent', () => {
     const MINUTE_MS = 60_000;
     const minute = (n: number) => new Date(Date.parse(START) + n * MINUTE_MS).toISOString();
     let rearmed: { ruleIds: string[]; agentId: string; at: string }[];
@@ -135,11 +135,11 @@ describe('control actions', () => {
       });
     };
 
-    /** An agent that a rule has paused, and what makes the rule fire again. */
+    /** An agent that a rule has paused, with a function that fires the rule again. */
     async function pausedAgent(agentId: string) {
       const rule = await world.rule({ actionType: 'pause_agent', actionConfig: {}, cooldownMinutes: 15 });
       const fireAt = async (n: number) => {
-        // Ids are in the order of time, as those of real triggers.
+        // Ids are ordered by time, like the ids of real triggers.
         const trigger = aTrigger({ ...firedBy(rule), id: `${agentId}-${minute(n)}`, agentId, triggeredAt: minute(n) });
         await world.bus.publish(guardrailTriggered, trigger);
         return trigger;
@@ -149,7 +149,7 @@ describe('control actions', () => {
       return { rule, fireAt };
     }
 
-    it('pause it again at once, but not by what fired before', async () => {
+    it('pause it again at once, but not because of earlier triggers', async () => {
       await startEvaluator();
       const { rule, fireAt } = await pausedAgent('again');
       expect(await unpause('again')).toMatchObject({
@@ -166,7 +166,7 @@ describe('control actions', () => {
       await world.settled(await fireAt(4.5), 'cooldown');
     });
 
-    it('stay as they were where the evaluator is away, and so does the agent', async () => {
+    it('change nothing if the evaluator is unavailable, and the agent stays paused', async () => {
       const { rule, fireAt } = await pausedAgent('kept');
       expect(await unpause('kept')).toMatchObject({
         ok: false,
@@ -179,7 +179,7 @@ describe('control actions', () => {
       expect(await unpause('kept')).toMatchObject({ ok: true, value: { rearmed: [{ ruleId: rule.id }] } });
     });
 
-    it('are armed as well by an order that resumes the agent', async () => {
+    it('are rearmed by an order that resumes the agent', async () => {
       await startEvaluator();
       const { rule, fireAt } = await pausedAgent('ordered');
       const order = { tenantId: 'acme', scope: 'agent', scopeId: 'ordered', reason: 'a look', by: 'ann' } as const;
@@ -197,7 +197,7 @@ describe('control actions', () => {
       await world.settled(await fireAt(6), 'success');
     });
 
-    it('are left alone by an order on every agent', async () => {
+    it('are not affected by an order for the whole tenant', async () => {
       await startEvaluator();
       await pausedAgent('one-of-all');
       const order = { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', reason: '', by: 'ann' } as const;
@@ -211,7 +211,7 @@ describe('control actions', () => {
     });
   });
 
-  it('reach only the agent of their own tenant', async () => {
+  it('affect only the agent of their own tenant', async () => {
     const trigger = await fire('pause_agent', {}, { agentId: 'shared-name' });
     await world.settled(trigger, 'success');
     expect(await directiveOf('shared-name', 'beta')).toBeUndefined();
@@ -222,7 +222,7 @@ describe('control actions', () => {
     expect(await directiveOf('shared-name')).toMatchObject({ paused_at: START });
   });
 
-  it('answer a directive also for an agent that was never paused', async () => {
+  it('return a directive for an agent that was never paused', async () => {
     const { url } = world;
     const runTracking = openDatabase({ url, role: 'run-tracking', maxConnections: 1 });
     const counters = { run_count: 0, event_count: 0, error_count: 0, cost_usd: 0 };
@@ -242,7 +242,7 @@ describe('control actions', () => {
     expect(await unpause('calm')).toMatchObject({ ok: true, value: { version: 1, paused: null, modelOverride: null } });
   });
 
-  it('put the policy of an AgentGate server, with its key', async () => {
+  it('set the policy on an AgentGate server, with its key', async () => {
     const id = 'rule-gate';
     const apiKey = world.secrets.seal('gate-key-1234', ['acme', 'guardrail_rules', id]);
     const rule = await world.rule({
@@ -268,7 +268,7 @@ describe('control actions', () => {
     });
   });
 
-  it('fail within a minute where AgentGate keeps failing', async () => {
+  it('fail within a minute if AgentGate keeps failing', async () => {
     receiver.answer((_request, response) => response.writeHead(503).end());
     const trigger = await fire('agentgate_policy', { agentgateUrl: receiver.url, policyId: 'p', action: 'restrict' });
     const begun = world.clock.now();
@@ -281,14 +281,14 @@ describe('control actions', () => {
     expect((await world.history(trigger))?.action_detail).toMatch(/HTTP 503|did not answer/);
   });
 
-  it('fail at once where AgentGate refuses', async () => {
+  it('fail at once if AgentGate rejects the request', async () => {
     receiver.answer((_request, response) => response.writeHead(403).end('{"secret":"details"}'));
     const trigger = await fire('agentgate_policy', { agentgateUrl: receiver.url, policyId: 'p', action: 'restrict' });
     expect(await world.settled(trigger, 'failed')).toMatchObject({ action_detail: 'HTTP 403' });
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('fail clearly where the action of the rule is not known or not valid any more', async () => {
+  it('fail with a clear reason if the action of the rule is unknown or no longer valid', async () => {
     expect(await world.settled(await fire('launch_rocket', {}), 'failed')).toMatchObject({
       action_detail: 'no action "launch_rocket" is known',
     });

@@ -23,7 +23,7 @@ describe('control', () => {
       .where('scope_id', '=', scopeId)
       .execute();
 
-  it('keeps one standing order per scope, published with its version', async () => {
+  it('keeps one current order per scope, published with its version', async () => {
     const changes = await review.changes();
     expect(granted(await review.order({ scopeId: 'one' }))).toMatchObject({
       tenantId: 'acme',
@@ -43,7 +43,7 @@ describe('control', () => {
     await changes.close();
   });
 
-  it('takes an order that was meant for the one that stands, and no other', async () => {
+  it('accepts an order only for the expected version', async () => {
     await world.start();
     const changes = await review.changes();
     const firsts = await Promise.all([
@@ -64,7 +64,7 @@ describe('control', () => {
     await changes.close();
   });
 
-  it('gives each of many orders at once a version of its own, in the order they are published', async () => {
+  it('gives each of many concurrent orders its own version, in the order of publication', async () => {
     await world.start();
     await world.start();
     const changes = await review.changes();
@@ -83,7 +83,7 @@ describe('control', () => {
     await changes.close();
   });
 
-  it('that kills a run cancels what waits for a human there, and nothing else', async () => {
+  it('cancels the pending approvals of a killed run, and nothing else', async () => {
     const asks = async (runId: string, callId: string) =>
       granted(await review.resolve(review.binding({ runId, callId }), { agentId: 'waiter' })).id;
     const [first, seen, decided, other] = [
@@ -99,7 +99,7 @@ describe('control', () => {
     const order = granted(await review.order({ scopeId: 'doomed', reason: 'out of hand', by: 'ops' }));
     const cancelled = () => changes.alerts.filter(({ status }) => status === 'cancelled');
     const why = { decidedBy: 'ops', reason: 'out of hand', decidedAt: order.issuedAt };
-    // The two are told in no particular order.
+    // The two alerts are published in any order.
     const byId = (ids: readonly string[]) => new Map(ids.map((id) => [id, expect.objectContaining({ id, ...why })]));
     await eventually(() => expect(new Map(cancelled().map((one) => [one.id, one]))).toEqual(byId([first, seen])));
     const again = await review.resolve(review.binding({ runId: 'doomed', callId: 'c1' }), { agentId: 'waiter' });
@@ -112,7 +112,7 @@ describe('control', () => {
     await changes.close();
   });
 
-  it('that kills a run cancels what waits in the runs that came from it, also where they go in a circle', async () => {
+  it('cancels pending approvals in the descendants of a killed run, even if parents form a cycle', async () => {
     const parents = { root: 'leaf', child: 'root', leaf: 'child', beside: undefined };
     const tracker = openDatabase({ url: world.url, role: 'run-tracking', maxConnections: 1 });
     for (const [runId, parent] of Object.entries(parents)) {
@@ -129,13 +129,13 @@ describe('control', () => {
     expect(await review.alert(beside)).toMatchObject({ status: 'pending' });
   });
 
-  it('says whose run it is about, where that is known', async () => {
+  it('names the agent of the run if it is known', async () => {
     expect(granted(await review.order({ scopeId: 'owned', agentId: 'bot' }))).toMatchObject({ agentId: 'bot' });
     expect(granted(await review.order({ scopeId: 'unknown' }))).not.toHaveProperty('agentId');
     expect(await rowOf('run', 'owned')).toMatchObject([{ agent_id: 'bot' }]);
   });
 
-  it('of one tenant does not touch another', async () => {
+  it('of one tenant does not affect another', async () => {
     granted(await review.order({ scopeId: 'shared' }));
     granted(await review.order({ scopeId: 'shared', tenantId: 'beta', state: 'paused' }));
     expect(new Map((await rowOf('run', 'shared')).map(({ tenant_id, state }) => [tenant_id, state]))).toEqual(
@@ -150,7 +150,7 @@ describe('control', () => {
     });
   });
 
-  it('that resumes an agent ends the pause a rule gave it, and only that', async () => {
+  it('ends only the pause by a rule when it resumes an agent', async () => {
     const rule = await world.rule({ actionType: 'pause_agent', cooldownMinutes: 0 });
     const trigger = aTrigger({ ...firedBy(rule), agentId: 'resumed' });
     await world.bus.publish(guardrailTriggered, trigger);
@@ -167,7 +167,7 @@ describe('control', () => {
     expect(await other.executeTakeFirst()).toBeUndefined();
   });
 
-  it('records who took an order, once per instance and at the earliest time', async () => {
+  it('records the acknowledgements of an order, once per instance with the earliest time', async () => {
     const ack = { tenantId: 'acme', directiveId: 'order-1', agentId: 'agent-1', acknowledgedAt: START };
     const earlier = '2026-03-01T11:59:59.900Z';
     await world.bus.publish(directiveAcknowledged, { ...ack, instanceId: 'i-1' });
@@ -189,7 +189,7 @@ describe('control', () => {
     ]);
   });
 
-  it('lays an acknowledgement aside that cannot be stored', async () => {
+  it('moves an acknowledgement that cannot be stored to the dead letters', async () => {
     const ack = {
       tenantId: 'acme',
       directiveId: 'a\u0000b',

@@ -27,7 +27,7 @@ interface StartOptions {
   readonly publicUrl?: string;
 }
 
-/** One migrated database with everything a dispatcher needs around it; any number of dispatchers may be started. */
+/** A migrated database with everything that a dispatcher needs. Any number of dispatchers can be started. */
 export async function dispatching() {
   const fresh = await freshDatabase({ migrate });
   const database = openDatabase({ url: fresh.url, role: 'action-dispatcher' });
@@ -60,7 +60,7 @@ export async function dispatching() {
     health: platform.health,
     logged: () => logged,
 
-    /** A recorder alone: what the consumer calls, without anything being carried out. */
+    /** A recorder alone: records triggers as the consumer does, without carrying anything out. */
     recorder: () => {
       const now = () => clock.now();
       const recorder = new TriggerRecorder(db, new TriggerPartitions(db, now, () => undefined), now);
@@ -71,7 +71,7 @@ export async function dispatching() {
       };
     },
 
-    /** Starts the service as its process does, on this world's platform with some of its parts replaced. */
+    /** Starts the service as its process does, on this world's platform with some parts replaced. */
     async start(options: StartOptions = {}): Promise<{ stop(): Promise<void> }> {
       const { retentionDays = 0, publicUrl, timings } = options;
       const { egress, egressPolicy, secrets, health, config } = platform;

@@ -7,7 +7,7 @@ import { withReceiver } from './with-receiver.ts';
 
 const LEASE_MS = 30_000;
 
-describe('when things break', () => {
+describe('recovery from faults', () => {
   let world: Dispatching;
   let receiver: RecordingServer;
   withReceiver((its, receiving) => {
@@ -22,13 +22,13 @@ describe('when things break', () => {
   }
   const receiptsOf = (id: string) => receiver.requests.filter(({ headers }) => headers['webhook-id'] === id).length;
 
-  it('a crash between sending and recording sends the same webhook id once more, and records one effect', async () => {
+  it('a crash between sending and recording sends the same webhook id again and records one effect', async () => {
     const trigger = await queue(`${receiver.url}/hook`);
     const proxy = await tcpProxy(world.url);
     const database = openDatabase({ url: proxy.url, role: 'action-dispatcher' });
     const cut = Promise.withResolvers<void>();
     receiver.answer((_request, response) => {
-      // The receiver has it, and the one who sent it can tell nobody any more.
+      // The receiver has the request, and the sender can no longer record it.
       void proxy.close().then(() => {
         response.writeHead(200).end();
         cut.resolve();
@@ -62,7 +62,7 @@ describe('when things break', () => {
     expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(40);
   });
 
-  it('the result of an attempt whose lease has moved on does not count', async () => {
+  it('the result of an attempt whose lease was lost is ignored', async () => {
     const trigger = await queue(`${receiver.url}/hook`);
     const moved = { lease_id: 'somebody-else', lease_until: new Date(world.clock.now() + LEASE_MS).toISOString() };
     receiver.answer((_request, response) => {
@@ -80,7 +80,7 @@ describe('when things break', () => {
     expect(await world.attempts(trigger)).toEqual([]);
   });
 
-  it('a receiver that hangs does not hold up the others', async () => {
+  it('a hanging receiver does not delay others', async () => {
     const hanging = await recordingServer();
     hanging.answer(() => undefined);
     const stuck: Trigger[] = [];
@@ -99,7 +99,7 @@ describe('when things break', () => {
     expect(results.filter((result) => result === 'retrying')).toHaveLength(hanging.requests.length);
   });
 
-  it('a receiver that hangs is given up after the deadline and tried again later', async () => {
+  it('a hanging receiver is aborted at the deadline and retried later', async () => {
     receiver.answer(() => undefined);
     const trigger = await queue(`${receiver.url}/hang`);
     await world.start({ timings: { deadlineMs: 200 } });
@@ -107,7 +107,7 @@ describe('when things break', () => {
     expect(row.action_detail).toBe('the attempt could not be completed');
   });
 
-  it('a destination that is down rests: what waits for it keeps its attempts', async () => {
+  it('deliveries to an unavailable destination wait without using up attempts', async () => {
     const gone = await recordingServer();
     await gone.close();
     const failing: Trigger[] = [];
@@ -120,7 +120,7 @@ describe('when things break', () => {
     const waiting = await queue(`${gone.url}/down`);
     const deferred = await eventually(async () => {
       const delivery = await world.delivery(waiting);
-      expect(delivery.detail).toMatch(/does not answer/);
+      expect(delivery.detail).toMatch(/is unavailable/);
       return delivery;
     });
     expect(deferred).toMatchObject({ attempts: 0, result: 'pending', lease_id: null });
@@ -151,7 +151,7 @@ describe('when things break', () => {
     await silent.close();
   });
 
-  it('shutting down finishes what is running and takes nothing new', async () => {
+  it('shutdown finishes running attempts and starts no more', async () => {
     const held = Promise.withResolvers<void>();
     receiver.answer((_request, response) => {
       void held.promise.then(() => response.writeHead(200).end());

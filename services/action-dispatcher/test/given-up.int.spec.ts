@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Dispatching, firedBy } from './dispatching.ts';
 import { withReceiver } from './with-receiver.ts';
 
-/** After this long a notification that could not be tried is not right any more. */
+/** A notification that could not be attempted for this long is given up. */
 const STALE_MS = 72 * HOUR_MS + 1;
 
 describe('actions that are given up', () => {
@@ -46,13 +46,16 @@ describe('actions that are given up', () => {
   const idsOf = (triggers: readonly Trigger[]) => triggers.map(({ id }) => id).sort();
   const given = (labels: { action?: string; why?: string } = {}) =>
     meters.total('agentlens.deliveries.given_up', labels);
-  /** Every dispatcher has stopped, so every fact is out: the ids of what ended without having been carried out. */
+  /**
+   * Ids of the deliveries that ended without success. Complete, because all dispatchers have stopped and published
+   * their facts.
+   */
   async function failed(): Promise<string[]> {
     await world.stopAll();
     return [...new Set(facts.flatMap(({ triggerId, result }) => (result === 'failed' ? [triggerId] : [])))].sort();
   }
 
-  it('are counted once each where the receiver refuses them or is off, and no others', async () => {
+  it('are counted once each if the receiver rejects them or is disabled', async () => {
     const statuses = [200, 410];
     receiver.answer((_request, response) => response.writeHead(statuses.shift() ?? 200).end());
     await Promise.all([world.start(), world.start()]);
@@ -68,7 +71,7 @@ describe('actions that are given up', () => {
     expect([given({ why: 'rejected' }), given({ why: 'disabled' })]).toEqual([1, 2]);
   });
 
-  it('are counted once each after their last attempt, not for those before it', async () => {
+  it('are counted once each after their last attempt, not for earlier attempts', async () => {
     const calls = new Map<string, number>();
     receiver.answer(({ path }, response) => {
       const call = (calls.get(path) ?? 0) + 1;
@@ -90,7 +93,7 @@ describe('actions that are given up', () => {
     expect([given(), given({ action: 'notify_webhook', why: 'out_of_attempts' })]).toEqual([2, 2]);
   });
 
-  it('are counted once each where their destination rested for too long, and not while they wait', async () => {
+  it('are counted once each if their breaker was open for too long, and not while they wait', async () => {
     const gone = await recordingServer();
     await gone.close();
     await world.start();
@@ -106,7 +109,7 @@ describe('actions that are given up', () => {
     expect(given()).toBe(0);
 
     world.clock.advance(STALE_MS);
-    // One of them is the probe that finds out whether the destination is well again: that one is tried.
+    // One of them is the breaker's probe, which is attempted.
     await eventually(async () => {
       const rows = await Promise.all(triggers.map((trigger) => world.history(trigger)));
       const having = (result: string) => rows.filter((row) => row?.action_result === result).length;
@@ -116,7 +119,7 @@ describe('actions that are given up', () => {
     expect([given(), given({ action: 'notify_webhook', why: 'waited_too_long' })]).toEqual([8, 8]);
   });
 
-  it('are counted once each where there is nothing to carry out: no such action, no trigger, no rule', async () => {
+  it('are counted once each if there is nothing to carry out: an unknown action, trigger or rule', async () => {
     const forgotten = await aTriggerOf('pause_agent');
     await world.recorder().record(forgotten);
     await world.db.deleteFrom('guardrail_triggers').where('trigger_id', '=', forgotten.id).execute();

@@ -69,7 +69,7 @@ describe('two replicas of the service over NATS', () => {
     return platform.bus;
   };
 
-  it('carry each trigger out once between them, also where it is published twice', async () => {
+  it('carry out each trigger once between them, even if it is published twice', async () => {
     const rule = await world.rule({
       actionType: 'notify_webhook',
       actionConfig: { url: `${receiver.url}/hook` },
@@ -81,7 +81,7 @@ describe('two replicas of the service over NATS', () => {
     expect(receiver.requests).toHaveLength(30);
   });
 
-  it('lay a trigger that can never be stored aside, and go on', async () => {
+  it('move a trigger that can never be stored to the dead letters and continue', async () => {
     const letters: DeadLetter[] = [];
     const watch = await bus().watch(deadLetters, { from: 'new' }, ({ value }) => letters.push(value));
     const rule = await world.rule();
@@ -96,7 +96,7 @@ describe('two replicas of the service over NATS', () => {
     await watch.close();
   });
 
-  it('publish what they order, and answer commands', async () => {
+  it('publish their directives and answer commands', async () => {
     const issued: Directive[] = [];
     const watch = await bus().watch(directiveIssued, { tenantId: 'acme' }, ({ value }) => issued.push(value));
     const trigger = aTrigger({ ...firedBy(await world.rule()), agentId: 'crew.lead' });
@@ -110,7 +110,7 @@ describe('two replicas of the service over NATS', () => {
     await watch.close();
   });
 
-  it('are ready, and behind by nothing', async () => {
+  it('are ready without any backlog', async () => {
     await eventually(async () => {
       const report = await platforms[0]?.health.report();
       expect(report).toMatchObject({ ready: true, checks: { triggers: { ok: true }, deliveries: { ok: true } } });

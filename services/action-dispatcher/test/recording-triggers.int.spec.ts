@@ -34,7 +34,7 @@ describe('recording triggers', () => {
   const deliveriesOf = (ruleId: string) =>
     world.db.selectFrom('deliveries').selectAll().where('rule_id', '=', ruleId).execute();
 
-  it('writes history and a due delivery, once, however often the trigger arrives', async () => {
+  it('writes history and a due delivery once, for any number of repetitions', async () => {
     const rule = await world.rule();
     const trigger = aTrigger(firedBy(rule));
     const recorder = world.recorder();
@@ -65,7 +65,7 @@ describe('recording triggers', () => {
     });
   });
 
-  it('records a second trigger inside the cooldown as such, without a delivery', async () => {
+  it('records a second trigger within the cooldown without a delivery', async () => {
     const rule = await world.rule();
     const first = aTrigger({ ...firedBy(rule), triggeredAt: at(0) });
     const inside = aTrigger({ ...firedBy(rule), triggeredAt: at(14.9) });
@@ -85,7 +85,7 @@ describe('recording triggers', () => {
     });
   });
 
-  it('records an older trigger that arrives after a newer one as cooldown, and one before its cooldown as effective', async () => {
+  it('records a late trigger as cooldown if it is too close to a newer one, and as effective otherwise', async () => {
     const rule = await world.rule();
     const newer = aTrigger({ ...firedBy(rule), triggeredAt: at(60) });
     const older = aTrigger({ ...firedBy(rule), triggeredAt: at(50) });
@@ -105,7 +105,7 @@ describe('recording triggers', () => {
     });
   });
 
-  it('keeps the cooldowns of agents, of dry runs and of tenants apart', async () => {
+  it('keeps the cooldowns of agents, dry runs and tenants separate', async () => {
     const rule = await world.rule();
     const foreign = await world.rule({ id: rule.id, tenantId: 'beta' });
     const triggers = [
@@ -119,7 +119,7 @@ describe('recording triggers', () => {
     expect(answers).toEqual(['queued', 'queued', 'dry_run', 'queued']);
   });
 
-  it('records dry runs with a cooldown of their own and nothing to carry out', async () => {
+  it('records dry runs with their own cooldown and without a delivery', async () => {
     const rule = await world.rule({ dryRun: true });
     const first = aTrigger(firedBy(rule));
     const second = aTrigger({ ...firedBy(rule), triggeredAt: at(1) });
@@ -136,14 +136,14 @@ describe('recording triggers', () => {
     ]);
   });
 
-  it('never cools where the cooldown is zero', async () => {
+  it('never cools down if the cooldown is zero', async () => {
     const rule = await world.rule({ cooldownMinutes: 0 });
     const triggers = Array.from({ length: 3 }, () => aTrigger(firedBy(rule)));
     for (const trigger of triggers) expect(await world.recorder().record(trigger)).toBe('queued');
     expect(await deliveriesOf(rule.id)).toHaveLength(3);
   });
 
-  it('lets exactly one of many simultaneous triggers through', async () => {
+  it('lets exactly one of many concurrent triggers through', async () => {
     const rule = await world.rule();
     const triggers = Array.from({ length: 24 }, (_, n) => aTrigger({ ...firedBy(rule), triggeredAt: at(n / 24) }));
     const replicas = [world.recorder(), world.recorder(), world.recorder()];
@@ -159,7 +159,7 @@ describe('recording triggers', () => {
     expect(await cooldownOf(aTrigger(firedBy(rule)))).toMatchObject({ trigger_count: 1 });
   });
 
-  it('keeps its promises for any order: everything recorded once, no two effective closer than the cooldown', async () => {
+  it('records every trigger once, with effective ones at least a cooldown apart, for any order of arrival', async () => {
     for (let seed = 1; seed <= 8; seed++) {
       const rule = await world.rule();
       const triggers = Array.from({ length: 20 }, (_, n) => aTrigger({ ...firedBy(rule), triggeredAt: at(n * 4) }));
@@ -184,7 +184,7 @@ describe('recording triggers', () => {
     }
   });
 
-  it('keeps them in batches, too, whatever comes together', async () => {
+  it('gives the same guarantees for any split into batches', async () => {
     for (let seed = 1; seed <= 6; seed++) {
       const rule = await world.rule();
       const triggers = Array.from({ length: 20 }, (_, n) => aTrigger({ ...firedBy(rule), triggeredAt: at(n * 4) }));
@@ -232,7 +232,7 @@ describe('recording triggers', () => {
     }
   });
 
-  it('carries out what the rule says now, also after it was deleted', async () => {
+  it("carries out the rule's current action, even after the rule was deleted", async () => {
     const rule = await world.rule({ actionType: 'downgrade_model', actionConfig: { targetModel: 'small' } });
     await world.deleteRule(rule);
     const trigger = aTrigger({ ...firedBy(rule), actionType: 'pause_agent' });
@@ -245,16 +245,16 @@ describe('recording triggers', () => {
     expect(await world.history(trigger)).toMatchObject({ action_type: 'downgrade_model' });
   });
 
-  it('records a trigger of a rule nobody knows as failed', async () => {
+  it('records a trigger of an unknown rule as failed', async () => {
     const trigger = aTrigger({ ruleId: 'never-written' });
     expect(await world.recorder().record(trigger)).toBe('failed');
     expect(await world.history(trigger)).toMatchObject({
       action_result: 'failed',
-      action_detail: expect.stringMatching(/rule is not known/),
+      action_detail: expect.stringMatching(/rule is unknown/),
     });
   });
 
-  it('makes the month partition a trigger belongs to', async () => {
+  it('creates the monthly partition of a trigger', async () => {
     const rule = await world.rule();
     await world.recorder().record(aTrigger({ ...firedBy(rule), triggeredAt: '2031-07-15T00:00:00.000Z' }));
     const { rows } = await world.database.pool.query(
@@ -265,7 +265,7 @@ describe('recording triggers', () => {
   });
 });
 
-/** Fisher-Yates with a small generator, so that a failing order can be repeated. */
+/** Fisher-Yates shuffle with a seeded generator, so that a failing order can be reproduced. */
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   const out = [...items];
   let state = seed * 2_654_435_761;

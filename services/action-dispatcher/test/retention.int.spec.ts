@@ -29,7 +29,7 @@ describe('retention', () => {
       logger: createLogger({ name: 'test', level: 'silent' }),
     });
 
-  /** A settled delivery with one attempt, unless said otherwise. */
+  /** A settled delivery with one attempt, unless overridden. */
   async function delivery(id: string, createdAt: string, fields: { settledAt?: string | null; count?: number } = {}) {
     const { settledAt = createdAt, count = 1 } = fields;
     await sql`
@@ -60,7 +60,7 @@ describe('retention', () => {
     return found.rows.map(({ id }) => id);
   };
 
-  it('removes settled deliveries and their attempts, and none that still has to be carried out', async () => {
+  it('removes settled deliveries and their attempts, and keeps unsettled ones', async () => {
     await delivery('old-', daysAgo(31));
     await delivery('waiting-', daysAgo(31), { settledAt: null });
     await delivery('settled-lately-', daysAgo(31), { settledAt: daysAgo(1) });
@@ -73,7 +73,7 @@ describe('retention', () => {
     expect(await idsIn('delivery_attempts', 'delivery_id')).toEqual(left);
   });
 
-  it('removes alerts that came to an end, and none that waits for a human or still allows a call', async () => {
+  it('removes closed alerts, and keeps pending ones and approvals that still allow a call', async () => {
     await alert('old', 'approved', daysAgo(31));
     await alert('old-expired', 'expired', daysAgo(31), daysAgo(31));
     await alert('open', 'pending', daysAgo(31));
@@ -85,7 +85,7 @@ describe('retention', () => {
     expect(await idsIn('alerts', 'alert_id')).toEqual(['holds', 'new', 'open']);
   });
 
-  it('removes the sealed calls past the retention of contents, save those that somebody may still decide', async () => {
+  it('removes sealed calls past the retention of contents, except those that can still be decided', async () => {
     const call = async (id: string, status: string, days: number) => {
       await alert(id, status, daysAgo(days));
       await sql`insert into approval_calls (tenant_id, alert_id, sealed, created_at)
@@ -107,7 +107,7 @@ describe('retention', () => {
     expect(await idsIn('alerts', 'alert_id')).toEqual(['new', 'old', 'waits']);
   });
 
-  it('removes what belongs to deleted runs, and nothing else', async () => {
+  it('removes the data of deleted runs and nothing else', async () => {
     const rule = await world.rule({ cooldownMinutes: 0 });
     for (const runId of ['gone', 'stays']) {
       await world.recorder().record(aTrigger({ ...firedBy(rule), id: `t-${runId}`, runId, triggeredAt: daysAgo(1) }));
@@ -134,7 +134,7 @@ describe('retention', () => {
     expect(rows).toEqual([]);
   });
 
-  it('takes out what is said of runs, and leaves that it happened', async () => {
+  it('erases the contents of runs and keeps the rows', async () => {
     const rule = await world.rule({ cooldownMinutes: 0 });
     const triggered = { ...firedBy(rule), id: 't', runId: 'run', message: 'ann paid', triggeredAt: daysAgo(1) };
     await world.recorder().record(aTrigger(triggered));
@@ -142,8 +142,10 @@ describe('retention', () => {
     await sql`update alerts set run_id = 'run', message = 'may ann pay?', reason = 'ann may'`.execute(world.db);
     await sql`insert into approval_calls (tenant_id, alert_id, sealed, created_at)
       values ('acme', 'a', 'sealed', ${START})`.execute(world.db);
-    await delivery('told-', daysAgo(1));
-    await sql`update deliveries set trigger_id = 'a', webhook_id = 'w' where delivery_id = 'told-2'`.execute(world.db);
+    await delivery('notified-', daysAgo(1));
+    await sql`update deliveries set trigger_id = 'a', webhook_id = 'w' where delivery_id = 'notified-2'`.execute(
+      world.db,
+    );
     await delivery('acted-', daysAgo(1));
     await sql`update deliveries set trigger_id = 't' where delivery_id = 'acted-2'`.execute(world.db);
     await sql`update delivery_attempts set detail = 'no such user ann', exchange = '{"response":"no ann"}'`.execute(
@@ -159,14 +161,14 @@ describe('retention', () => {
     expect(await idsIn('alerts', 'message')).toEqual(['removed']);
     expect(await idsIn('alerts', 'reason')).toEqual([null]);
     expect(await idsIn('approval_calls', 'alert_id')).toEqual([]);
-    expect(await idsIn('deliveries', 'delivery_id')).not.toContain('told-2');
+    expect(await idsIn('deliveries', 'delivery_id')).not.toContain('notified-2');
     expect(await idsIn('deliveries', 'delivery_id')).toContain('acted-2');
     const { rows } = await sql`
-      select detail, exchange from delivery_attempts where delivery_id in ('told-2', 'acted-2')`.execute(world.db);
+      select detail, exchange from delivery_attempts where delivery_id in ('notified-2', 'acted-2')`.execute(world.db);
     expect(rows).toEqual([{ detail: null, exchange: null }]);
   });
 
-  it('drops the months of triggers that lie wholly past it', async () => {
+  it('drops trigger partitions that are entirely past retention', async () => {
     const rule = await world.rule({ cooldownMinutes: 0 });
     for (const days of [70, 31, 1]) {
       await world.recorder().record(aTrigger({ ...firedBy(rule), id: `t-${days}`, triggeredAt: daysAgo(days) }));
@@ -177,7 +179,7 @@ describe('retention', () => {
     expect(await idsIn('guardrail_triggers', 'trigger_id')).toEqual(['t-1', 't-31']);
   });
 
-  it('goes in batches of a bounded size, the next one soon, until nothing is left', async () => {
+  it('works in bounded batches, in quick succession, until nothing is left', async () => {
     await delivery('old-', daysAgo(31), { count: ROWS_AT_ONCE + 1 });
 
     expect(await retention().batch()).toBeLessThan(1_000);
@@ -195,7 +197,7 @@ describe('retention', () => {
     expect(await idsIn('deliveries', 'delivery_id')).toEqual([]);
   });
 
-  it('keeps everything where it is zero days', async () => {
+  it('keeps everything if retention is zero days', async () => {
     await delivery('old-', daysAgo(4_000));
     const forever = retention(0);
 
@@ -205,7 +207,7 @@ describe('retention', () => {
     expect(await idsIn('deliveries', 'delivery_id')).toEqual(['old-2']);
   });
 
-  it('begins when the dispatcher starts', async () => {
+  it('starts with the dispatcher', async () => {
     await delivery('old-', daysAgo(31));
     const dispatcher = await world.start({ retentionDays: KEPT_DAYS });
 

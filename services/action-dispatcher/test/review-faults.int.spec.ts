@@ -6,7 +6,7 @@ import { type Dispatching, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';
 
-describe('human review while Postgres is away', () => {
+describe('human review while Postgres is unavailable', () => {
   let world: Dispatching;
   let review: ReturnType<typeof reviewing>;
   let proxy: Awaited<ReturnType<typeof tcpProxy>>;
@@ -26,7 +26,7 @@ describe('human review while Postgres is away', () => {
     await proxy.close();
   });
 
-  it('refuses what it cannot keep, and does it once the database is back', async () => {
+  it('rejects commands that it cannot store, and accepts them when the database is back', async () => {
     const call = review.binding();
     const { id } = granted(await review.resolve(call));
     await proxy.close();
@@ -44,7 +44,7 @@ describe('human review while Postgres is away', () => {
     await world.stopAll();
   });
 
-  it('keeps what the bus brings until it can be stored', async () => {
+  it('keeps messages of the bus until they can be stored', async () => {
     const change: BreakerChanged = {
       tenantId: 'later',
       scope: 'run',

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Dispatching, dispatching, START } from './dispatching.ts';
 import { granted, reviewing } from './reviewing.ts';
 
-/** The same promises where questions go to whichever replica takes them. */
+/** Checks the same guarantees when any replica may receive a command. */
 describe('human review by two replicas over NATS', () => {
   let world: Dispatching;
   let nats: TestServer;
@@ -27,7 +27,7 @@ describe('human review by two replicas over NATS', () => {
     await world.close();
   });
 
-  it('opens one approval for one call, takes one decision, lets one call go ahead', async () => {
+  it('opens one approval for one call, accepts one decision and allows one call', async () => {
     const changes = await review.changes();
     const call = review.binding();
     const asked = await Promise.all(Array.from({ length: 8 }, () => review.resolve(call)));
@@ -48,7 +48,7 @@ describe('human review by two replicas over NATS', () => {
     await changes.close();
   });
 
-  it('raises one alert for one opened breaker, of each tenant, and publishes it as a CloudEvent', async () => {
+  it('raises one alert per opened breaker and tenant, and publishes it as a CloudEvent', async () => {
     const [, , asker] = buses;
     const heads: Record<string, string>[] = [];
     const watch = await asker?.watch(alertChanged, {}, ({ headers, value }) => {
@@ -62,7 +62,7 @@ describe('human review by two replicas over NATS', () => {
     await watch?.close();
   });
 
-  it('orders, and records who took the order', async () => {
+  it('publishes orders and records their acknowledgements', async () => {
     const [, , asker] = buses;
     const orders = await Promise.all(
       Array.from({ length: 6 }, () => review.order({ scope: 'agent', scopeId: 'a.b c' })),

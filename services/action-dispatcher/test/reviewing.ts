@@ -12,10 +12,10 @@ import type { Dispatching } from './dispatching.ts';
 
 const HASH = 'a'.repeat(64);
 
-/** What is tested is the answer, not that a busy machine gives it within the deadline of the platform. */
+/** The specs test the answer, not whether a busy machine meets the platform's deadline. */
 const patient = <Q, A>(command: Command<Q, A>): Command<Q, A> => ({ ...command, deadlineMs: 15_000 });
 
-/** What asks, decides and listens in the specs of alerts, approvals and control. */
+/** Asks, decides and listens in the specs of alerts, approvals and control. */
 export function reviewing(world: Dispatching) {
   const { bus, db } = world;
   return {
@@ -92,7 +92,7 @@ export function reviewing(world: Dispatching) {
         ...fields,
       }),
 
-    /** Every change published from now on. */
+    /** Collects every change published from now on. */
     async changes() {
       const alerts: Alert[] = [];
       const orders: { scopeId: string; version: number; state: string }[] = [];
@@ -111,7 +111,7 @@ export function reviewing(world: Dispatching) {
   };
 }
 
-/** The value of an answer that was not refused. */
+/** Returns the value of a successful answer. */
 export function granted<T>(answer: { ok: true; value: T } | { ok: false; problem: object }): T {
   if (!answer.ok) throw new Error(`refused: ${JSON.stringify(answer.problem)}`);
   return answer.value;

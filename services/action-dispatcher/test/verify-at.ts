@@ -1,6 +1,6 @@
 import type { Webhook } from 'standardwebhooks';
 
-/** The library compares with the real clock; here time stands still. */
+/** Verifies a webhook signature at the fixed test time, because the library uses the real clock. */
 export function verifyAt(webhook: Webhook, body: string, headers: Record<string, unknown>): void {
   const sentAt = Number(headers['webhook-timestamp']) * 1_000;
   const realNow = Date.now;

@@ -48,7 +48,7 @@ describe('webhook endpoints of a tenant', () => {
       return rows;
     });
 
-  it('are told of an approval, signed with the secret that was shown once, with a link to it', async () => {
+  it('receive an approval, signed with the secret that was shown once, with a link', async () => {
     await start();
     const { id, secret, ...endpoint } = await create();
     expect(endpoint).toMatchObject({
@@ -79,7 +79,7 @@ describe('webhook endpoints of a tenant', () => {
     expect([stored.secret, JSON.stringify(row?.action_config), world.logged()].join()).not.toContain(secret);
   });
 
-  it('are told only of what they listen to, and never of what happens to another tenant', async () => {
+  it('receive only the events they listen to, of their own tenant', async () => {
     await start();
     await create({ url: `${receiver.url}/orders`, events: ['orders'] });
     await create({ url: `${receiver.url}/other`, events: ['orders'] }, `${tenantId}-other`);
@@ -99,7 +99,7 @@ describe('webhook endpoints of a tenant', () => {
     });
   });
 
-  it('are told of alerts and breakers, once each however often the message comes', async () => {
+  it('receive alerts and breakers once each, even if the message is repeated', async () => {
     await start();
     await create({ events: ['alerts', 'breakers'] });
     const change = {
@@ -119,14 +119,14 @@ describe('webhook endpoints of a tenant', () => {
     expect([types.get('alert.changed')?.length, types.get('breaker.changed')?.length]).toEqual([2, 2]);
   });
 
-  it('are told of triggers that take effect, beside the action of the rule and without touching its result', async () => {
+  it("receive effective triggers, in addition to the rule's action and without affecting its result", async () => {
     await start();
     await create({ events: ['triggers'] });
     const rule = await world.rule({ tenantId, actionType: 'pause_agent', actionConfig: {}, cooldownMinutes: 60 });
     const trigger = aTrigger(firedBy(rule));
     await world.bus.publish(guardrailTriggered, trigger);
     await world.bus.publish(guardrailTriggered, aTrigger({ ...firedBy(rule), dryRun: true, agentId: 'shadow' }));
-    // In its cooldown.
+    // This trigger falls into the cooldown.
     await world.bus.publish(guardrailTriggered, aTrigger(firedBy(rule)));
     receiver.answer((_request, response) => response.writeHead(500).end());
 
@@ -137,7 +137,7 @@ describe('webhook endpoints of a tenant', () => {
     expect(rows.map(({ trigger_id }) => trigger_id)).toEqual([trigger.id]);
   });
 
-  it('of a Slack channel get what an incoming webhook takes', async () => {
+  it('for Slack receive the format of an incoming webhook', async () => {
     await start();
     await create({ format: 'slack' });
     const review = reviewing(world);
@@ -149,7 +149,7 @@ describe('webhook endpoints of a tenant', () => {
     });
   });
 
-  it('can be tested, whatever they listen to', async () => {
+  it('can be tested regardless of what they listen to', async () => {
     await start();
     const { id: webhookId } = await create({ events: ['audit'] });
     const { deliveryId } = granted(await world.bus.request(COMMANDS.testWebhook, { tenantId, webhookId }));
@@ -158,7 +158,7 @@ describe('webhook endpoints of a tenant', () => {
     expect(request?.headers['webhook-id']).toBe(deliveryId);
   });
 
-  it('are refused where the platform may not call', async () => {
+  it('are rejected if the platform may not call the address', async () => {
     await start();
     const draft = { events: ['alerts'], format: 'standard', enabled: true } as const;
     const answer = await world.bus.request(COMMANDS.createWebhook, {
@@ -189,7 +189,7 @@ describe('webhook endpoints of a tenant', () => {
     granted(await world.bus.request(COMMANDS.deleteWebhook, { ...named, ifVersion: 2 }));
   });
 
-  it('keep since when they listen to what was added, or to everything after they were switched off', async () => {
+  it('listen to added events, or to all events after being enabled again, from that time on', async () => {
     await start();
     const { id: webhookId } = await create({ events: ['orders'] });
     const since = async () => {
@@ -211,7 +211,7 @@ describe('webhook endpoints of a tenant', () => {
     expect(await since()).toEqual({ orders: resumed, audit: resumed });
   });
 
-  it('that are switched off or deleted get nothing any more of what was queued', async () => {
+  it('receive nothing more of the queue after they are disabled or deleted', async () => {
     receiver.answer((_request, response) => response.writeHead(503).end());
     await start();
     const { id: webhookId } = await create({ events: ['orders'] });
@@ -235,7 +235,7 @@ describe('webhook endpoints of a tenant', () => {
     });
   });
 
-  it('get a new secret when asked for one', async () => {
+  it('get a new secret on request', async () => {
     await start();
     const { id: webhookId, secret } = await create();
     const rotated = granted(await world.bus.request(COMMANDS.rotateWebhookSecret, { tenantId, webhookId }));
@@ -243,7 +243,7 @@ describe('webhook endpoints of a tenant', () => {
     expect(rotated.secret).not.toBe(secret);
   });
 
-  it('are at most twenty', async () => {
+  it('are limited to twenty', async () => {
     await start();
     for (let n = 0; n < 20; n++) await create({ url: `${receiver.url}/${n}` });
     const draft = { url: receiver.url, events: ['alerts' as const], format: 'standard' as const, enabled: true };

@@ -41,7 +41,7 @@ describe('webhooks', () => {
     await world.bus.publish(guardrailTriggered, trigger);
     return trigger;
   }
-  /** Waits for attempt `n`, then lets its pause pass. */
+  /** Waits for attempt `n`, then advances the clock past its pause. */
   async function afterAttempt(trigger: Trigger, n: number): Promise<void> {
     const row = await eventually(async () => {
       const delivery = await world.delivery(trigger);
@@ -51,7 +51,7 @@ describe('webhooks', () => {
     if (row.next_attempt_at !== null) world.clock.set(row.next_attempt_at);
   }
 
-  it('arrive signed, with the fields receivers read, in the trace of the event', async () => {
+  it('arrive signed, with the documented fields, in the trace of the event', async () => {
     const id = 'rule-with-secrets';
     const context = ['acme', 'guardrail_rules', id];
     const config = {
@@ -107,7 +107,7 @@ describe('webhooks', () => {
     expect(kept).not.toContain(SECRET);
   });
 
-  it('keep what each attempt was answered, whatever that is', async () => {
+  it('store the response to each attempt, with any contents', async () => {
     const answers = ['odd \u0000 \ud83d answer to ann@example.com', 'x'.repeat(20_000)];
     receiver.answer((_request, response) => {
       const body = answers.shift();
@@ -131,7 +131,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('say how they ended, on the bus', async () => {
+  it('publish their result on the bus', async () => {
     const seen: DeliverySettled[] = [];
     const watch = await world.bus.watch(deliverySettled, { tenantId: 'acme' }, ({ value }) => seen.push(value));
     await world.start();
@@ -142,7 +142,7 @@ describe('webhooks', () => {
     await watch.close();
   });
 
-  it('are sent again with the same id until they are accepted, on the schedule', async () => {
+  it('are retried on schedule with the same id until they are accepted', async () => {
     answering(500, 302, 200);
     await world.start();
     const trigger = await fire();
@@ -176,7 +176,7 @@ describe('webhooks', () => {
     expect(await world.delivery(trigger)).toMatchObject({ next_attempt_at: null, attempts: 8 });
   });
 
-  it('wait as long as the receiver asks', async () => {
+  it('honor Retry-After', async () => {
     receiver.answer((_request, response) => response.writeHead(429, { 'retry-after': '120' }).end());
     await world.start();
     const trigger = await fire();
@@ -184,7 +184,7 @@ describe('webhooks', () => {
     expect(await world.delivery(trigger)).toMatchObject({ next_attempt_at: inMs(120 * SECOND) });
   });
 
-  it('stop at 410 for everything that goes there, until somebody redelivers', async () => {
+  it('stop at 410 for everything to that address until a person redelivers', async () => {
     answering(410);
     await world.start();
     const url = `${receiver.url}/gone`;
@@ -230,7 +230,7 @@ describe('webhooks', () => {
     ['http://[::ffff:10.0.0.1]/', /private address/],
     ['https://user:pass@example.com/', /user name or password/],
     ['http://127.0.0.2:9/', /AGENTLENS_EGRESS_ALLOW/],
-  ])('are not sent to %s, and say why', async (url, reason) => {
+  ])('are not sent to %s, with the reason', async (url, reason) => {
     await world.start();
     const trigger = await fire(url);
     const row = await world.settled(trigger, 'failed');
@@ -238,7 +238,7 @@ describe('webhooks', () => {
     expect(await world.delivery(trigger)).toMatchObject({ attempts: 1, next_attempt_at: null });
   });
 
-  it('are still sent for a rule that was deleted meanwhile, and stay in the history', async () => {
+  it('are still sent for a rule that was deleted in the meantime, and stay in the history', async () => {
     const rule = await ruleTo(`${receiver.url}/late`);
     const trigger = aTrigger(firedBy(rule));
     await world.recorder().record(trigger);
@@ -247,7 +247,7 @@ describe('webhooks', () => {
     expect(await world.settled(trigger, 'success')).toMatchObject({ rule_name: rule.name });
   });
 
-  it('are tried again later where their secrets cannot be opened, which is said without showing them', async () => {
+  it('are retried later if their secrets cannot be opened, and report that without revealing them', async () => {
     const sealedElsewhere = world.secrets.seal(SECRET, ['beta', 'guardrail_rules', 'stolen']);
     await world.start();
     const trigger = await fire(undefined, { secret: sealedElsewhere });

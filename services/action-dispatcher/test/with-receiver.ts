@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { type Dispatching, dispatching, START } from './dispatching.ts';
 
 /**
- * One world for the tests of a block. Each test is given it with the clock at its start and a receiver of its own, before the
- * block's own `beforeEach`; what it started is stopped before the block's own `afterEach`.
+ * Provides one world for the tests of a block. Before the block's own `beforeEach`, each test gets a fresh receiver and
+ * the clock is reset. Before the block's own `afterEach`, everything the test started is stopped.
  */
 export function withReceiver(given: (world: Dispatching, receiver: RecordingServer) => void): void {
   let world: Dispatching;

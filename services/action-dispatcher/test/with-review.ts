@@ -3,8 +3,8 @@ import { type Dispatching, dispatching, START } from './dispatching.ts';
 import { reviewing } from './reviewing.ts';
 
 /**
- * One world for the tests of a block, and what people and agents ask of it. Each test begins with the clock at its start,
- * before the block's own `beforeEach`; what it started is stopped before the block's own `afterEach`.
+ * Provides one world for the tests of a block, with the people and agents that use it. Before the block's own
+ * `beforeEach`, the clock is reset. Before the block's own `afterEach`, everything the test started is stopped.
  */
 export function withReview(given: (world: Dispatching, review: ReturnType<typeof reviewing>) => void): void {
   let world: Dispatching;

@@ -84,7 +84,7 @@ import { TenantsRepository } from './tenants/tenants.repository.ts';
 import { WebhooksController } from './webhooks/webhooks.controller.ts';
 import { WebhooksQueries } from './webhooks/webhooks.queries.ts';
 
-/** Readiness check: query cannot serve reads without its database. */
+/** Readiness check: the service cannot serve reads without its database. */
 @Injectable()
 class DatabaseReadiness implements OnApplicationBootstrap {
   constructor(
@@ -100,7 +100,10 @@ class DatabaseReadiness implements OnApplicationBootstrap {
   }
 }
 
-/** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
+/**
+ * The operator API: reads for one tenant at a time, commands to the services that own the data, live streams and API
+ * keys.
+ */
 @Module({})
 export class QueryModule {
   static register(platform: Platform): DynamicModule {

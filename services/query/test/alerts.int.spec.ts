@@ -47,11 +47,11 @@ const alertOf = async (id: string): Promise<Alert> => (await api.get(`/api/alert
 const idsOf = async (query: string) =>
   (await api.get(`/api/alerts?${query}`)).body.alerts.map(({ id }: Alert) => Number(id.replace('alert-', '')));
 
-describe('the call an approval is about', () => {
+describe('the call behind an approval', () => {
   const seal = (alertId: string, call: object) =>
     api.platform.secrets.seal(JSON.stringify(call), ['acme', 'approval_calls', alertId]);
 
-  it('is read whole by who may decide, and by nobody who may only look', async () => {
+  it('is returned in full to keys that may decide, and withheld from keys that may only read', async () => {
     const call = { arguments: '{"amount":9007199254740993}', cut: 'too large' };
     const row = { tenant_id: 'acme', alert_id: 'alert-3', cut: 'too large', created_at: NOW };
     await api.insert('approval_calls', { ...row, sealed: seal('alert-3', call) });
@@ -64,7 +64,7 @@ describe('the call an approval is about', () => {
     expect((await api.get('/api/alerts/alert-5/call')).status).toBe(404);
   });
 
-  it('comes with the alerts themselves, which who decides may read too', async () => {
+  it('can be read together with its alerts by a key that may decide', async () => {
     const reviewer = await api.newKey(['review']);
     expect((await api.get('/api/alerts', reviewer.key)).status).toBe(200);
     expect((await api.get('/api/alerts/alert-2', reviewer.key)).status).toBe(200);
@@ -99,7 +99,7 @@ describe('deciding', () => {
     api.call('POST', `/api/alerts/alert-2/${verb}`, { key, body });
 
   it.each(['acknowledge', 'approve', 'deny', 'cancel'])(
-    '%s is handed to the owner, signed by the key',
+    '%s is forwarded to the owner, signed with the key',
     async (verb) => {
       const { id, key } = await api.newKey(['read', 'review']);
       const answer = await decide(verb, key, { reason: 'looked at it' });
@@ -124,7 +124,7 @@ describe('deciding', () => {
     [['read']],
     [['review', 'ingest']],
     [['review', 'decide']],
-  ])('is refused to a key with %j, and nobody is asked', async (scopes) => {
+  ])('is forbidden for a key with %j, without asking the owner', async (scopes) => {
     const { key } = await api.newKey(scopes as ['read']);
     for (const verb of ['acknowledge', 'approve', 'deny', 'cancel']) {
       expect(await decide(verb, key)).toMatchObject({ status: 403, body: { required: ['review'] } });
@@ -132,7 +132,7 @@ describe('deciding', () => {
     expect(asked).toEqual([]);
   });
 
-  it('names the version that it is meant for, and is answered with the next', async () => {
+  it('passes on the expected version and returns the next one', async () => {
     const { headers } = await api.get('/api/alerts/alert-3');
     expect(headers.etag).toMatch(/^"\d+"$/);
     const sent = { body: {}, headers: { 'if-match': '"4"' } };
@@ -147,7 +147,7 @@ describe('deciding', () => {
     });
   });
 
-  it('too late names who was first', async () => {
+  it('reports who decided first if it is too late', async () => {
     refusal = { status: 409, error: 'Alert is approved already', hint: 'Decided by ann; the first decision stands.' };
     expect(await decide('deny', api.keys.admin.key)).toMatchObject({
       status: 409,
@@ -156,7 +156,7 @@ describe('deciding', () => {
   });
 
   it.each([{ reason: 'x'.repeat(1_001) }, { reason: 5 }, { because: 'typo' }, [], 'approve'])(
-    'with %j is refused',
+    'rejects the body %j',
     async (body) => {
       expect((await decide('approve', api.keys.admin.key, body)).status).toBe(400);
       expect(asked).toEqual([]);
@@ -181,7 +181,7 @@ describe('the stream of alerts', () => {
   const versions = (reader: StreamReader) =>
     reader.frames.filter(({ event }) => event === 'alert').map(({ data }) => data.version);
 
-  it('begins now, shows every change whole, and only of its tenant', async () => {
+  it('starts now and shows every change in full, of its own tenant only', async () => {
     await publish();
     const reader = await connect();
     await publish({ tenantId: 'globex' });
@@ -191,7 +191,7 @@ describe('the stream of alerts', () => {
     expect(versions(reader)).toHaveLength(1);
   });
 
-  it('is resumed without gap or repetition, also from a heartbeat', async () => {
+  it('resumes without gap or repetition, even from a heartbeat', async () => {
     const first = await connect();
     const [heartbeat] = await first.until('heartbeat');
     await publish();
@@ -208,7 +208,7 @@ describe('the stream of alerts', () => {
     return reader;
   }
 
-  it('is narrowed by kind, status, agent and run', async () => {
+  it('is filtered by kind, status, agent and run', async () => {
     const reader = await connect('kind=approval&status=denied&agentId=odd&runId=run-3');
     const right = { status: 'denied' } as const;
     await publish({ ...right, kind: 'breaker' });

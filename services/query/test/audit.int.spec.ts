@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** A moment later, so that one change is newer than another. */
+/** Advances the clock first, so that each change is newer than the previous one. */
 const change: OperatorApi['call'] = (...request) => {
   api.clock.advance(1_000);
   return api.call(...request);
@@ -16,7 +16,7 @@ const change: OperatorApi['call'] = (...request) => {
 const entries = async (query = '', key?: string) => (await api.get(`/api/audit${query}`, key)).body.entries;
 
 describe('the audit', () => {
-  it('has a row for each change, with who made it, before and after', async () => {
+  it('has a row for each change, with its author and the values before and after', async () => {
     const headers = { 'x-agentlens-actor': 'ann@example.com' };
     const body = { defaultBreaker: 'off' };
     expect((await change('PATCH', '/api/settings', { body, headers })).status).toBe(200);
@@ -36,7 +36,7 @@ describe('the audit', () => {
     ]);
   });
 
-  it('shows no key, and names the one that was made, rotated and revoked', async () => {
+  it('contains no key, and names the one that was created, rotated or revoked', async () => {
     const made = (await change('POST', '/api/keys', { body: { name: 'ci' } })).body;
     const rotated = (await change('POST', `/api/keys/${made.id}/rotate`)).body;
     await change('DELETE', `/api/keys/${made.id}`);
@@ -46,7 +46,7 @@ describe('the audit', () => {
     for (const { key } of [made, rotated]) expect(JSON.stringify(found)).not.toContain(key.slice(-40));
   });
 
-  it('keeps the making of a tenant with the platform, and its first key with the tenant', async () => {
+  it('records the creation of a tenant under the platform, and of its first key under the tenant', async () => {
     const { body } = await change('POST', '/api/tenants', { body: { id: 'initech' } });
     expect(await entries('?target=tenant', api.keys.platform.key)).toMatchObject([
       { kind: 'tenant.created', targetId: 'initech' },
@@ -55,7 +55,7 @@ describe('the audit', () => {
     expect(own).toMatchObject([{ kind: 'key.created', actor: { keyId: api.keys.platform.id } }]);
   });
 
-  it('is read by person, key, kind and time, page by page, by admins of the tenant only', async () => {
+  it('is filtered by person, key, kind and time, in pages, for admins of the tenant only', async () => {
     const all = await entries();
     expect(await entries('?actor=ann@example.com')).toHaveLength(1);
     expect(await entries(`?actor=${api.keys.admin.id}`)).toEqual(
@@ -79,20 +79,20 @@ describe('the audit', () => {
 });
 
 describe('the name of a person', () => {
-  it.each(['Zoë Łuczak', 'ann@example.com'])('is taken: %s', async (person) => {
+  it.each(['Zoë Łuczak', 'ann@example.com'])('is accepted: %s', async (person) => {
     const headers = { 'x-agentlens-actor': Buffer.from(person).toString('latin1') };
     const body = { decisionArguments: 'none' };
     expect((await change('PATCH', '/api/settings', { body, headers })).status).toBe(200);
     expect((await entries('?limit=1'))[0].actor.person).toBe(person);
   });
 
-  it.each(['', ' ', 'x'.repeat(201)])('is refused: %j', async (person) => {
+  it.each(['', ' ', 'x'.repeat(201)])('is rejected: %j', async (person) => {
     const headers = { 'x-agentlens-actor': person };
     const refused = await change('PATCH', '/api/settings', { body: {}, headers });
     expect(refused).toMatchObject({ status: 400, body: { details: [{ path: 'X-AgentLens-Actor' }] } });
   });
 
-  it('gives no right to anything', async () => {
+  it('grants no permission', async () => {
     const headers = { 'x-agentlens-actor': 'admin' };
     const options = { body: {}, headers, key: api.keys.reader.key };
     expect((await change('PATCH', '/api/settings', options)).status).toBe(403);

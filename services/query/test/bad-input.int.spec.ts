@@ -104,7 +104,7 @@ describe('bad parameters', () => {
     );
   });
 
-  it.each(lists.map((op) => op.path))('are named in the answer of GET %s', async (path) => {
+  it.each(lists.map((op) => op.path))('are named in the response of GET %s', async (path) => {
     const url = path.replace(':id', 'x');
     const limit = await api.get(`${url}?limit=abc`);
     expect(limit).toMatchObject({
@@ -155,17 +155,17 @@ describe('bad parameters', () => {
     ['/api/control?scope=fleet', 'scope.0'],
     ['/api/breakers?state=broken', 'state.0'],
     ['/api/budgets?enabled=maybe', 'enabled'],
-  ])('%s is refused for "%s"', async (url, path) => {
+  ])('%s is rejected because of "%s"', async (url, path) => {
     const answer = await api.get(url);
     expect(answer).toMatchObject({ status: 400, body: { status: 400, details: [{ path }] } });
   });
 
-  it('a cursor of another list is refused', async () => {
+  it('rejects a cursor of another list', async () => {
     const foreign = Buffer.from(JSON.stringify({ v: 1, list: 'events', at: '2026-03-01T12:00:00.000Z', id: 'a' }));
     expect((await api.get(`/api/sessions?cursor=${foreign.toString('base64url')}`)).status).toBe(400);
   });
 
-  it('an id of any length is looked for or refused, not misrouted', async () => {
+  it('looks up or rejects an id of any length, and never misroutes it', async () => {
     expect(await api.get(`/api/agents/${'%F0%9F%98%80'.repeat(128)}`)).toMatchObject({
       status: 404,
       body: { error: 'Agent not found' },
@@ -173,7 +173,7 @@ describe('bad parameters', () => {
     expect((await api.get(`/api/agents/${'a'.repeat(257)}`)).status).toBe(400);
   });
 
-  it('an unknown route says so', async () => {
+  it('returns 404 for an unknown route', async () => {
     expect(await api.get('/api/nothing')).toMatchObject({
       status: 404,
       body: { error: 'Route not found', status: 404 },
@@ -184,7 +184,7 @@ describe('bad parameters', () => {
 describe('unknown parameters', () => {
   const methods = QUERY_OPERATIONS.filter((op) => op.scope !== null);
 
-  it.each(methods.map((op) => [`${op.method} ${op.path}`, op] as const))('are refused by %s', async (_name, op) => {
+  it.each(methods.map((op) => [`${op.method} ${op.path}`, op] as const))('are rejected by %s', async (_name, op) => {
     const path = op.path.replace(':scope', 'run').replace(':id', 'x');
     const { status, body } = await api.call(op.method.toUpperCase() as 'GET', `${path}?limitt=1`);
     expect(status).toBe(400);
@@ -193,13 +193,13 @@ describe('unknown parameters', () => {
   });
 });
 
-describe('methods that a path does not take', () => {
+describe('methods that a path does not support', () => {
   it.each([
     ['PATCH', '/api/runs', 'GET, HEAD'],
     ['TRACE', '/api/runs/x', 'DELETE, GET, HEAD'],
     ['PROPFIND', '/api/guardrails/x', 'DELETE, GET, HEAD, PATCH, PUT'],
     ['OPTIONS', '/api/budgets', 'GET, HEAD, POST'],
-  ])('are answered 405 with what it takes: %s %s', async (method, path, allow) => {
+  ])('get 405 with the supported methods: %s %s', async (method, path, allow) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     request(`${address}${path}`, { method }, resolve).on('error', reject).end();
     const answer = await promise;
@@ -221,7 +221,7 @@ describe('bad bodies', () => {
     { tenantId: 'globex' },
   ];
 
-  it.each(bodies.map((body) => [JSON.stringify(body), body]))('%s is refused as a key', async (_text, body) => {
+  it.each(bodies.map((body) => [JSON.stringify(body), body]))('rejects %s as a key', async (_text, body) => {
     const { status, body: problem } = await api.call('POST', '/api/keys', { body });
     expect(status).toBe(400);
     expect(problem).toMatchObject({ error: expect.any(String), status: 400 });
@@ -233,14 +233,14 @@ describe('bad bodies', () => {
     ['POST', '/api/control'],
     ['PUT', '/api/breakers/limits'],
     ['PUT', '/api/settings'],
-  ] as const)('null is refused by %s %s, which documents an object', async (method, path) => {
+  ] as const)('null is rejected by %s %s, which documents an object', async (method, path) => {
     expect(await api.call(method, path, { body: null })).toMatchObject({
       status: 400,
       body: { code: 'invalid_request' },
     });
   });
 
-  it('malformed JSON is refused', async () => {
+  it('rejects malformed JSON', async () => {
     const answer = await api.app.inject({
       method: 'POST',
       url: '/api/keys',

@@ -30,12 +30,12 @@ afterEach(() => {
 const clientOf = (key: string | (() => string) = api.keys.admin.key) => createClient({ baseUrl, key });
 
 describe('the typed client', () => {
-  it('reads one thing by its path, whatever its id holds', async () => {
+  it('reads one item by its path, with any characters in its id', async () => {
     const run = await clientOf().getRun({ params: { id: 'team/run 1' } });
     expect(run).toMatchObject({ id: 'team/run 1', tenantId: 'acme', summary: { success: false } });
   });
 
-  it('sends numbers, flags and lists as the query wants them', async () => {
+  it('encodes numbers, flags and lists for the query', async () => {
     const { runs, hasMore } = await clientOf().listRuns({ query: { limit: 2, status: ['running', 'failed'] } });
     expect(runs.map(({ id }) => id)).toEqual(['team/run 5', 'team/run 4']);
     expect(hasMore).toBe(true);
@@ -50,12 +50,12 @@ describe('the typed client', () => {
     expect(seen).toEqual([['5', '4'], ['3', '2'], ['1']]);
   });
 
-  it('makes a key with a body and asks with what a function says is the key', async () => {
+  it('creates a key with a body, and uses a key that a function returns', async () => {
     const { key } = await clientOf().createKey({ body: { name: 'made', scopes: ['read'] } });
     await expect(clientOf(() => key).getSettings()).resolves.toMatchObject({ decisionFailMode: 'allow' });
   });
 
-  it('throws a refusal with what is wrong and what to do', async () => {
+  it('throws an error response with the cause and the fix', async () => {
     const refused = clientOf().listRuns({ query: { limit: 0 } });
     await expect(refused).rejects.toBeInstanceOf(ProblemError);
     await expect(refused).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe('the typed client', () => {
     await expect(missing).rejects.toMatchObject({ status: 404, hint: expect.stringContaining('tenant') });
   });
 
-  it('yields the typed frames of a stream, and resumes after the last one when the connection is lost', async () => {
+  it('yields typed frames of a stream and resumes after the last one if the connection is lost', async () => {
     const controller = new AbortController();
     ending.push(controller);
     const stream = clientOf().openStream({ query: { agentId: 'agent-1' }, signal: controller.signal });
@@ -88,7 +88,7 @@ describe('the typed client', () => {
     expect(ids).toEqual(['one', 'two']);
   });
 
-  it('ends the iteration of a stream when its signal fires, and throws when the key is refused', async () => {
+  it('ends the iteration of a stream when its signal fires, and throws if the key is rejected', async () => {
     const controller = new AbortController();
     const kinds: string[] = [];
     for await (const { event } of clientOf().openStream({ signal: controller.signal })) {
@@ -103,7 +103,7 @@ describe('the typed client', () => {
 const publish = (id: string) =>
   api.bus.publish(agentEvents, aBatch({ events: [anEvent({ id, agentId: 'agent-1' })], receivedAt: NOW }));
 
-describe('what the client sends', () => {
+describe('the requests of the client', () => {
   let server: Server;
   const heard: { url: string; headers: Record<string, unknown>; method: string }[] = [];
   const reply = { status: 200, body: '{}', headers: {} as Record<string, string>, hangs: false };
@@ -126,7 +126,7 @@ describe('what the client sends', () => {
   });
   const there = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  it('goes below the prefix of its address, with the options of the call as headers', async () => {
+  it('keep the path prefix of the base address and send call options as headers', async () => {
     const client = createClient({ baseUrl: `${there()}/lens/`, headers: { 'x-trace': 't' } });
     const body = { name: 'n', scope: 'tenant', period: 'day', limitUsd: 1 } as const;
     await client.createBudget({ body, idempotencyKey: 'once', ifMatch: 3 });
@@ -140,7 +140,7 @@ describe('what the client sends', () => {
     expect(heard[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('gives up at its deadline and when the caller does', async () => {
+  it('time out at the deadline and stop when the caller aborts', async () => {
     reply.hangs = true;
     const client = createClient({ baseUrl: there(), timeoutMs: 50 });
     await expect(client.getStats()).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -150,7 +150,7 @@ describe('what the client sends', () => {
     await expect(asked).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('says when to come back, and shows the answer of something in between as it is', async () => {
+  it('report Retry-After, and return a response of a proxy as it is', async () => {
     Object.assign(reply, { status: 502, body: '<html>', headers: { 'retry-after': '7' } });
     await expect(createClient({ baseUrl: there() }).getStats()).rejects.toMatchObject({
       message: 'HTTP 502',

@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   await api.insert('runs', aRunRow({ run_id: 'tripped', agent_id: 'free', status: 'running' }));
   await breaker('run', 'tripped', 'free');
-  // Of another tenant: stands against nobody here.
+  // Belongs to another tenant, so it must not affect agents of this one.
   await order('agent', 'free', 'killed', { tenant_id: 'globex', order_id: 'theirs' });
 });
 afterAll(() => api.close());
@@ -38,7 +38,7 @@ afterAll(() => api.close());
 const controlOf = async (path: string) => (await api.get(path)).body.control;
 const byOrder = { source: 'order', by: expect.any(String), since: expect.any(String) };
 
-describe('what stands against', () => {
+describe('the control state', () => {
   it.each([
     ['agents/free', { state: 'running' }],
     ['agents/ordered', { state: 'paused', ...byOrder, scope: 'agent', scopeId: 'ordered', reason: 'enough' }],
@@ -57,7 +57,7 @@ describe('what stands against', () => {
     else expect(control).toMatchObject(expected);
   });
 
-  it('is the same in the lists', async () => {
+  it('is the same in lists', async () => {
     const states = async (path: string, list: string) =>
       Object.fromEntries(
         (await api.get(path)).body[list].map((one: { id: string; control: { state: string } }) => [
@@ -80,7 +80,7 @@ describe('what stands against', () => {
     });
   });
 
-  it('is what agents are filtered and counted by', async () => {
+  it('filters and counts agents', async () => {
     const ids = async (paused: boolean) =>
       (await api.get(`/api/agents?paused=${paused}`)).body.agents.map(({ id }: { id: string }) => id).sort();
     expect(await ids(true)).toEqual(['both', 'ordered', 'ruled']);

@@ -40,7 +40,7 @@ const takes = (agentId: string, instanceId: string, afterMs: number) =>
   );
 
 describe('POST /api/control', () => {
-  it('says how many of how many took the order, and how fast', async () => {
+  it('returns how many of how many instances acknowledged, and how fast', async () => {
     for (const instance of ['a', 'b', 'c']) await listens('bot', instance);
     await listens('bot', 'a', 'globex');
     await listens('other', 'x');
@@ -62,20 +62,20 @@ describe('POST /api/control', () => {
     ]);
   });
 
-  it('answers as soon as everybody took it', async () => {
+  it('returns as soon as every instance acknowledged', async () => {
     await listens('quick', 'a');
     await takes('quick', 'a', 3);
     const answer = await order({ scope: 'agent', id: 'quick', state: 'paused', waitMs: 10_000 });
     expect(answer.body).toMatchObject({ connected: 1, acknowledged: 1, fastestMs: 3, slowestMs: 3 });
   });
 
-  it('does not wait where nobody listens', async () => {
+  it('does not wait if no instance is connected', async () => {
     const answer = await order({ scope: 'agent', id: 'nobody', state: 'killed', waitMs: 10_000 });
     expect(answer.body).toMatchObject({ connected: 0, acknowledged: 0, fastestMs: null, slowestMs: null });
     expect(answer.body).toMatchObject({ unknownScope: true, hint: expect.stringContaining('GET /api/agents') });
   });
 
-  it('of a run counts the instances of its agent', async () => {
+  it('counts the instances of the agent for an order to a run', async () => {
     await api.insert('runs', aRunRow({ run_id: 'r-1', agent_id: 'runner' }));
     await listens('runner', 'a');
     await takes('runner', 'a', 1);
@@ -84,7 +84,7 @@ describe('POST /api/control', () => {
     expect(asked).toEqual([expect.objectContaining({ scopeId: 'r-1', agentId: 'runner' })]);
   });
 
-  it('of a run is answered as soon as the process that has it took it, though others of its agent listen', async () => {
+  it('returns for a run as soon as its process acknowledged, even if other processes of the agent are connected', async () => {
     await api.insert('runs', aRunRow({ run_id: 'r-2', agent_id: 'crowd' }));
     for (const instance of ['a', 'b', 'c']) await listens('crowd', instance);
     await takes('crowd', 'b', 9);
@@ -92,13 +92,13 @@ describe('POST /api/control', () => {
     expect(answer.body).toMatchObject({ connected: 3, acknowledged: 1, slowestMs: 9 });
   }, 8_000);
 
-  it('of the tenant needs no id, and counts all its instances', async () => {
+  it('needs no id for the tenant, and counts all its instances', async () => {
     const listening = await api.platform.presence.list('acme');
     const answer = await order({ scope: 'tenant', state: 'paused', waitMs: 0 });
     expect(answer.body).toMatchObject({ order: { scope: 'tenant', scopeId: 'acme' }, connected: listening.length });
   });
 
-  it('stands also where it is not known who listens', async () => {
+  it('accepts the order if the connected instances cannot be listed', async () => {
     const away = {
       list: async () => {
         throw new StateUnavailable('list', new Error('connection refused'));
@@ -112,7 +112,7 @@ describe('POST /api/control', () => {
     expect(await watch.follow(stands, 0)).toEqual({ connected: null, acknowledged: 1, fastestMs: 7, slowestMs: 7 });
   });
 
-  it('may name the version of the order that stands, and answers with its own', async () => {
+  it('accepts the version of the current order and returns its own', async () => {
     const body = { scope: 'run', scopeId: 'r-1', state: 'paused', waitMs: 0 };
     const answer = await api.call('POST', '/api/control', { body, headers: { 'if-match': '"0"' } });
     expect(answer).toMatchObject({ status: 200, headers: { etag: `"${answer.body.order.version}"` } });
@@ -128,7 +128,7 @@ describe('POST /api/control', () => {
     [{ scope: 'run', id: 'x\u0000', state: 'killed' }, 400, 'id'],
     [{ scope: 'tenant', id: 'globex', state: 'killed' }, 404, undefined],
     [{ scope: 'tenant', state: 'killed', tenantId: 'globex' }, 400, ''],
-  ])('%j is refused: %d', async (body, status, path) => {
+  ])('%j is rejected: %d', async (body, status, path) => {
     const answer = await order(body);
     expect(answer).toMatchObject(path === undefined ? { status } : { status, body: { details: [{ path }] } });
     expect(asked).toEqual([]);
@@ -136,7 +136,7 @@ describe('POST /api/control', () => {
 });
 
 describe('GET /api/control', () => {
-  it('shows the standing orders with who took them', async () => {
+  it('shows current orders and the instances that acknowledged them', async () => {
     await api.insert('control_orders', anOrderRow({ order_id: 'stands', scope_id: 'r-9' }));
     await api.insert('control_orders', anOrderRow({ order_id: 'lifted', scope_id: 'r-8', state: 'running' }));
     await api.insert('control_acknowledgements', anAcknowledgementRow({ directive_id: 'stands' }));
@@ -148,12 +148,12 @@ describe('GET /api/control', () => {
     ]);
   });
 
-  it.each(['scopeId=r-8', 'id=r-8', 'id=r-8&scopeId=r-8'])('finds those for %s', async (query) => {
+  it.each(['scopeId=r-8', 'id=r-8', 'id=r-8&scopeId=r-8'])('finds orders by %s', async (query) => {
     const { body } = await api.get(`/api/control?${query}`);
     expect(body.orders.map(({ id }: { id: string }) => id)).toEqual(['lifted']);
   });
 
-  it('is not asked about two things at once', async () => {
+  it('rejects two conflicting ids', async () => {
     expect(await api.get('/api/control?id=r-8&scopeId=r-9')).toMatchObject({
       status: 400,
       body: { details: [{ path: 'scopeId', message: expect.stringContaining('one of them') }] },
@@ -163,7 +163,7 @@ describe('GET /api/control', () => {
 });
 
 describe('breakers', () => {
-  it('are listed with their state, page by page', async () => {
+  it('are listed with their state, in pages', async () => {
     for (const [n, scope] of (['run', 'agent', 'run'] as const).entries()) {
       const state = n === 2 ? { kind: 'closed' } : { kind: 'open', openedAt: NOW, reason: 'cost' };
       await api.insert('circuit_breakers', aBreakerRow({ scope, scope_id: `b-${n}`, state }));
@@ -176,7 +176,7 @@ describe('breakers', () => {
     expect((await api.get('/api/breakers?state=open&scope=agent')).body.breakers).toMatchObject([{ scopeId: 'b-1' }]);
   });
 
-  it('have limits, with their defaults filled in', async () => {
+  it('have limits with defaults filled in', async () => {
     await api.insert('breaker_limits', aBreakerLimitsRow());
     await api.insert('breaker_limits', aBreakerLimitsRow({ scope_id: 'agent-2', deleted_at: NOW }));
     const { body } = await api.get('/api/breakers/limits');
@@ -186,7 +186,7 @@ describe('breakers', () => {
     });
   });
 
-  it('have limits that are changed from the version that was read', async () => {
+  it('have limits that can be changed only at the version that was read', async () => {
     const { problem } = otherVersion('limits', 2, 3);
     const asked: (number | undefined)[] = [];
     const owner = async ({ ifVersion }: { ifVersion?: number | undefined }) => {
@@ -224,7 +224,7 @@ describe('breakers', () => {
     for (const one of serving) await one.close();
   });
 
-  it('get limits and are reset by their owner, for the tenant of the key', async () => {
+  it('forward limits and resets to their owner, for the tenant of the key', async () => {
     const questions: object[] = [];
     await api.bus.serve(COMMANDS.setBreakerLimits, async (question) => {
       questions.push(question);
@@ -252,7 +252,7 @@ describe('breakers', () => {
     ['PUT', '/api/breakers/limits', { scope: 'tenant', id: 'globex' }, 404],
     ['PUT', '/api/breakers/limits', null, 400],
     ['POST', '/api/breakers/tenant/x/reset', undefined, 400],
-  ] as const)('%s %s with %j is refused: %d', async (method, url, body, status) =>
+  ] as const)('%s %s with %j is rejected: %d', async (method, url, body, status) =>
     expect((await api.call(method, url, { body })).status).toBe(status),
   );
 });
@@ -271,7 +271,7 @@ describe('budgets', () => {
     ]);
   });
 
-  it('are made as their owner says', async () => {
+  it('are created by their owner', async () => {
     const problem = {
       error: 'Validation failed',
       status: 400,
@@ -288,7 +288,7 @@ describe('budgets', () => {
     expect(bodies).toEqual([{ limitUsd: 0 }, null]);
   });
 
-  it('are shown with what is spent, reserved and left, as their owner says', async () => {
+  it('show the spent, reserved and remaining amounts from their owner', async () => {
     const { budgets } = (await api.get('/api/budgets?enabled=true')).body;
     const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
     const questions: unknown[] = [];
@@ -303,7 +303,7 @@ describe('budgets', () => {
     expect(questions).toEqual([{ tenantId: 'acme', budgetId: 'budget-1', scopeId: 'agent-1' }]);
   });
 
-  it('carry their version, which their deletion may name', async () => {
+  it('have a version that a deletion may name', async () => {
     const { headers, body } = await api.get('/api/budgets/budget-1');
     expect(headers.etag).toBe(`"${body.budget.version}"`);
     const asked: (number | undefined)[] = [];
@@ -321,7 +321,7 @@ describe('budgets', () => {
     await serving.close();
   });
 
-  it('cannot be changed where nobody answers', async () => {
+  it('cannot be changed if the owner does not answer', async () => {
     expect(await api.call('DELETE', '/api/budgets/budget-1')).toMatchObject({
       status: 503,
       headers: { 'retry-after': '2' },
@@ -330,7 +330,7 @@ describe('budgets', () => {
 });
 
 describe('settings of a tenant', () => {
-  it('are read and changed for the tenant of the key alone', async () => {
+  it('are read and changed only for the tenant of the key', async () => {
     expect(await api.get('/api/settings')).toMatchObject({ status: 200, body: { decisionFailMode: 'allow' } });
     const body = { decisionFailMode: 'block' };
     expect(await api.call('PUT', '/api/settings', { body })).toMatchObject({ status: 200, body });
@@ -350,7 +350,7 @@ describe('settings of a tenant', () => {
     expect(await failMode(api.keys.foreign.key)).toBe('allow');
   });
 
-  it.each([{}, { decisionFailMode: 'maybe' }, { decisionFailMode: 'block', other: 1 }])('refuse %j', async (body) =>
+  it.each([{}, { decisionFailMode: 'maybe' }, { decisionFailMode: 'block', other: 1 }])('reject %j', async (body) =>
     expect((await api.call('PUT', '/api/settings', { body })).status).toBe(400),
   );
 });

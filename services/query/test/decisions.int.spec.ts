@@ -34,7 +34,7 @@ afterAll(() => api.close());
 const idsOf = async (query: string) =>
   (await api.get(`/api/decisions?${query}`)).body.decisions.map(({ id }: { id: string }) => id);
 
-describe('decisions over all runs', () => {
+describe('decisions of all runs', () => {
   it.each([
     ['reason=budget', ['budget']],
     ['budgetId=b-1', ['budget']],
@@ -48,7 +48,7 @@ describe('decisions over all runs', () => {
     expect(await idsOf(query)).toEqual(expected);
   });
 
-  it('say what they kept of the call, and what a rule in shadow would have done', async () => {
+  it('show the stored part of the call and what a shadow rule would have done', async () => {
     const { decisions } = (await api.get('/api/decisions')).body;
     const byId = new Map(decisions.map((decision: { id: string }) => [decision.id, decision]));
     expect(byId.get('kept')).toMatchObject({ arguments: { to: '[email]' }, reason: 'rule' });
@@ -59,7 +59,7 @@ describe('decisions over all runs', () => {
 });
 
 describe('the status of a decision rule', () => {
-  it('has its counts by day, newest first', async () => {
+  it('has counts by day, newest first', async () => {
     const { days } = (await api.get('/api/guardrails/rule-1/status')).body;
     expect(days).toEqual([
       { day: '2026-03-01', asked: 5, matched: 3, blocked: 1, askedHuman: 1, wouldHave: 1 },

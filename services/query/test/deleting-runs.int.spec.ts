@@ -24,7 +24,7 @@ describe('DELETE /api/runs/:id', () => {
   });
   afterAll(() => api.close());
 
-  it.each(['running', 'beats'])('is 409 while it is %s', async (id) => {
+  it.each(['running', 'beats'])('returns 409 while the run is %s', async (id) => {
     expect(await api.call('DELETE', `/api/runs/${id}`)).toMatchObject({
       status: 409,
       body: { hint: expect.any(String) },
@@ -32,7 +32,7 @@ describe('DELETE /api/runs/:id', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each(['killed', 'idle', 'ended'])('goes to its owner where the run is %s', async (id) => {
+  it.each(['killed', 'idle', 'ended'])('is forwarded to the owner if the run is %s', async (id) => {
     const answer = await api.call('DELETE', `/api/runs/${id}?reason=asked`);
 
     expect(answer).toMatchObject({ status: 200, body: { id, deletedAt: NOW, complete: true } });
@@ -40,7 +40,7 @@ describe('DELETE /api/runs/:id', () => {
     expect(asked.splice(0)).toEqual([{ tenantId: 'acme', runId: id, author, reason: 'asked' }]);
   });
 
-  it('is for admins', async () => {
+  it('requires an admin key', async () => {
     expect(await api.call('DELETE', '/api/runs/ended', { key: api.keys.reader.key })).toMatchObject({ status: 403 });
   });
 });

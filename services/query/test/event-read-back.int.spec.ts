@@ -8,7 +8,7 @@ import { aRunRow } from './rows.ts';
 const BATCH = { tenantId: 'acme', receivedAt: '2026-03-01T12:00:00.050Z' };
 const LATEST = '2026-03-02T12:00:00.000Z';
 
-/** What can be stored: any Unicode but NUL. */
+/** Text that can be stored: any Unicode except NUL. */
 const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\0'));
 const special = fc.constantFrom(
   '"',
@@ -25,7 +25,10 @@ const special = fc.constantFrom(
 );
 const someText = fc.oneof(anyText, special);
 const anId = someText.filter((text) => text !== '');
-/** Node reads a name that begins with an escape as a lone backslash where it has met one (docs/wire-format.md, limits). */
+/**
+ * JSON.parse in Node misreads an escaped name after it has seen a lone backslash as a name (docs/wire-format.md,
+ * limits).
+ */
 const aName = someText.filter((text) => text !== '\\');
 const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
 const { value: someJson } = fc.letrec((tie) => ({
@@ -88,7 +91,7 @@ describe('an event read back', () => {
   });
   afterAll(() => api.close());
 
-  it('is what the stream showed of it, whatever it holds, on every page', async () => {
+  it('equals what the stream showed, for any contents, on every page', async () => {
     let n = 0;
     await fc.assert(
       fc.asyncProperty(someEvent, async (any) => {
@@ -106,7 +109,7 @@ describe('an event read back', () => {
   });
 });
 
-/** As run-tracking stores it. */
+/** The row that run-tracking would store. */
 function rowOf(event: AgentEvent) {
   const { usage = {} } = event;
   return {

@@ -14,7 +14,7 @@ const minute = (n: number) => new Date(Date.parse(NOW) + n * 60_000).toISOString
 const idsOf = (items: readonly { id: string }[]) => items.map((item) => item.id);
 
 describe('writing rules', () => {
-  it('is forwarded to the owner with the tenant of the key, and answered with what it answers', async () => {
+  it('is forwarded to the owner with the tenant of the key, and returns its answer', async () => {
     const asked: unknown[] = [];
     const rule = {
       id: 'made',
@@ -51,7 +51,7 @@ describe('writing rules', () => {
     expect(body.actionConfig).toEqual({ url: 'https://example.com', secret: '***cdef', headers: { 'x-key': '***' } });
   });
 
-  it('answers the refusal of the owner as it is', async () => {
+  it('returns an error of the owner unchanged', async () => {
     const problem = {
       error: 'Validation failed',
       status: 400,
@@ -64,7 +64,7 @@ describe('writing rules', () => {
     expect(body).toEqual({ ...problem, code: 'invalid_request', requestId: expect.any(String) });
   });
 
-  it('answers 503 with Retry-After while the owner is away', async () => {
+  it('returns 503 with Retry-After while the owner is unavailable', async () => {
     const { status, body, headers } = await api.call('DELETE', '/api/guardrails/rule-1');
     expect(status).toBe(503);
     expect(headers['retry-after']).toBe('2');
@@ -100,18 +100,18 @@ describe('rules', () => {
     expect(body).toMatchObject({ total: 4, hasMore: false });
   });
 
-  it('of an agent are those scoped to it and those for every agent', async () => {
+  it('of an agent include those scoped to it and those for every agent', async () => {
     const { body } = await api.get('/api/guardrails?agentId=crew%2Frole');
     expect(idsOf(body.rules)).toEqual(['webhook', 'scoped', 'unscoped']);
   });
 
-  it('can be narrowed', async () => {
+  it('can be filtered', async () => {
     expect(idsOf((await api.get('/api/guardrails?enabled=false')).body.rules)).toEqual(['other']);
     expect(idsOf((await api.get('/api/guardrails?actionType=notify_webhook')).body.rules)).toEqual(['webhook']);
     expect((await api.get('/api/guardrails?conditionType=cost_limit')).body.rules).toEqual([]);
   });
 
-  it('are paged by cursor and by offset alike', async () => {
+  it('are paged by cursor and by offset', async () => {
     const first = (await api.get('/api/guardrails?limit=3')).body;
     expect(first.hasMore).toBe(true);
     const second = (await api.get(`/api/guardrails?limit=3&cursor=${first.nextCursor}`)).body;
@@ -120,7 +120,7 @@ describe('rules', () => {
     expect((await api.get('/api/guardrails?limit=3&offset=3')).body.rules).toEqual(second.rules);
   });
 
-  it('show secrets masked, also one that cannot be opened', async () => {
+  it('mask secrets, even one that cannot be opened', async () => {
     const { body } = await api.get('/api/guardrails/webhook');
     expect(body.actionConfig).toEqual({
       url: 'https://example.com',
@@ -129,7 +129,7 @@ describe('rules', () => {
     });
   });
 
-  it('that were deleted are not found', async () => {
+  it('are not found after they were deleted', async () => {
     expect(await api.get('/api/guardrails/deleted')).toMatchObject({
       status: 404,
       body: { error: 'Guardrail rule not found', status: 404 },
@@ -137,7 +137,7 @@ describe('rules', () => {
     expect((await api.get('/api/guardrails/deleted/status')).status).toBe(404);
   });
 
-  it('have a catalog that says how to write them', async () => {
+  it('have a catalog that explains how to write them', async () => {
     const { body } = await api.get('/api/guardrails/catalog');
     expect(body.conditions.map((entry: { type: string }) => entry.type)).toContain('error_rate_threshold');
     expect(body.actions.map((entry: { type: string }) => entry.type)).toContain('notify_webhook');
@@ -151,7 +151,7 @@ describe('rules', () => {
   });
 });
 
-describe('status of a rule', () => {
+describe('the status of a rule', () => {
   beforeAll(async () => {
     await api.insert('guardrail_rules', aRuleRow({ rule_id: 'watched', created_at: minute(-10) }));
     await api.insert('guardrail_rules', aRuleRow({ rule_id: 'fresh', created_at: minute(-11) }));
@@ -175,7 +175,7 @@ describe('status of a rule', () => {
     }
   });
 
-  it('adds up what the evaluator measured and the dispatcher counted', async () => {
+  it("combines the evaluator's measurements with the dispatcher's counts", async () => {
     const { body } = await api.get('/api/guardrails/watched/status');
     expect(body.state).toEqual({
       ruleId: 'watched',
@@ -188,7 +188,7 @@ describe('status of a rule', () => {
     expect(body.rule.id).toBe('watched');
   });
 
-  it('breaks it down by agent, the one evaluated last first', async () => {
+  it('lists agents, the one evaluated last first', async () => {
     const { body } = await api.get('/api/guardrails/watched/status');
     expect(body.agents).toMatchObject([
       { agentId: 'a', triggerCount: 3, dryRunCount: 1, currentValue: 12.5, lastTriggeredAt: minute(1) },
@@ -203,7 +203,7 @@ describe('status of a rule', () => {
     expect(idsOf(body.recentTriggers)).toEqual(['t11', 't10', 't9', 't8', 't7', 't6', 't5', 't4', 't3', 't2']);
   });
 
-  it('is null until it was evaluated', async () => {
+  it('is null until the first evaluation', async () => {
     expect((await api.get('/api/guardrails/fresh/status')).body).toMatchObject({ state: null, agents: [] });
   });
 });
@@ -229,12 +229,12 @@ describe('history', () => {
 
   const history = async (query: string) => (await api.get(`/api/guardrails/history?ruleId=gone${query}`)).body;
 
-  it('survives the rule', async () => {
+  it('remains after the rule is deleted', async () => {
     expect(idsOf((await history('')).triggers)).toEqual(['h4', 'h3', 'h2', 'h1']);
     expect((await api.get('/api/guardrails/gone/actions')).body).toMatchObject({ total: 4 });
   });
 
-  it('has the shape AgentLens clients read', async () => {
+  it('has the shape that AgentLens clients read', async () => {
     const [newest] = (await history('&agentId=x')).triggers;
     expect(newest).toMatchObject({
       id: 'h1',
@@ -254,11 +254,11 @@ describe('history', () => {
     ['&agentId=x', ['h1']],
     [`&from=${minute(101)}&to=${minute(101)}`, ['h3', 'h2']],
     [`&from=${encodeURIComponent('2026-03-01T15:42:00+02:00')}`, ['h4']],
-  ])('is narrowed by %s', async (query, ids) => {
+  ])('is filtered by %s', async (query, ids) => {
     expect(idsOf((await history(query)).triggers)).toEqual(ids);
   });
 
-  it('is paged without gap or repetition, also among equal instants', async () => {
+  it('is paged without gap or repetition, even among equal times', async () => {
     const seen: string[] = [];
     let cursor = '';
     for (let page = 0; page < 4; page++) {
@@ -269,7 +269,7 @@ describe('history', () => {
     expect(seen).toEqual(['h4', 'h3', 'h2', 'h1']);
   });
 
-  it('says that a dry run executed nothing', async () => {
+  it('shows that a dry run executed nothing', async () => {
     const { triggers } = await history('&result=dry_run');
     expect(triggers[0]).toMatchObject({ actionExecuted: false, actionResult: 'dry_run', metadata: { dryRun: true } });
   });
@@ -292,7 +292,7 @@ describe('deliveries', () => {
     );
   });
 
-  it('show every attempt, and no secret', async () => {
+  it('show every attempt and no secret', async () => {
     const answer = await api.get('/api/guardrails/deliveries?triggerId=trigger-1');
     expect(answer.body.deliveries).toEqual([
       expect.objectContaining({
@@ -309,7 +309,7 @@ describe('deliveries', () => {
     expect(JSON.stringify(answer.body)).not.toContain('sealed');
   });
 
-  it('are narrowed and paged', async () => {
+  it('are filtered and paged', async () => {
     expect(idsOf((await api.get('/api/guardrails/deliveries?ruleId=r')).body.deliveries)).toEqual(['delivery-1']);
     expect(idsOf((await api.get('/api/guardrails/deliveries?result=success')).body.deliveries)).toEqual(['delivery-2']);
     const first = (await api.get('/api/guardrails/deliveries?limit=1')).body;
@@ -317,7 +317,7 @@ describe('deliveries', () => {
     expect([...idsOf(first.deliveries), ...idsOf(second.deliveries)]).toEqual(['delivery-2', 'delivery-1']);
   });
 
-  it('are carried out again by their owner', async () => {
+  it('are redelivered by their owner', async () => {
     const asked: unknown[] = [];
     const owner = await api.bus.serve(COMMANDS.redeliver, async (question) => {
       asked.push(question);
@@ -330,7 +330,7 @@ describe('deliveries', () => {
     expect(asked).toEqual([{ tenantId: 'acme', deliveryId: 'delivery-1', author }]);
   });
 
-  it('that do not exist are not asked for', async () => {
+  it('are not forwarded if they do not exist', async () => {
     expect((await api.call('POST', '/api/guardrails/deliveries/none/redeliver')).status).toBe(404);
   });
 });

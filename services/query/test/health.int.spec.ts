@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('health of an agent', () => {
-  it('is scored from its own tenant, with the parts it is made of', async () => {
+describe('the health of an agent', () => {
+  it("is scored from its own tenant's data and shows its parts", async () => {
     const { body } = await api.get('/api/agents/well/health');
     expect(body).toMatchObject({
       agentId: 'well',
@@ -32,7 +32,7 @@ describe('health of an agent', () => {
     expect(body.dimensions).toHaveLength(5);
   });
 
-  it('has a trend against the window before', async () => {
+  it('has a trend compared with the previous window', async () => {
     const { body } = await api.get('/api/agents/ill/health');
     expect(body).toMatchObject({ trend: 'degrading' });
     expect(body.trendDelta).toBeLessThan(-40);
@@ -42,7 +42,7 @@ describe('health of an agent', () => {
     expect((await api.get('/api/agents/silent/health?window=90')).body).toMatchObject({ sessionCount: 10 });
   });
 
-  it('is not made up where there were no sessions', async () => {
+  it('is 404 if there were no sessions', async () => {
     expect(await api.get('/api/agents/silent/health')).toMatchObject({ status: 404, body: { status: 404 } });
     expect(await api.get('/api/agents/none/health')).toMatchObject({ status: 404, body: { error: 'Agent not found' } });
   });

@@ -26,7 +26,7 @@ import {
   aWebhookRow,
 } from './rows.ts';
 
-/** Occurs in every text of globex's rows, so that a leak anywhere in an answer is seen. */
+/** Occurs in every text of globex's rows, so that a leak anywhere in a response is found. */
 const FOREIGN = 'foreign-mark';
 const FOREIGN_SET = 'foreign-set';
 
@@ -119,7 +119,7 @@ const byId = QUERY_OPERATIONS.filter((op) => /:(id|name)\b/.test(op.path));
 const lists = QUERY_OPERATIONS.filter(
   (op) =>
     op.method === 'get' &&
-    // They have to name something: the answer of the one repeats it, search.int.spec.ts asks the other for foreign ids.
+    // Left out because both echo or search the requested id. search.int.spec.ts covers foreign ids.
     !['getHealthHistory', 'searchById'].includes(op.id) &&
     !/:(id|name)\b/.test(op.path) &&
     scopesOf(op).some((scope) => scope !== 'platform') &&
@@ -130,7 +130,7 @@ function urlOf(path: string, id: string): string {
   return path.replace(':scope', 'run').replace(':id', id).replace(':version', '1').replace(':name', FOREIGN_SET);
 }
 
-/** Bodies of writes that need one. */
+/** Bodies for writes that require one. */
 const BODIES: Readonly<Record<string, object>> = { revertRule: { version: 1 } };
 
 function foreignIdOf(path: string): string {
@@ -176,22 +176,22 @@ describe('another tenant', () => {
     }
   });
 
-  it('has no history of health', async () => {
+  it('has no health history', async () => {
     const { body } = await api.get(`/api/health/history?agentId=${FOREIGN}`);
     expect(body.snapshots).toEqual([]);
   });
 
-  it('is seen by its own key, so the sweeps above look at something', async () => {
+  it('is visible to its own key, so the checks above have something to find', async () => {
     const found = await Promise.all(
       byId
-        // Its alert is about no call; alerts.int.spec.ts reads one.
+        // Its alert has no call. alerts.int.spec.ts covers calls.
         .filter((op) => op.method === 'get' && op.id !== 'getAlertCall')
         .map((op) => api.get(urlOf(op.path, FOREIGN), api.keys.foreign.key)),
     );
     expect(found.map((answer) => answer.status)).toEqual(found.map(() => 200));
   });
 
-  it('cannot be named by a client: owners are asked for the tenant of the key only', () => {
+  it('cannot be named by a client: owners are asked only for the tenant of the key', () => {
     expect(asked.length).toBeGreaterThan(0);
     expect(new Set(asked.map((question) => question.tenantId))).toEqual(new Set(['acme']));
   });

@@ -12,7 +12,7 @@ afterAll(() => api.close());
 const create = (body: object) => api.call('POST', '/api/keys', { body });
 
 describe('API keys', () => {
-  it('are shown once, belong to the tenant of their maker, and work at once', async () => {
+  it('are shown once, belong to the tenant of their creator, and work at once', async () => {
     const { status, body } = await create({ name: 'ci', scopes: ['read'], eventsPerSecond: 100 });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -30,7 +30,7 @@ describe('API keys', () => {
     expect(listed.body.keys[0]).not.toHaveProperty('key');
   });
 
-  it('are listed newest first, page by page, those made at once too', async () => {
+  it('are listed newest first, in pages, including those created at the same time', async () => {
     for (let n = 0; n < 5; n++) await create({ name: `paged-${n}` });
     const whole = (await api.get('/api/keys')).body;
     expect(whole).toEqual({ keys: expect.any(Array), hasMore: false });
@@ -47,7 +47,7 @@ describe('API keys', () => {
     expect((await api.get('/api/keys?offset=1&limit=1')).body.keys[0].id).toBe(ids[1]);
   });
 
-  it('say when they were last used, as whoever checked them tells', async () => {
+  it('show their last use as reported by the instance that checked them', async () => {
     const { body: made } = await create({ name: 'used' });
     const tell = (at: string) => api.bus.publish(keyUsed, { tenantId: 'acme', keyId: made.id, at });
     const shown = async () =>
@@ -60,19 +60,19 @@ describe('API keys', () => {
     await eventually(async () => expect(await shown()).toBe('2026-03-01T12:06:00.000Z'));
   });
 
-  it('take the scope names of AgentLens', async () => {
+  it('accept the scope names of AgentLens', async () => {
     expect((await create({ scopes: ['write'] })).body.scopes).toEqual(['ingest', 'decide']);
     expect((await create({ scopes: ['manage'] })).body.scopes).toEqual(['admin']);
     expect((await create({})).body.scopes).toEqual(['ingest', 'decide', 'read']);
   });
 
-  it('cannot be made for another tenant, nor in the past', async () => {
+  it('cannot be created for another tenant or with a past expiry', async () => {
     expect((await create({ tenantId: 'globex' })).status).toBe(400);
     const answer = await create({ expiresAt: '2020-01-01T00:00:00Z' });
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'expiresAt' }] } });
   });
 
-  it('may be bound to agents, and so may their successors', async () => {
+  it('can be bound to agents, and so can their successors', async () => {
     const { status, body } = await create({ name: 'bots', scopes: ['ingest', 'decide'], agents: ['bot', 'shop'] });
     expect({ status, agents: body.agents }).toEqual({ status: 201, agents: ['bot', 'shop'] });
     expect(await api.platform.keys.check(body.key)).toMatchObject({ caller: { agents: ['bot', 'shop'] } });
@@ -85,11 +85,11 @@ describe('API keys', () => {
     ['no agent', { scopes: ['decide'], agents: [] }, 'agents'],
     ['a name with control characters', { scopes: ['decide'], agents: ['a\nb'] }, 'agents.0'],
     ['a scope that reaches every agent', { agents: ['bot'] }, 'scopes'],
-  ])('are not bound to agents with %s', async (_what, body, path) => {
+  ])('cannot be bound to agents with %s', async (_what, body, path) => {
     expect(await create(body)).toMatchObject({ status: 400, body: { details: [{ path }] } });
   });
 
-  it('are replaced without a gap: both work for a day', async () => {
+  it('are rotated without a gap: both work for a day', async () => {
     const old = (await create({ name: 'rolled', scopes: ['read'] })).body;
     const { status, body } = await api.call('POST', `/api/keys/${old.id}/rotate`);
     expect(status).toBe(201);
@@ -101,35 +101,35 @@ describe('API keys', () => {
     for (const key of [old.key, body.key]) expect((await api.get('/api/stats', key)).status).toBe(200);
   });
 
-  it('keep their expiry when they are replaced', async () => {
+  it('keep their expiry when they are rotated', async () => {
     const expiresAt = '2026-03-01T18:00:00.000Z';
     const old = (await create({ name: 'short', scopes: ['read'], expiresAt })).body;
     const { body } = await api.call('POST', `/api/keys/${old.id}/rotate`);
     expect(body).toMatchObject({ expiresAt, previous: { id: old.id, expiresAt } });
   });
 
-  it('stop working when revoked, and every instance is told', async () => {
-    const told: string[] = [];
-    const watch = await api.bus.watch(keysChanged, { from: 'new' }, ({ value }) => told.push(value.keyId));
+  it('stop working on every instance when they are revoked', async () => {
+    const announced: string[] = [];
+    const watch = await api.bus.watch(keysChanged, { from: 'new' }, ({ value }) => announced.push(value.keyId));
     const { body } = await create({ scopes: ['read'] });
     expect((await api.get('/api/stats', body.key)).status).toBe(200);
     const revoked = await api.call('DELETE', `/api/keys/${body.id}`);
     expect(revoked).toMatchObject({ status: 200, body: { id: body.id, revoked: true } });
     await eventually(async () => {
-      expect(told).toEqual([body.id]);
+      expect(announced).toEqual([body.id]);
       expect(await api.get('/api/stats', body.key)).toMatchObject({ status: 401, body: { error: 'API key revoked' } });
     });
     await watch.close();
   });
 
-  it('are revoked once', async () => {
+  it('can be revoked only once', async () => {
     const { body } = await create({ scopes: ['read'] });
     await api.call('DELETE', `/api/keys/${body.id}`);
     expect((await api.call('DELETE', `/api/keys/${body.id}`)).status).toBe(409);
     expect((await api.call('POST', `/api/keys/${body.id}/rotate`)).status).toBe(409);
   });
 
-  it('are changed only from the version that was read', async () => {
+  it('can be changed only at the version that was read', async () => {
     const { body: made, headers } = await create({ name: 'versioned', scopes: ['read'] });
     expect({ version: made.version, etag: headers.etag }).toEqual({ version: 1, etag: '"1"' });
     const change = (method: 'POST' | 'DELETE', tag: string) =>
@@ -154,12 +154,12 @@ describe('API keys', () => {
     expect((await change('DELETE', '"3"')).status).toBe(409);
   });
 
-  it('include one that can make others: the last admin key cannot be revoked', async () => {
+  it('must include one that can create others: the last admin key cannot be revoked', async () => {
     const answer = await api.call('DELETE', `/api/keys/${api.keys.foreign.id}`, { key: api.keys.foreign.key });
     expect(answer).toMatchObject({ status: 409, body: { hint: expect.stringContaining('first') } });
   });
 
-  it('leave one admin when two admins revoke each other at once', async () => {
+  it('leave one admin if two admins revoke each other at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       const tenantId = `duel-${round}`;
       await api.insert('tenants', { id: tenantId, name: tenantId, created_at: NOW });
@@ -168,12 +168,12 @@ describe('API keys', () => {
         api.call('DELETE', `/api/keys/${second.id}`, { key: first.key }),
         api.call('DELETE', `/api/keys/${first.id}`, { key: second.key }),
       ]);
-      // The other one is refused as the last admin, or was revoked before it was asked for.
+      // The second request fails because it would revoke the last admin, or because its own key was already revoked.
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     }
   });
 
-  it('are the business of admins', async () => {
+  it('require an admin key', async () => {
     expect((await api.get('/api/keys', api.keys.reader.key)).status).toBe(403);
   });
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('metrics', () => {
-  it('say how well tasks went', async () => {
+  it('show how well tasks went', async () => {
     const { body } = await api.get('/api/metrics?range=1d&granularity=hour');
     expect(body.tasks).toEqual({
       started: 5,
@@ -57,7 +57,7 @@ describe('metrics', () => {
     });
   });
 
-  it('say how tools and models behaved', async () => {
+  it('show how tools and models behaved', async () => {
     const { body } = await api.get('/api/metrics?range=1d');
     expect(body.toolCalls).toMatchObject({ calls: 4, errors: 1, errorRate: 0.25, latencyMs: { p50: 20 } });
     expect(body.tools).toEqual([
@@ -79,7 +79,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('come by agent and by bucket, with what there is of either kind', async () => {
+  it('are grouped by agent and by bucket, even if only one kind of figure exists', async () => {
     const { body } = await api.get('/api/metrics?range=1d&granularity=hour');
     expect(body.agents).toMatchObject([
       { agentId: 'agent-1', tasks: { started: 4 }, toolCalls: { calls: 3 } },
@@ -89,7 +89,7 @@ describe('metrics', () => {
     expect(body.buckets[0]).toMatchObject({ tasks: { started: 4, successRate: 0.5 }, toolCalls: { calls: 3 } });
   });
 
-  it('are of one agent where asked', async () => {
+  it('can be limited to one agent', async () => {
     const { body } = await api.get('/api/metrics?range=1d&agentId=agent-2');
     expect(body).toMatchObject({
       tasks: { started: 1 },
@@ -99,7 +99,7 @@ describe('metrics', () => {
     });
   });
 
-  it('of nothing are empty, with unknown rates', async () => {
+  it('are empty with null rates if there is no data', async () => {
     const { body } = await api.get('/api/metrics?range=1d&agentId=nobody');
     expect(body).toMatchObject({
       tasks: { started: 0, successRate: null, stepsPerTask: null, durationMs: null, costUsd: 0 },
@@ -111,7 +111,7 @@ describe('metrics', () => {
     });
   });
 
-  it('reach as far back as they are asked to, within bounds', async () => {
+  it('cover the requested range, within limits', async () => {
     expect((await api.get('/api/metrics?range=60d')).body.tasks.started).toBe(6);
     expect((await api.get('/api/metrics?range=400d')).status).toBe(400);
   });

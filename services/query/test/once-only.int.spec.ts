@@ -30,8 +30,8 @@ async function serveRules() {
   });
 }
 
-describe('a change under an Idempotency-Key', () => {
-  it('is carried out once, and answered the same with the secret that is shown once', async () => {
+describe('a change with an Idempotency-Key', () => {
+  it('runs once, and repeats the response including the secret that is shown once', async () => {
     const first = await makeKey('k1', 'once');
     const again = await makeKey('k1', 'once');
     expect(first).toMatchObject({ status: 201, body: { key: expect.stringContaining('agk_') } });
@@ -41,13 +41,13 @@ describe('a change under an Idempotency-Key', () => {
     expect(kept?.result).toMatchObject({ kind: 'answered', answer: expect.stringMatching(/^sealed:/) });
   });
 
-  it('is another one of another tenant', async () => {
+  it('is a separate change for another tenant', async () => {
     await makeKey('k2', 'theirs', api.keys.foreign.key);
     expect((await makeKey('k2', 'ours')).status).toBe(201);
     expect(await keysNamed('ours')).toHaveLength(1);
   });
 
-  it('is refused where the key named another request, or another caller asks', async () => {
+  it('is rejected if the key was used for another request or by another caller', async () => {
     await makeKey('k3', 'one');
     const colleague = await api.newKey(['admin']);
     for (const other of [await makeKey('k3', 'two'), await makeKey('k3', 'one', colleague.key)]) {
@@ -56,7 +56,7 @@ describe('a change under an Idempotency-Key', () => {
     expect(await keysNamed('two')).toEqual([]);
   });
 
-  it('is not taken for done where it was refused', async () => {
+  it('can be retried if it was rejected', async () => {
     expect((await makeKey('k4', ' ')).status).toBe(400);
     expect((await makeKey('k4', 'good')).status).toBe(201);
     const body = { id: 'acme', name: 'there already' };
@@ -64,7 +64,7 @@ describe('a change under an Idempotency-Key', () => {
     expect((await api.call('POST', '/api/tenants', { ...under('k5'), body: { id: 'new-one' } })).status).toBe(201);
   });
 
-  it('waits for the first while that is under way, and keeps its ETag', async () => {
+  it('waits while the first request is in progress, and keeps its ETag', async () => {
     const gate = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     [hold, heard] = [gate.promise, asked.resolve];
@@ -85,7 +85,7 @@ describe('a change under an Idempotency-Key', () => {
     await owner.close();
   });
 
-  it('can be sent again where nobody was asked, and not where nobody knows what came of it', async () => {
+  it('can be retried if no owner received it, but not if its outcome is unknown', async () => {
     hold = undefined;
     expect(await makeRule('k7')).toMatchObject({ status: 503, body: { hint: expect.stringContaining('Nothing was') } });
     const owner = await serveRules();
@@ -98,7 +98,7 @@ describe('a change under an Idempotency-Key', () => {
     expect(await makeRule('k8')).toMatchObject({ status: 409, body: { code: 'result_unknown' } });
   });
 
-  it('that its process never finished is not known after a minute', async () => {
+  it('has an unknown outcome if its process did not finish within a minute', async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     [hold, heard] = [gate.promise, asked.resolve];
@@ -112,17 +112,17 @@ describe('a change under an Idempotency-Key', () => {
     await owner.close();
   });
 
-  it('needs a key of printable characters', async () => {
+  it('requires a key of printable characters', async () => {
     const answer = await makeKey('k\u00e9y', 'never');
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'headers.idempotency-key' }] } });
   });
 });
 
 describe('the operations', () => {
-  /** They change nothing, or are open to everybody. */
+  /** These change nothing, or need no API key. */
   const WITHOUT = ['createSession', 'planRuleset', 'testRule', 'validateRule'];
 
-  it('take an Idempotency-Key on every POST that changes something, and say so', async () => {
+  it('document an Idempotency-Key on every POST that changes something', async () => {
     const posts = QUERY_OPERATIONS.filter(({ method }) => method === 'post');
     expect(
       posts

@@ -24,13 +24,13 @@ export interface OperatorApi {
   readonly bus: EventBus;
   readonly platform: Platform;
   readonly app: NestFastifyApplication;
-  /** Keys by what they may do; all but `foreign` (an admin of "globex") and `platform` belong to tenant "acme". */
+  /** Keys by scope. `foreign` is an admin of "globex", `platform` has no tenant, all others belong to "acme". */
   readonly keys: Readonly<
     Record<'admin' | 'reader' | 'ingest' | 'foreign' | 'platform', { readonly id: string; readonly key: string }>
   >;
-  /** As the owner of the tables, past every policy. */
+  /** Inserts as the owner of the tables, bypassing row level security. */
   insert(table: string, row: Record<string, unknown>): Promise<void>;
-  /** Without a key: as the admin, or the platform where the path is for that only. */
+  /** Calls the API. The default key is the admin's, or the platform's for paths that require it. */
   call(
     method: Method,
     url: string,
@@ -41,18 +41,18 @@ export interface OperatorApi {
   close(): Promise<void>;
 }
 
-/** The answer of an owner that did what it was told. */
+/** The answer of an owner that carried out a command. */
 export function granted<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value };
 }
 
-/** The real service on real Postgres, the memory bus (or another) and a standing clock. */
+/** Starts the real service on real Postgres, the memory bus (or the given one) and a fixed clock. */
 export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
   const clock = fixedClock(NOW);
   const bus = given ?? createMemoryBus({ clock });
   const database = await freshDatabase({ migrate });
   const owner = new pg.Pool({ connectionString: database.url, max: 2 });
-  // Dropping the database ends sessions that are just saying goodbye.
+  // Dropping the database terminates sessions that are closing, which raises an error here.
   owner.on('error', () => undefined);
   const logger = createLogger({ name: 'query', level: 'fatal' });
   const platform = assemblePlatform({
@@ -120,7 +120,7 @@ function insertInto(owner: pg.Pool) {
   };
 }
 
-/** Objects go into jsonb columns; arrays stay arrays, buffers bytes. */
+/** Encodes objects for jsonb columns. Arrays and buffers stay as they are. */
 function bindable(value: unknown): unknown {
   const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
   return isPlain ? JSON.stringify(value) : value;

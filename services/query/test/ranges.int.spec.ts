@@ -27,13 +27,13 @@ describe.each([
   ['/api/alerts', 'alerts'],
   ['/api/audit', 'entries'],
 ])('the range of %s', (path, list) => {
-  /** Of those made above: the audit has others. */
+  /** Keeps the ids inserted above, because the audit log has other entries too. */
   const idsIn = async (query: string) => {
     const ids: string[] = (await api.get(`${path}?${query}`)).body[list].map(({ id }: { id: string }) => id);
     return ids.filter((id) => /^[a-z]-\d$/.test(id)).map((id) => id.slice(-1));
   };
 
-  it('is told by its length, beside one of its ends or up to now', async () => {
+  it('can be given as a length, with one end or up to now', async () => {
     expect(await idsIn('range=1h')).toEqual(['0']);
     expect(await idsIn('range=2d')).toEqual(['0', '1']);
     expect(await idsIn(`range=6h&to=${HOURS_AGO(28)}`)).toEqual(['1']);

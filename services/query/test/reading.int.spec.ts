@@ -81,7 +81,7 @@ afterAll(() => api.close());
 describe('events', () => {
   const events = async (query: string) => (await api.get(`/api/events?${query}`)).body;
 
-  it('come newest first, with the count of all that match', async () => {
+  it('are listed newest first, with the number of all matches', async () => {
     const body = await events('limit=2');
     expect(idsOf(body.events)).toEqual(['e4', 'e3']);
     expect(body).toMatchObject({ total: 4, hasMore: true });
@@ -98,7 +98,7 @@ describe('events', () => {
     ['search=needleX', []],
     ['excludeMetrics=true', ['e4', 'e2', 'e1']],
     ['order=asc', ['e1', 'e2', 'e3', 'e4']],
-  ])('are narrowed by %s', async (query, ids) => {
+  ])('are filtered by %s', async (query, ids) => {
     expect(idsOf((await events(query)).events)).toEqual(ids);
   });
 
@@ -120,10 +120,10 @@ describe('events', () => {
   });
 });
 
-describe('an event whose id holds a time', () => {
+describe('an event whose id contains a time', () => {
   it.each([
     ['near that time', 0],
-    ['far from it', 5 * 24 * 60],
+    ['far from that time', 5 * 24 * 60],
   ])('is found %s', async (_where, minutesAway) => {
     const id = derivedId(Date.parse(NOW), minutesAway);
     await api.insert('events', anEventRow({ tenant_id: 'globex', event_id: id, occurred_at: minute(-minutesAway) }));
@@ -131,7 +131,7 @@ describe('an event whose id holds a time', () => {
     expect((await api.get(`/api/events/${id}`)).status).toBe(404);
   });
 
-  it('is looked for without harm where the time is absurd', async () => {
+  it('is not found, without an error, if that time is absurd', async () => {
     expect((await api.get('/api/events/ffffffff-ffff-7fff-bfff-ffffffffffff')).status).toBe(404);
   });
 });
@@ -149,19 +149,19 @@ describe('sessions', () => {
     ['agentId=crew%2Frole', ['run-2']],
     [`from=${minute(-7)}&to=${minute(-4)}`, ['run-2', 'run-3']],
     ['limit=1&offset=1', ['run-2']],
-  ])('are narrowed by "%s"', async (query, ids) => {
+  ])('are filtered by "%s"', async (query, ids) => {
     expect(idsOf((await sessions(query)).sessions)).toEqual(ids);
   });
 
-  it('say both the word of AgentLens and the exact status', async () => {
+  it('show both the AgentLens state and the exact status', async () => {
     expect((await api.get('/api/sessions/run-2')).body).toMatchObject({ status: 'error', runStatus: 'timed_out' });
   });
 
-  it('can be counted alone', async () => {
+  it('can be counted without being listed', async () => {
     expect(await sessions('countOnly=true&status=active')).toEqual({ count: 1 });
   });
 
-  it('have a timeline, oldest first, that claims no hash chain', async () => {
+  it('have a timeline, oldest first, that does not claim a hash chain', async () => {
     const { body } = await api.get('/api/sessions/run-1/timeline');
     expect(idsOf(body.events)).toEqual(['e1', 'e2', 'e3']);
     expect(body).toMatchObject({ chained: false, chainValid: true, hasMore: false });
@@ -170,14 +170,14 @@ describe('sessions', () => {
     expect(idsOf([...first.events, ...rest.events])).toEqual(['e1', 'e2', 'e3']);
   });
 
-  it('without events have an empty timeline; unknown ones have none', async () => {
+  it('have an empty timeline without events, and 404 if they are unknown', async () => {
     expect((await api.get('/api/sessions/run-4/timeline')).body.events).toEqual([]);
     expect((await api.get('/api/sessions/none/timeline')).status).toBe(404);
   });
 });
 
 describe('agents', () => {
-  it('show the instructions in force for them, of their own tenant only', async () => {
+  it('show their current instructions, of their own tenant only', async () => {
     const { body } = await api.get('/api/agents');
     expect(idsOf(body.agents)).toEqual(['agent-1', 'crew/role']);
     expect(body.agents[0]).not.toHaveProperty('pausedAt');
@@ -193,7 +193,7 @@ describe('agents', () => {
     expect((await api.get('/api/agents/crew%2Frole')).body).toMatchObject({ id: 'crew/role', sessionCount: 1 });
   });
 
-  it('can be narrowed to the paused ones', async () => {
+  it('can be filtered by paused state', async () => {
     expect(idsOf((await api.get('/api/agents?paused=true')).body.agents)).toEqual(['crew/role']);
   });
 
@@ -216,14 +216,14 @@ describe('agents', () => {
     ]);
   });
 
-  it('refuse a misspelt member instead of ignoring it', async () => {
+  it('reject an unknown member instead of ignoring it', async () => {
     const answer = await api.call('PUT', '/api/agents/crew%2Frole/unpause', { body: { clearModel: true } });
     expect(answer).toMatchObject({ status: 400, body: { error: 'Validation failed' } });
   });
 });
 
 describe('totals', () => {
-  it('count cost the same in analytics and in sessions', async () => {
+  it('report the same cost in analytics and in sessions', async () => {
     const { body } = await api.get('/api/analytics?granularity=hour');
     expect(body.totals).toEqual({
       eventCount: 4,
@@ -237,18 +237,18 @@ describe('totals', () => {
     expect(body.buckets).toMatchObject([{ timestamp: '2026-03-01T11:00:00.000Z', eventCount: 4, totalCostUsd: 0.62 }]);
   });
 
-  it('can be of one agent', async () => {
+  it('can be limited to one agent', async () => {
     const { body } = await api.get('/api/analytics?granularity=week&agentId=crew%2Frole');
     expect(body.buckets).toMatchObject([{ timestamp: '2026-02-23T00:00:00.000Z', eventCount: 1, errorCount: 1 }]);
   });
 
-  it('are empty where nothing happened', async () => {
+  it('are empty without data', async () => {
     const { body } = await api.get('/api/analytics?from=2020-01-01&to=2020-02-01');
     expect(body.buckets).toEqual([]);
     expect(body.totals).toMatchObject({ eventCount: 0, avgLatencyMs: 0, totalCostUsd: 0 });
   });
 
-  it('refuse a range of too many buckets, naming what to change', async () => {
+  it('reject a range with too many buckets and say what to change', async () => {
     const answer = await api.get('/api/analytics?granularity=hour&from=2025-01-01');
     expect(answer).toMatchObject({
       status: 400,
@@ -256,7 +256,7 @@ describe('totals', () => {
     });
   });
 
-  it('say how much is stored', async () => {
+  it('show how much is stored', async () => {
     const { body } = await api.get('/api/stats');
     expect(body).toMatchObject({ totalEvents: 4, totalAgents: 2, oldestEvent: minute(-3), newestEvent: minute(-1) });
     expect(body.storageSizeBytes).toBeGreaterThan(0);
@@ -276,7 +276,7 @@ describe('totals', () => {
 });
 
 describe('the service', () => {
-  it('tells its health to everybody', async () => {
+  it('reports its health without a key', async () => {
     const { statusCode, body } = await api.app.inject({ method: 'GET', url: '/api/health' });
     expect(statusCode).toBe(200);
     expect(JSON.parse(body)).toEqual({

@@ -3,7 +3,7 @@ import { NOW } from './operator-api.ts';
 
 type Row = Record<string, unknown>;
 
-/** Rows as their writers would leave them, for tenant "acme" unless said otherwise. */
+/** Rows as the owning services write them, for tenant "acme" unless overridden. */
 
 export function anEventRow(fields: Row = {}): Row {
   return {
@@ -332,7 +332,7 @@ export function aDecisionRow(fields: Row = {}): Row {
     effect: 'block',
     cause: { kind: 'RULE_VIOLATION', ruleId: 'rule-1' },
     message: 'Not at night',
-    // As text: an array would be bound as one of the database.
+    // Encoded as text, because pg would bind an array as a Postgres array.
     evaluated_rules: JSON.stringify([
       {
         ruleId: 'rule-1',

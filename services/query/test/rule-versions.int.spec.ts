@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('versions of a rule', () => {
-  it('are listed newest first, page by page', async () => {
+  it('are listed newest first, in pages', async () => {
     const first = (await api.get('/api/guardrails/rule-1/versions?limit=2')).body;
     const common = { ruleId: 'rule-1', changedAt: NOW, source: 'api', deleted: false, changes: [] };
     expect(first.versions).toEqual([
@@ -34,7 +34,7 @@ describe('versions of a rule', () => {
     expect(second).toMatchObject({ versions: [{ version: 1 }], hasMore: false });
   });
 
-  it('show the rule as it was, its secrets masked', async () => {
+  it('show the rule at that version with its secrets masked', async () => {
     const { body } = await api.get('/api/guardrails/rule-1/versions/1');
     expect(body.rule.actionConfig).toEqual({ url: 'https://a.example', secret: '***cdef' });
   });
@@ -52,7 +52,7 @@ describe.each(['PUT', 'PATCH'] as const)('a change of a rule by %s', (method) =>
   const change = (headers: Record<string, string>) =>
     api.call(method, '/api/guardrails/rule-1', { body: { priority: 1 }, headers });
 
-  it('is what was sent, and nothing more', async () => {
+  it('contains exactly the submitted members', async () => {
     const bodies: unknown[] = [];
     const owner = await api.bus.serve(COMMANDS.updateRule, async ({ body }) => {
       bodies.push(body);
@@ -63,7 +63,7 @@ describe.each(['PUT', 'PATCH'] as const)('a change of a rule by %s', (method) =>
     expect(bodies).toEqual([{ priority: 1 }]);
   });
 
-  it('names the version it is meant for, and is told which one is current', async () => {
+  it('names the expected version, and learns the current one from the error', async () => {
     const asked: unknown[] = [];
     const problem = { error: 'The rule changed meanwhile', status: 412, currentVersion: 3 };
     const owner = await api.bus.serve(COMMANDS.updateRule, async ({ ifVersion }) => {
@@ -82,19 +82,19 @@ describe.each(['PUT', 'PATCH'] as const)('a change of a rule by %s', (method) =>
     expect(asked).toEqual([2, 3, 3, undefined, undefined]);
   });
 
-  it.each(['3', '"three"', '"3", "4"'])('with If-Match: %s is refused with the form it should have', async (tag) => {
+  it.each(['3', '"three"', '"3", "4"'])('with If-Match: %s is rejected with the expected format', async (tag) => {
     expect(await change({ 'if-match': tag })).toMatchObject({
       status: 400,
       body: { details: [{ path: 'headers.if-match', message: expect.stringContaining('"7"') }] },
     });
   });
 
-  it('finds its version in the ETag of the rule', async () => {
+  it('accepts the ETag of the rule as version', async () => {
     const { headers } = await api.get('/api/guardrails/rule-1');
     expect(headers.etag).toBe('"3"');
   });
 
-  it('back to a version is forwarded with who asked and why', async () => {
+  it('back to a version is forwarded with the author and the reason', async () => {
     const asked: unknown[] = [];
     const owner = await api.bus.serve(COMMANDS.revertRule, async (question) => {
       asked.push(question);

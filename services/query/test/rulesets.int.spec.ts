@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('rulesets', () => {
-  it('are listed with how many of their rules others changed', async () => {
+  it('are listed with the number of rules that drifted', async () => {
     const { body } = await api.get('/api/rulesets');
     expect(body).toEqual({ rulesets: [{ name: 'payments', rules: 2, drifted: 1 }] });
   });
@@ -43,7 +43,7 @@ describe('rulesets', () => {
     expect(await api.get('/api/rulesets/payments', api.keys.foreign.key)).toMatchObject({ status: 404 });
   });
 
-  it('are applied in the name of the key, and the owner says what is wrong with them', async () => {
+  it("are applied in the name of the key, and return the owner's validation errors", async () => {
     const asked: unknown[] = [];
     const plan = { ruleset: 'payments', basis: {}, changes: [], unlisted: [], problems: [] };
     const owner = await api.bus.serve(COMMANDS.applyRuleset, async (question) => {
@@ -56,7 +56,7 @@ describe('rulesets', () => {
     expect(asked).toMatchObject([{ tenantId: 'acme', ruleset: 'payments', body, by: `admin (${api.keys.admin.id})` }]);
   });
 
-  it('give the reason of an override to the owner of the rule', async () => {
+  it('pass the reason of an override to the owner of the rule', async () => {
     const asked: unknown[] = [];
     const owner = await api.bus.serve(COMMANDS.deleteRule, async (question) => {
       asked.push(question);

@@ -62,11 +62,11 @@ describe('runs', () => {
     ['minCostUsd=0.2&maxCostUsd=0.6', ['child-2', 'child-1']],
     [`from=${minute(-50)}&to=${minute(-45)}`, ['grandchild', 'child-1']],
     ['ruleId=none', []],
-  ])('are narrowed by %s', async (query, ids) => {
+  ])('are filtered by %s', async (query, ids) => {
     expect(idsOf((await list(query)).runs)).toEqual(ids);
   });
 
-  it('are found by the rule that fired or decided in them', async () => {
+  it('are found by the rule that triggered or decided in them', async () => {
     await api.insert('guardrail_triggers', aTriggerRow({ trigger_id: 'of-root', rule_id: 'fired', run_id: 'root' }));
     await api.insert('decisions', aDecisionRow({ decision_id: 'of-c', final_rule_id: 'fired', run_id: 'child-1' }));
 
@@ -86,7 +86,7 @@ describe('runs', () => {
     expect(new Set(seen).size).toBe(9);
   });
 
-  it('that are silent show so while they run', async () => {
+  it('are shown as idle if they are running without events', async () => {
     const { runs } = await list('agentId=agent-1&status=running');
     expect(Object.fromEntries(runs.map((run: { id: string; idle: boolean }) => [run.id, run.idle]))).toMatchObject({
       root: true,
@@ -94,7 +94,7 @@ describe('runs', () => {
     });
   });
 
-  it('that the platform ended were alive until their last event, or until their time was up', async () => {
+  it('that the platform ended have their last event or their deadline as end', async () => {
     expect((await api.get('/api/runs/silent')).body).toMatchObject({ endedAt: minute(-97), durationMs: 60_000 });
     expect((await api.get('/api/runs/out-of-time')).body).toMatchObject({ endedAt: minute(-97), durationMs: 120_000 });
     expect((await api.get('/api/sessions/silent')).body).toMatchObject({ endedAt: minute(-97), status: 'error' });
@@ -104,7 +104,7 @@ describe('runs', () => {
 describe('the tree of a run', () => {
   const tree = async (id: string) => (await api.get(`/api/runs/${id}/tree`)).body;
 
-  it('shows what it started, with totals rolled up, and nothing of another tenant', async () => {
+  it('shows its descendants with rolled-up totals, and nothing of another tenant', async () => {
     const body = await tree('root');
     expect(body.truncated).toBe(false);
     expect(
@@ -124,11 +124,11 @@ describe('the tree of a run', () => {
   it.each([
     ['circle-1', ['circle-1', 'circle-2']],
     ['self', ['self']],
-  ])('of %s ends where it comes back to itself', async (id, ids) => {
+  ])('of %s stops where it would cycle', async (id, ids) => {
     expect(idsOf((await tree(id)).runs)).toEqual(ids);
   });
 
-  it('is cut where it is too deep or too wide', async () => {
+  it('is truncated if it is too deep or too wide', async () => {
     for (let i = 0; i < 25; i++) {
       const parent = i === 0 ? {} : { parent_run_id: `deep-${i - 1}` };
       await api.insert('runs', aRunRow({ run_id: `deep-${i}`, started_at: minute(-200), ...parent }));
@@ -138,7 +138,7 @@ describe('the tree of a run', () => {
     expect(deep.runs).toHaveLength(21);
   });
 
-  it('of a run nobody heard of is not found', async () => {
+  it('of an unknown run is not found', async () => {
     expect(await api.get('/api/runs/nobody/tree')).toMatchObject({ status: 404, body: { error: 'Run not found' } });
   });
 });
@@ -168,7 +168,7 @@ describe('one run', () => {
     await tool('w5', -299.6, { kind: 'llm.completed', model: 'm', provider: 'p', input_tokens: 10, latency_ms: 99 });
   });
 
-  it('says what its tools did and what it came to', async () => {
+  it('shows its tool calls and its result', async () => {
     const { body } = await api.get('/api/runs/whole');
     expect(body.tools).toEqual([
       { tool: 'search', calls: 2, errors: 1, errorRate: 0.5, latencyMs: { mean: 20, p50: 20, p95: 29, max: 30 } },
@@ -193,7 +193,7 @@ describe('one run', () => {
     });
   });
 
-  it('has its events, oldest first, by page', async () => {
+  it('has its events, oldest first, in pages', async () => {
     const first = (await api.get('/api/runs/whole/events?limit=3')).body;
     const rest = (await api.get(`/api/runs/whole/events?limit=3&cursor=${first.nextCursor}`)).body;
     expect([...idsOf(first.events), ...idsOf(rest.events)]).toEqual(['w1', 'w2', 'w3', 'w4', 'w5']);
@@ -201,8 +201,8 @@ describe('one run', () => {
   });
 });
 
-describe('a run that two instrumentations tell of', () => {
-  it('says which two, and how many model calls may count twice', async () => {
+describe('a run that two instrumentations report', () => {
+  it('names the two and the number of model calls that may count twice', async () => {
     await api.insert('runs', aRunRow({ run_id: 'twice', started_at: minute(-300), last_event_at: minute(-299) }));
     const call = (event_id: string, scope: string, fields: object) =>
       api.insert(
@@ -277,12 +277,12 @@ describe('the timeline of a run', () => {
     ['order', 8],
     ['event', 9],
   ].map(([what, at]) => [what, second(Number(at))]);
-  const told = (entries: readonly { type: string; at: string; moment?: string }[]) =>
+  const storyOf = (entries: readonly { type: string; at: string; moment?: string }[]) =>
     entries.map(({ type, at, moment }) => [moment === undefined ? type : `${type} ${moment}`, at]);
 
-  it('tells events, decisions, triggers, alerts, the breaker and the order in their order', async () => {
+  it('shows events, decisions, triggers, alerts, the breaker and the order in sequence', async () => {
     const { body } = await api.get('/api/runs/story/timeline');
-    expect(told(body.entries)).toEqual(STORY);
+    expect(storyOf(body.entries)).toEqual(STORY);
     expect(body.hasMore).toBe(false);
   });
 
@@ -291,19 +291,19 @@ describe('the timeline of a run', () => {
     let cursor = '';
     for (;;) {
       const { body } = await api.get(`/api/runs/story/timeline?limit=${limit}${cursor}`);
-      seen.push(...told(body.entries));
+      seen.push(...storyOf(body.entries));
       if (!body.hasMore) break;
       cursor = `&cursor=${body.nextCursor}`;
     }
     expect(seen).toEqual(STORY);
     const { body } = await api.get(`/api/runs/story/timeline?limit=${limit}&offset=3`);
-    expect(told(body.entries)).toEqual(STORY.slice(3, 3 + limit));
+    expect(storyOf(body.entries)).toEqual(STORY.slice(3, 3 + limit));
   });
 
-  it('says the same in its light form, and nothing of what was said', async () => {
+  it('has the same entries without contents in its light form', async () => {
     const { body } = await api.get('/api/runs/story/timeline/light');
 
-    expect(told(body.entries)).toEqual(STORY);
+    expect(storyOf(body.entries)).toEqual(STORY);
     expect(body.hasMore).toBe(false);
     const whole = (await api.get('/api/runs/story/timeline')).body.entries[0].event;
     const { kind, agentId, isError } = whole;
@@ -321,22 +321,22 @@ describe('the timeline of a run', () => {
     expect(short('order')).toMatchObject({ by: expect.any(String), message: expect.any(String) });
     const first = (await api.get('/api/runs/story/timeline/light?limit=5')).body;
     const rest = (await api.get(`/api/runs/story/timeline/light?limit=5000&cursor=${first.nextCursor}`)).body;
-    expect(told([...first.entries, ...rest.entries])).toEqual(STORY);
+    expect(storyOf([...first.entries, ...rest.entries])).toEqual(STORY);
     const foreign = await api.get('/api/runs/story/timeline/light', api.keys.foreign.key);
     expect(foreign.body.entries).toMatchObject([{ type: 'decision', id: 's-foreign' }]);
   });
 
-  it('begins with the questions of a run whose first event is still on its way', async () => {
+  it('starts with the decisions of a run whose first event has not arrived yet', async () => {
     await api.insert('decisions', aDecisionRow({ run_id: 'early', decision_id: 'early' }));
 
     const { body } = await api.get('/api/runs/early/timeline');
 
-    expect(told(body.entries)).toEqual([['decision', NOW]]);
+    expect(storyOf(body.entries)).toEqual([['decision', NOW]]);
     expect(idsOf((await api.get('/api/runs/early/decisions')).body.decisions)).toEqual(['early']);
     expect((await api.get('/api/runs/early')).status).toBe(404);
   });
 
-  it('shows ids as long as a client may choose', async () => {
+  it('supports ids of the maximum length', async () => {
     const long = { run_id: 'long', event_id: '😀'.repeat(128) };
     await api.insert('runs', aRunRow({ run_id: 'long', last_event_at: minute(1) }));
     await api.insert('events', anEventRow(long));
@@ -356,7 +356,7 @@ describe('the decisions of a run', () => {
     expect([...idsOf(first.decisions), ...idsOf(rest.decisions)]).toEqual(['s-ask', 's-allow']);
   });
 
-  it('of a run nobody heard of are not found', async () => {
+  it('of an unknown run are not found', async () => {
     expect((await api.get('/api/runs/nobody/decisions')).status).toBe(404);
   });
 });

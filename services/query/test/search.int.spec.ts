@@ -18,7 +18,7 @@ import {
 const LATER = '2026-03-01T13:00:00.000Z';
 const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
-/** UUIDs of version 7, made at NOW. */
+/** Version 7 UUIDs created at NOW. */
 const atNow = (end: string) => {
   const hex = Date.parse(NOW).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${end.padStart(12, '0')}`;
@@ -39,7 +39,7 @@ describe('GET /api/search', () => {
 
   const hits = async (id: string) => (await api.get(`/api/search?id=${encodeURIComponent(id)}`)).body.hits;
 
-  it('says what has an id', async () => {
+  it('finds the item with an id', async () => {
     expect(await hits('same')).toMatchObject([{ kind: 'run', id: 'same', agentId: 'same' }, { kind: 'agent' }]);
     expect(await hits('billing')).toMatchObject([{ kind: 'agent', id: 'same' }]);
     expect(await hits('talk')).toMatchObject([{ kind: 'conversation', id: 'talk', runId: 'same' }]);
@@ -48,7 +48,7 @@ describe('GET /api/search', () => {
     expect(await hits(atNow('3'))).toMatchObject([{ kind: 'event', runId: 'same', at: NOW }]);
   });
 
-  it('finds what begins with 6 characters or more of an id, after what has it whole', async () => {
+  it('finds ids by a prefix of 6 characters or more, after exact matches', async () => {
     for (const id of ['import-1', 'import-10', 'import-2', 'imp_ort', 'IMPORT-1']) {
       await api.insert('runs', aRunRow({ run_id: id, session_id: `talk-of-${id}` }));
     }
@@ -73,7 +73,7 @@ describe('GET /api/search', () => {
     expect(await found('talk-of-theirs')).toEqual([]);
   });
 
-  it('finds ids of the platform by their first digits', async () => {
+  it('finds generated ids by their first digits', async () => {
     await api.insert('decisions', aDecisionRow({ decision_id: atNow('d1') }));
     await api.insert('alerts', anAlertRow({ alert_id: atNow('a1') }));
     await api.insert('deliveries', aDeliveryRow({ delivery_id: atNow('e1') }));
@@ -85,11 +85,11 @@ describe('GET /api/search', () => {
     expect(await kinds(atNow('').slice(0, 20))).toEqual(all);
     expect(await kinds(atNow('d1').slice(0, 35))).toEqual(['decision']);
     expect(await kinds(atNow('f2').slice(0, 35))).toEqual([]);
-    // An event by its whole id only.
+    // Events are found only by their whole id.
     expect(await kinds(atNow('3').slice(0, 35))).not.toContain('event');
   });
 
-  it('says that there is more than it shows', async () => {
+  it('reports that there are more matches than it returns', async () => {
     for (let i = 0; i < 21; i++) await api.insert('runs', aRunRow({ run_id: `crowd-${i}`, session_id: `crowd-${i}` }));
     const { body } = await api.get('/api/search?id=crowd-');
     const ofKind = (wanted: string) => body.hits.filter(({ kind }: SearchHit) => kind === wanted);
@@ -99,8 +99,8 @@ describe('GET /api/search', () => {
     expect([more.body.hits.length, more.body.truncated]).toEqual([20, true]);
   });
 
-  it('reads prefixes by indexes, as the role of a tenant', async () => {
-    // So many that the planner has reason to choose.
+  it('reads prefixes with indexes, as the role of a tenant', async () => {
+    // Enough rows that the planner prefers an index.
     const { platform } = api;
     await sql`insert into runs
       select (jsonb_populate_record(r, jsonb_build_object('run_id', 'many-' || n, 'session_id', 'talks-' || n))).*
@@ -133,7 +133,7 @@ describe('GET /api/search', () => {
     expect(plan.filter((line) => line.includes('Seq Scan'))).toEqual([]);
   });
 
-  it('knows nothing of other tenants, and nothing of what is not there', async () => {
+  it('finds nothing of other tenants and nothing that does not exist', async () => {
     expect(await hits('theirs')).toEqual([]);
     expect(await hits('nothing')).toEqual([]);
     expect((await api.get('/api/search')).status).toBe(400);

@@ -37,7 +37,7 @@ const signIn = async (body: object, headers: Headers = { origin: HERE }) => {
 const pairOf = (cookie: string) => cookie.split(';')[0] ?? '';
 
 describe('a session', () => {
-  it('exchanges a key for a cookie that no script can read and that does not hold the key', async () => {
+  it('exchanges a key for a cookie that scripts cannot read and that does not contain the key', async () => {
     const { status, cookie } = await signIn({ key: api.keys.reader.key });
     expect(status).toBe(200);
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
@@ -46,22 +46,22 @@ describe('a session', () => {
     expect(me.json()).toMatchObject({ tenantId: 'acme', keyId: api.keys.reader.id, scopes: ['read'] });
   });
 
-  it('is Secure where the browser came over HTTPS', async () => {
+  it('is Secure if the browser used HTTPS', async () => {
     const { cookie } = await signIn({ key: api.keys.reader.key }, { origin: HERE, 'x-forwarded-proto': 'https' });
     expect(cookie).toContain('; Secure');
   });
 
-  it('refuses a key that is unknown or may not read', async () => {
+  it('rejects a key that is unknown or may not read', async () => {
     expect(await signIn({ key: 'agk_live_nonsense' })).toMatchObject({ status: 401, cookie: '' });
     expect(await signIn({ key: api.keys.ingest.key })).toMatchObject({ status: 403, cookie: '' });
     expect(await signIn({})).toMatchObject({ status: 400 });
   });
 
-  it('is not made by another page', async () => {
+  it('cannot be created by another page', async () => {
     expect(await signIn({ key: api.keys.admin.key }, { origin: 'http://evil.test' })).toMatchObject({ status: 403 });
   });
 
-  it('may change things from its own page only', async () => {
+  it('accepts changes only from its own page', async () => {
     const session = await signIn({ key: api.keys.admin.key });
     const cookie = pairOf(session.cookie);
     const create = (headers: Headers) =>
@@ -78,7 +78,7 @@ describe('a session', () => {
     expect((await create({ origin: 'https://public.test', 'x-forwarded-host': 'public.test' })).statusCode).toBe(201);
   });
 
-  it('changes nothing by the cookie alone, which browsers send to every port of the host', async () => {
+  it('changes nothing with the cookie alone, which browsers send to every port of the host', async () => {
     const session = await signIn({ key: api.keys.admin.key });
     const other = await signIn({ key: api.keys.admin.key });
     const headers = { cookie: pairOf(session.cookie), origin: HERE };
@@ -93,7 +93,7 @@ describe('a session', () => {
     expect((await send('DELETE', '/api/session', headers)).statusCode).toBe(200);
   });
 
-  it('ends with its key, and where the browser signs out', async () => {
+  it('ends with its key, and when the user signs out', async () => {
     const { id, key } = await api.newKey(['read']);
     const cookie = pairOf((await signIn({ key })).cookie);
     const [ended = ''] = [
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect((await send('GET', '/api/me', { cookie })).statusCode).toBe(401);
   });
 
-  it('ends after a week, and is nothing once it is altered', async () => {
+  it('expires after a week and is rejected if it was altered', async () => {
     const cookie = pairOf((await signIn({ key: api.keys.reader.key })).cookie);
     expect((await send('GET', '/api/me', { cookie: `${cookie}x` })).statusCode).toBe(401);
     api.clock.advance(8 * 24 * HOUR_MS);
@@ -119,19 +119,19 @@ describe('a sign-in code', () => {
     expect(await signIn({ code })).toMatchObject({ status: 401, body: { error: 'This sign-in link was used before' } });
   });
 
-  it('is good for an hour', async () => {
+  it('is valid for an hour', async () => {
     const { code } = api.app.get(SignInCodes, { strict: false }).create(api.keys.reader.key);
     api.clock.advance(HOUR_MS + 1);
     expect(await signIn({ code })).toMatchObject({ status: 401, body: { error: 'This sign-in link has expired' } });
   });
 
-  it('is nobody else’s to make up', async () => {
+  it('cannot be forged', async () => {
     expect(await signIn({ code: 'bm9uc2Vuc2U' })).toMatchObject({ status: 401 });
   });
 });
 
 describe('the console', () => {
-  it('is the page at every address that a browser opens, and no answer to an unknown route of the API', async () => {
+  it('is served at every page address, but not for an unknown route of the API', async () => {
     const html = { accept: 'text/html,application/xhtml+xml' };
     for (const url of ['/', '/runs/some-run', '/guardrails/new']) {
       const page = await send('GET', url, html);
@@ -146,12 +146,12 @@ describe('the console', () => {
     expect((await send('GET', '/api/session', html)).statusCode).toBe(405);
   });
 
-  it('lies below the prefix that a proxy took off', async () => {
+  it('is served below the prefix that a proxy stripped', async () => {
     const page = await send('GET', '/runs', { accept: 'text/html', 'x-forwarded-prefix': '/lens' });
     expect(page.body).toContain('<base href="/lens/"');
   });
 
-  it('sends its files compressed, and for good where their name holds their hash', async () => {
+  it('sends its files compressed, and cacheable forever if their name contains a hash', async () => {
     const page = await send('GET', '/', { accept: 'text/html' });
     const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page.body)?.[1];
     const file = await send('GET', `/${script}`, { 'accept-encoding': 'gzip, br' });

@@ -160,7 +160,7 @@ const ORDER: ControlOrder = {
   issuedAt: NOW,
 };
 
-/** Bodies of writes that need one. */
+/** Bodies for writes that require one. */
 const DRAFT = {
   name: 'No big payments',
   conditionType: 'tool_argument',
@@ -208,7 +208,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/agents/:id/health': 'agent-1',
 };
 
-/** What has to be asked with. */
+/** Required query parameters. */
 const QUERIES: Readonly<Record<string, string>> = {
   '/api/health/history': '?agentId=agent-1',
   '/api/search': '?id=agent-1',
@@ -220,7 +220,7 @@ const answering = QUERY_OPERATIONS.filter(
 
 describe('every route', () => {
   it.each(answering.map((op) => [`${op.method.toUpperCase()} ${op.path}`, op] as const))(
-    '%s answers what its schema says',
+    '%s returns what its schema documents',
     async (_name, op) => {
       const url = op.path
         .replace(':scope', 'run')
@@ -231,13 +231,13 @@ describe('every route', () => {
       const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});
       const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
       expect(answer).toMatchObject({ status: op.status ?? 200 });
-      // Strict: a member the schema does not know would be undocumented.
+      // Strict schemas, so an undocumented member fails.
       expect(op.response.parse(answer.body)).toEqual(answer.body);
     },
   );
 
   it.each(QUERY_OPERATIONS.filter((op) => op.scope !== null).map((op) => [`${op.method} ${op.path}`, op] as const))(
-    '%s asks for its scope',
+    '%s requires its scope',
     async (_name, op) => {
       const url = op.path.replace(':scope', 'run').replace(':version', '1').replace(':name', 'pay').replace(':id', 'x');
       const weak = scopesOf(op).includes('admin') ? api.keys.reader.key : api.keys.ingest.key;
@@ -258,14 +258,14 @@ describe('every route', () => {
 });
 
 describe('/api/config/features', () => {
-  it('says what this server has, alerts among it', async () => {
+  it('lists the features of this server, alerts among them', async () => {
     const { body } = await api.get('/api/config/features');
     expect(body.features).toMatchObject({ guardrails: true, alerts: true, hashChain: false });
   });
 });
 
 describe('/openapi.json', () => {
-  it('describes the public address, with the gateway, in OpenAPI 3.1', async () => {
+  it('documents the public address, including the gateway, in OpenAPI 3.1', async () => {
     const { body } = await api.get('/openapi.json');
     expect(body.openapi).toBe('3.1.0');
     const paths = Object.entries(body.paths as Record<string, object>);
@@ -276,7 +276,7 @@ describe('/openapi.json', () => {
     expect(body.paths['/api/events']).toMatchObject({ get: { tags: ['Events'] }, post: { tags: ['Events'] } });
   });
 
-  it('points only at schemas it holds', async () => {
+  it('references only schemas that it contains', async () => {
     const { body } = await api.get('/openapi.json');
     const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
     expect(references.length).toBeGreaterThan(20);
@@ -284,7 +284,7 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(body)).not.toContain('$defs');
   });
 
-  it('shows numbers as numbers, with their bounds and defaults', async () => {
+  it('documents numbers as numbers, with their limits and defaults', async () => {
     const { body } = await api.get('/openapi.json');
     const { parameters } = body.paths['/api/guardrails/history'].get;
     const limit = parameters.find((parameter: { name: string }) => parameter.name === 'limit');
@@ -296,7 +296,7 @@ describe('/openapi.json', () => {
     });
   });
 
-  it('says where an answer need not be sent again', async () => {
+  it('documents where a response may be 304', async () => {
     const { body } = await api.get('/openapi.json');
     const { parameters, responses } = body.paths['/v1/rules/bundle'].get;
     expect(parameters).toContainEqual(
@@ -306,7 +306,7 @@ describe('/openapi.json', () => {
     expect(responses[304]).not.toHaveProperty('content');
   });
 
-  it('gives every operation an id of its own', async () => {
+  it('gives every operation a unique id', async () => {
     const { body } = await api.get('/openapi.json');
     const operations = Object.values(body.paths as Record<string, Record<string, { operationId: string }>>).flatMap(
       (path) => Object.values(path).map((op) => op.operationId),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('spend', () => {
-  it('is grouped by agent, model, session and day, and says what has no price', async () => {
+  it('is grouped by agent, model, session and day, and reports calls without a price', async () => {
     const { body } = await api.get('/api/spend');
     expect(body).toMatchObject({
       by: 'agent',
@@ -37,7 +37,7 @@ describe('spend', () => {
     expect((await api.get('/api/spend?by=week')).status).toBe(400);
   });
 
-  it('is what clients of AgentLens read from /api/analytics/costs and /llm', async () => {
+  it('is what AgentLens clients read from /api/analytics/costs and /llm', async () => {
     expect((await api.get('/api/analytics/costs')).body).toMatchObject({
       byAgent: [
         { agentId: 'a', totalCostUsd: 0.5, totalTokens: 15, eventCount: 1 },
@@ -58,8 +58,8 @@ describe('spend', () => {
   });
 });
 
-describe('what clients of AgentLens ask for', () => {
-  it('has today and yesterday under /api/stats/overview', async () => {
+describe('routes for AgentLens clients', () => {
+  it('return today and yesterday under /api/stats/overview', async () => {
     expect((await api.get('/api/stats/overview')).body).toMatchObject({
       eventsTodayCount: expect.any(Number),
       sessionsYesterdayCount: 0,
@@ -67,7 +67,7 @@ describe('what clients of AgentLens ask for', () => {
     });
   });
 
-  it('has the health of an agent by day under /api/health/history', async () => {
+  it("return an agent's health by day under /api/health/history", async () => {
     const { body } = await api.get('/api/health/history?agentId=a&days=3');
     expect(body).toMatchObject({ agentId: 'a', days: 3, snapshots: [{ date: '2026-03-01', agentId: 'a' }] });
     expect((await api.get('/api/health/history')).status).toBe(400);

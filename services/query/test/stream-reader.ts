@@ -11,14 +11,14 @@ export interface StreamReader {
   readonly status: number;
   readonly headers: Headers;
   readonly frames: readonly ReadFrame[];
-  /** The frames of one kind once there are as many. */
+  /** Resolves with the frames of one kind when there are at least `count`. */
   until(event: string, count?: number): Promise<ReadFrame[]>;
-  /** True once the server ended the stream. */
+  /** True after the server ended the stream. */
   ended(): boolean;
   close(): void;
 }
 
-/** A client of `/api/stream`, as an EventSource would be. */
+/** A client of `/api/stream` that behaves like an EventSource. */
 export async function readStream(url: string, headers: Record<string, string> = {}): Promise<StreamReader> {
   const abort = new AbortController();
   const answer = await fetch(url, { headers, signal: abort.signal });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   address = await api.app.getUrl();
 });
 afterAll(async () => {
-  // Connections that clients keep open for their next request would be waited for.
+  // The server would wait for the keep-alive connections of clients.
   api.app.getHttpServer().closeAllConnections();
   await api.close();
 });
@@ -29,7 +29,7 @@ async function connect(query = '', lastEventId?: string, key = api.keys.reader.k
   if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
   const reader = await readStream(`${address}/api/stream?${query}`, headers);
   open.push(reader);
-  // The first heartbeat says that nothing published from now on is missed.
+  // After the first heartbeat, no new message can be missed.
   if (reader.status === 200) await reader.until('heartbeat');
   return reader;
 }
@@ -39,14 +39,14 @@ const publish = (...ids: string[]) =>
 const idsOf = (frames: readonly { data: { id: string } }[]) => frames.map((frame) => frame.data.id);
 
 describe('the stream', () => {
-  it('begins with a heartbeat and is never cached', async () => {
+  it('starts with a heartbeat and is never cached', async () => {
     const reader = await connect();
     expect(reader.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(reader.headers.get('cache-control')).toContain('no-store');
     expect(reader.frames[0]).toMatchObject({ event: 'heartbeat', data: { time: NOW }, id: expect.any(String) });
   });
 
-  it('says every 30 seconds that it is alive, with an id to resume from', async () => {
+  it('sends a heartbeat every 30 seconds, with an id to resume from', async () => {
     jest.useFakeTimers({
       doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'],
     });
@@ -64,7 +64,7 @@ describe('the stream', () => {
     }
   });
 
-  it('shows events in the shape they are stored in', async () => {
+  it('shows events in the shape in which they are stored', async () => {
     const reader = await connect();
     await publish('s1', 's2');
     const frames = await reader.until('event', 2);
@@ -72,7 +72,7 @@ describe('the stream', () => {
     expect(StoredEvent.parse(frames[0]?.data)).toEqual(frames[0]?.data);
   });
 
-  it('takes the key as a parameter too, where headers cannot be sent', async () => {
+  it('accepts the key as a parameter for clients that cannot send headers', async () => {
     const reader = await readStream(`${address}/api/stream?token=${api.keys.reader.key}`);
     open.push(reader);
     expect(reader.status).toBe(200);
@@ -80,7 +80,7 @@ describe('the stream', () => {
     expect(refused.status).toBe(401);
   });
 
-  it('takes a ticket instead, which does not show the key and is good for streams only', async () => {
+  it('accepts a ticket instead, which does not reveal the key and is valid for streams only', async () => {
     const { status, body } = await api.call('POST', '/api/stream/tickets', { key: api.keys.reader.key });
     expect({ status, expiresAt: body.expiresAt }).toEqual({ status: 201, expiresAt: '2026-03-01T12:01:00.000Z' });
     expect(body.ticket).not.toContain(api.keys.reader.key);
@@ -94,7 +94,7 @@ describe('the stream', () => {
     expect((await fetch(`${address}/api/stream?ticket=${body.ticket.slice(0, -4)}AAAA`)).status).toBe(401);
   });
 
-  it('lets a ticket do what its key may, for as long as the key may', async () => {
+  it('gives a ticket the permissions of its key, while the key is valid', async () => {
     const ticketOf = async (key: string) => (await api.call('POST', '/api/stream/tickets', { key })).body.ticket;
     const { id, key } = await api.newKey(['read']);
     const ticket = await ticketOf(key);
@@ -103,7 +103,7 @@ describe('the stream', () => {
     expect((await api.call('POST', '/api/stream/tickets', { key: api.keys.ingest.key })).status).toBe(403);
   });
 
-  it('shows alerts with the fields AgentLens clients read', async () => {
+  it('shows alerts with the fields that AgentLens clients read', async () => {
     const reader = await connect();
     const trigger = aTrigger({ runId: 'run-9' });
     await api.bus.publish(guardrailTriggered, trigger);
@@ -120,7 +120,7 @@ describe('the stream', () => {
     });
   });
 
-  it('shows a session as it is after it moved', async () => {
+  it('shows the current state of a session after a change', async () => {
     await api.insert('runs', aRunRow({ run_id: 'moved' }));
     const reader = await connect('sessionId=moved');
     await api.bus.publish(runChanged, { tenantId: 'acme', runIds: ['other', 'moved'], at: NOW });
@@ -128,7 +128,7 @@ describe('the stream', () => {
     expect(Session.parse(update?.data)).toMatchObject({ id: 'moved', status: 'active' });
   });
 
-  it('narrows by session, agent and event type', async () => {
+  it('is filtered by session, agent and event type', async () => {
     const reader = await connect('agentId=a&sessionId=r&eventType=tool_call,llm.completed');
     const right = { agentId: 'a', runId: 'r', sourceType: 'tool_call' };
     const events = [
@@ -157,7 +157,7 @@ describe('the stream', () => {
 });
 
 describe('resuming', () => {
-  it('goes on after the last frame, also in the middle of a batch', async () => {
+  it('resumes after the last frame, even in the middle of a batch', async () => {
     const first = await connect();
     await publish('r1', 'r2', 'r3');
     const [, second] = await first.until('event', 3);
@@ -169,7 +169,7 @@ describe('resuming', () => {
     expect(idsOf(await resumed.until('event', 3))).toEqual(['r3', 'r4', 'r5']);
   });
 
-  it('misses no alert, even for a client that only ever saw a heartbeat', async () => {
+  it('misses no alert, even for a client that only received a heartbeat', async () => {
     const first = await connect('agentId=nobody');
     const [heartbeat] = await first.until('heartbeat');
     first.close();
@@ -178,7 +178,7 @@ describe('resuming', () => {
     expect((await resumed.until('alert')).map((frame) => frame.data.message)).toEqual(['while away']);
   });
 
-  it('repeats nothing where nothing happened', async () => {
+  it('repeats nothing if nothing happened', async () => {
     const first = await connect();
     await publish('n1');
     const [last] = await first.until('event');
@@ -188,7 +188,7 @@ describe('resuming', () => {
     expect(idsOf(await resumed.until('event'))).toEqual(['n2']);
   });
 
-  it('hands over a long absence whole', async () => {
+  it('delivers everything after a long absence', async () => {
     const first = await connect();
     await publish('l0');
     const [last] = await first.until('event');
@@ -203,27 +203,27 @@ describe('resuming', () => {
     expect(ids.at(-1)).toBe('l19-99');
   });
 
-  it('is refused for an id that is none', async () => {
+  it('rejects an invalid id', async () => {
     const reader = await connect('', 'yesterday');
     expect(reader.status).toBe(400);
   });
 });
 
 describe('HEAD', () => {
-  it('ends at once, with nothing', async () => {
+  it('ends at once without a body', async () => {
     const answer = await fetch(`${address}/api/stream?token=${api.keys.reader.key}`, { method: 'HEAD' });
     expect(await answer.text()).toBe('');
   });
 });
 
-describe('frames of the record', () => {
+describe('record frames', () => {
   const spent = (usd: number, id: string) =>
     api.insert('budget_ledger', {
       ...{ tenant_id: 'acme', budget_id: 'budget-1', scope_id: 'agent-1', period_start: '2026-03-01' },
       ...{ reservation_id: id, estimate_usd: usd, cost_usd: usd, settled_at: NOW },
     });
 
-  it('say each change and each budget that is reached once, from now on, to its tenant', async () => {
+  it('show each new change and each reached budget once, to their own tenant', async () => {
     await api.insert('budgets', aBudgetRow({ limit_usd: 10 }));
     await spent(8, 'before');
     await api.insert('audit_entries', anAuditRow({ entry_id: 'before' }));
@@ -236,7 +236,7 @@ describe('frames of the record', () => {
     expect(openStream.frames.budget.parse(budget?.data)).toEqual(budget?.data);
     const [change] = await reader.until('audit');
     expect(openStream.frames.audit.parse(change?.data)).toEqual(change?.data);
-    // One that comes later hears of neither, and the first one not again.
+    // A later client receives neither, and the first one does not receive them twice.
     const later = await connect('kinds=budget,audit', undefined, api.keys.admin.key);
     await api.insert('audit_entries', anAuditRow({ entry_id: 'last' }));
     await later.until('audit');
@@ -247,7 +247,7 @@ describe('frames of the record', () => {
     expect(theirs.frames.filter(({ event }) => event !== 'heartbeat')).toEqual([]);
   });
 
-  it('tell budgets to whoever reads, by agent, and changes to admins only', async () => {
+  it('show budgets to every reader, filtered by agent, and changes to admins only', async () => {
     const refused = await connect('kinds=audit,event');
     expect(refused.status).toBe(403);
     const other = await connect('kinds=budget&agentId=agent-2');
@@ -263,7 +263,7 @@ describe('frames of the record', () => {
 });
 
 describe('the end of a stream', () => {
-  it('comes when its key is revoked', async () => {
+  it('follows when its key is revoked', async () => {
     const { id, key } = await api.newKey(['read']);
     const reader = await connect('', undefined, key);
     await api.call('DELETE', `/api/keys/${id}`);
@@ -272,7 +272,7 @@ describe('the end of a stream', () => {
     await eventually(() => expect(reader.ended()).toBe(true));
   });
 
-  it('comes when the server goes down, which does not wait for readers', async () => {
+  it('follows when the server shuts down without waiting for readers', async () => {
     const own = await startOperatorApi();
     await own.app.listen(0, '127.0.0.1');
     const reader = await readStream(`${await own.app.getUrl()}/api/stream?token=${own.keys.reader.key}`);

@@ -7,7 +7,7 @@ import { type OperatorApi, startOperatorApi } from './operator-api.ts';
 const LAG = '/api/system/lag';
 const LETTERS = '/api/system/dead-letters';
 
-/** As a publisher in another language might write it. */
+/** A topic without validation, like a publisher in another language. */
 const careless: Topic<JsonObject> = {
   ...guardrailTriggered,
   schema: JsonObject,
@@ -34,7 +34,7 @@ describe('/api/system', () => {
   });
   afterAll(() => api.close());
 
-  it('shows an admin the letters of its tenant, in pages, and what they hold where that is asked for', async () => {
+  it('shows an admin the dead letters of its tenant in pages, with contents on request', async () => {
     const first = await api.get(`${LETTERS}?limit=1`);
     expect(first.body).toMatchObject({
       deadLetters: [
@@ -59,7 +59,7 @@ describe('/api/system', () => {
     expect(whole.body.deadLetters[0]).toMatchObject({ content: '{"nonsense":true}', contentCut: false });
   });
 
-  it('shows the scope platform all letters, and nothing of what they hold', async () => {
+  it('shows the scope platform all dead letters without contents', async () => {
     const { key } = api.keys.platform;
     const { body } = await api.get(LETTERS, key);
     expect(body.deadLetters.map(({ tenantId }: { tenantId: string }) => tenantId)).toEqual(['acme', 'globex', 'acme']);
@@ -68,14 +68,14 @@ describe('/api/system', () => {
     expect(await api.get(`${LETTERS}?content=true`, key)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
-  it('refuses a cursor that it did not give', async () => {
+  it('rejects a cursor that it did not issue', async () => {
     const forged = Buffer.from('{"v":1,"list":"dead-letters","at":"2026-01-01T00:00:00.000Z","id":"x"}');
     expect(await api.get(`${LETTERS}?cursor=${forged.toString('base64url')}`)).toMatchObject({
       ...{ status: 400, body: { details: [{ path: 'cursor' }] } },
     });
   });
 
-  it('says how far each consumer is behind', async () => {
+  it('shows the lag of each consumer', async () => {
     const { body } = await api.get(LAG);
     expect(body.consumers.map(({ group }: { group: string }) => group)).toEqual([
       ...['run-tracking', 'run-tracking-decisions', 'guardrail-evaluator'],
@@ -90,7 +90,7 @@ describe('/api/system', () => {
 });
 
 describe('/api/system over NATS', () => {
-  it('answers from the broker, and 503 that says so once it is silent', async () => {
+  it('reads from the broker, and returns 503 when the broker does not answer', async () => {
     const server = await startNats();
     const proxy = await tcpProxy(server.url);
     const bus = await connectNatsBus({ servers: proxy.url, name: 'system' });

@@ -13,7 +13,7 @@ afterAll(() => api.close());
 const make = (body: object, by = key) => api.call('POST', '/api/tenants', { key: by, body });
 
 describe('tenants', () => {
-  it('are made with an admin key of their own, which sees nothing of the others', async () => {
+  it('are created with their own admin key, which sees nothing of other tenants', async () => {
     const made = await make({ id: 'initech', name: 'Initech' });
     expect(made).toMatchObject({
       status: 201,
@@ -24,7 +24,7 @@ describe('tenants', () => {
     expect((await api.get('/api/settings', own)).status).toBe(200);
   });
 
-  it('are listed in pages, without the place where platform keys are kept', async () => {
+  it('are listed in pages, without the pseudo-tenant of platform keys', async () => {
     await make({ id: 'hooli' });
     const first = await api.get('/api/tenants?limit=2', key);
     expect(first.body).toMatchObject({ hasMore: true, nextCursor: expect.any(String) });
@@ -34,14 +34,14 @@ describe('tenants', () => {
     expect(ids).toHaveLength(4);
   });
 
-  it('have ids that are not taken, not reserved and fit for subjects', async () => {
+  it('have ids that are unique, not reserved and valid in subjects', async () => {
     expect(await make({ id: 'acme' })).toMatchObject({ status: 409, body: { code: 'conflict' } });
     for (const id of ['platform', 'Acme', '', 'a.b']) {
       expect(await make({ id })).toMatchObject({ status: 400, body: { details: [{ path: 'id' }] } });
     }
   });
 
-  it('are for platform keys only, and those are for nothing else', async () => {
+  it('require platform keys, which are valid for nothing else', async () => {
     expect((await make({ id: 'mine' }, api.keys.admin.key)).status).toBe(403);
     expect((await api.get('/api/tenants', api.keys.admin.key)).status).toBe(403);
     const scopes = ['platform'];
@@ -54,7 +54,7 @@ describe('tenants', () => {
     }
   });
 
-  it('leave platform keys out of sight of every admin, and the last one cannot be revoked', async () => {
+  it('hide platform keys from every admin, and keep the last one from being revoked', async () => {
     const { body } = await api.get('/api/keys', key);
     const [only] = body.keys;
     expect(body.keys).toMatchObject([{ scopes: ['platform'] }]);
@@ -69,7 +69,7 @@ describe('tenants', () => {
 });
 
 describe('the settings of a tenant', () => {
-  it('change one by one with PATCH, and PUT leaves later ones as they are', async () => {
+  it('change one by one with PATCH, and PUT keeps settings that were added later', async () => {
     const usual = {
       ...{ decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted' },
       ...{ deniedCalls: 'deny', contentRetentionDays: null, version: 1 },

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The same row under as many ids. */
+/** Inserts the same row under several ids. */
 async function many(
   writer: DatabaseRole,
   table: string,
@@ -41,20 +41,20 @@ async function many(
     where ${sql.ref(id)} = 'first'`.execute(api.platform.database(writer).db);
 }
 
-describe('how many match', () => {
-  it('is counted exactly up to a cap', async () => {
+describe('the total of a list', () => {
+  it('is exact up to a cap', async () => {
     const { body } = await api.get('/api/guardrails/history?limit=1');
 
     expect(body).toMatchObject({ total: MAX_COUNTED_ROWS, totalRelation: 'eq', hasMore: true });
   });
 
-  it.each(['/api/events', '/api/sessions'])('is said to be more than the cap by GET %s', async (path) => {
+  it.each(['/api/events', '/api/sessions'])('is reported as above the cap by GET %s', async (path) => {
     const { body } = await api.get(`${path}?limit=1`);
 
     expect(body).toMatchObject({ total: MAX_COUNTED_ROWS, totalRelation: 'gte', hasMore: true });
   });
 
-  it('says exactly how many there are of what a filter leaves', async () => {
+  it('is exact for the matches of a filter', async () => {
     const { body } = await api.get(`/api/events?limit=1&from=${NOW}&agentId=nobody`);
 
     expect(body).toMatchObject({ total: 0, totalRelation: 'eq', hasMore: false });

@@ -9,7 +9,7 @@ import { QueryModule } from '../src/index.ts';
 
 const { key } = newApiKey();
 let app: NestFastifyApplication;
-/** Hangs up on everybody, as a database that is going down does. */
+/** Closes every connection, like a database that is shutting down. */
 let hangsUp: Server;
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 describe('without a database', () => {
   it.each(['/api/events', '/api/guardrails/history', '/api/agents/a', '/api/stats', '/api/keys'])(
-    '%s answers 503 and when to come back',
+    '%s returns 503 with Retry-After',
     async (url) => {
       const answer = await app.inject({ method: 'GET', url, headers: { authorization: `Bearer ${key}` } });
       expect(answer.statusCode).toBe(503);
@@ -53,20 +53,20 @@ describe('without a database', () => {
     },
   );
 
-  it('health says which part is away', async () => {
+  it('health names the unavailable part', async () => {
     const answer = await app.inject({ method: 'GET', url: '/api/health' });
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ status: 'degraded', db: { ok: false } });
     expect(getServiceHealth.unavailable.parse(answer.json())).toEqual(answer.json());
   });
 
-  it('the service asks for no requests', async () => {
+  it('the service reports not ready', async () => {
     const answer = await app.inject({ method: 'GET', url: '/readyz' });
     expect(answer.statusCode).toBe(503);
     expect(answer.json().checks).toMatchObject({ 'query-database': { ok: false } });
   });
 
-  it('what needs none is answered', async () => {
+  it('routes that need no database still work', async () => {
     const headers = { authorization: `Bearer ${key}` };
     for (const url of ['/openapi.json', '/api/guardrails/catalog', '/api/config/features']) {
       expect((await app.inject({ method: 'GET', url, headers })).statusCode).toBe(200);

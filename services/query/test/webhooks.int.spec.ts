@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('webhooks', () => {
-  it('are made with their defaults by the service that owns them, which shows the secret once', async () => {
+  it('are created with defaults by the service that owns them, which shows the secret once', async () => {
     const body = { url: 'https://example.com/hook', events: ['approvals', 'approvals'] };
     const answer = await api.call('POST', '/api/webhooks', { body });
     expect(answer).toMatchObject({ status: 201, body: { id: 'wh-1', secret: 'whsec_shown' } });
@@ -52,14 +52,14 @@ describe('webhooks', () => {
     [{ url: 'https://example.com', events: [] }, 'events'],
     [{ url: 'https://example.com', events: ['aproval'] }, 'events.0'],
     [{ url: 'https://example.com', events: ['audit'], format: 'teams' }, 'format'],
-  ])('are not made of %j', async (body, path) => {
+  ])('are rejected for %j', async (body, path) => {
     expect(await api.call('POST', '/api/webhooks', { body })).toMatchObject({
       status: 400,
       body: { details: [{ path }] },
     });
   });
 
-  it('are listed without secrets, those of the tenant only, and say when a receiver is gone', async () => {
+  it('are listed without secrets, for their own tenant only, and show when a receiver is gone', async () => {
     const { body } = await api.get('/api/webhooks');
     expect(body.webhooks).toMatchObject([
       { id: 'wh-1', disabledReason: 'HTTP 410: the receiver is gone' },
@@ -69,7 +69,7 @@ describe('webhooks', () => {
     expect(await api.get('/api/webhooks/wh-3')).toMatchObject({ status: 404 });
   });
 
-  it('are seen and changed by administrators only: the address of a channel is a secret', async () => {
+  it('require an admin key, because the address of a channel is a secret', async () => {
     expect((await api.get('/api/webhooks', api.keys.reader.key)).status).toBe(403);
     expect((await api.call('PATCH', '/api/webhooks/wh-1', { key: api.keys.reader.key, body: {} })).status).toBe(403);
   });
@@ -87,7 +87,7 @@ describe('webhooks', () => {
     expect(await api.call('DELETE', '/api/webhooks/wh-1')).toMatchObject({ status: 200, body: { ok: true } });
   });
 
-  it('have a log of what they were sent', async () => {
+  it('have a log of their deliveries', async () => {
     const { body } = await api.get('/api/webhooks/wh-1/deliveries');
     expect(body).toMatchObject({ deliveries: [{ id: 'd-1', webhookId: 'wh-1', ruleId: '' }], hasMore: false });
     expect((await api.get('/api/webhooks/none/deliveries')).status).toBe(404);

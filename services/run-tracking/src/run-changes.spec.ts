@@ -6,8 +6,8 @@ import { RunChanges } from './run-changes.ts';
 
 const ack: PublishAck = { sequence: 1, duplicate: false };
 
-describe('announced changes of runs', () => {
-  it('are published, or counted as dropped, wherever the broker goes away', async () => {
+describe('published changes of runs', () => {
+  it('are sent or counted as dropped, whenever the broker becomes unavailable', async () => {
     const tenants = fc.array(fc.integer({ min: 1, max: 1_100 }), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(tenants, fc.nat({ max: 8 }), async (sizes, messages) => {

@@ -57,13 +57,13 @@ describe('run tracker', () => {
     return Object.fromEntries(rows.map(({ id, place }) => [id, place]));
   };
 
-  it('has stored what the bus acknowledged', async () => {
+  it('has stored every event that the bus acknowledged', async () => {
     await bus.publish(agentEvents, aBatch({ events: [at('a', NOW), at('b', NOW)] }));
 
     expect(Object.keys(await places())).toEqual(['a', 'b']);
   });
 
-  it('puts late and early events into their own day, and what lies outside what is kept aside', async () => {
+  it('stores late and early events under their own day, and events outside of retention in the default partition', async () => {
     const events = [
       at('a-now', NOW),
       at('b-late', '2026-02-10T05:00:00.000Z'),
@@ -83,7 +83,7 @@ describe('run tracker', () => {
     });
   });
 
-  it('drops what is older than retention when it starts', async () => {
+  it('drops days past retention when it starts', async () => {
     await bus.publish(agentEvents, aBatch({ events: [at('old', '2026-02-10T05:00:00.000Z'), at('new', NOW)] }));
     const later = new ConsumingRunTracker({
       bus: createMemoryBus(),
@@ -100,7 +100,7 @@ describe('run tracker', () => {
     expect(Object.keys(await places())).toEqual(['new']);
   });
 
-  it('says which runs changed after their events can be read', async () => {
+  it('publishes which runs changed, after their events can be read', async () => {
     const changes: RunChanged[] = [];
     await bus.watch(runChanged, { tenantId: 'acme' }, ({ value }) => changes.push(value));
 
@@ -145,7 +145,7 @@ describe('two replicas on NATS', () => {
     return database;
   };
 
-  it('store each event once although every event is sent three times, shuffled, and one replica dies before it acknowledges', async () => {
+  it('store each event once although all are sent three times, shuffled, and one replica dies before it acknowledges', async () => {
     const events: AgentEvent[] = Array.from({ length: 600 }, (_, i) =>
       anEvent({
         id: `e${i}`,
@@ -166,7 +166,7 @@ describe('two replicas on NATS', () => {
         .map((batch) => publisher.publish(agentEvents, batch)),
     );
 
-    // Stores, then never answers for it: what a kill between insert and acknowledgement looks like from outside.
+    // Stores and never acknowledges, like a process that is killed between insert and acknowledgement.
     const dying = await connect('dying');
     const dyingDatabase = openOne();
     const held = Promise.withResolvers<void>();

@@ -2,18 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { apiKeyHash, apiKeyIdOf, isSameHash, newApiKey, ShownKeys } from './api-key.ts';
 
 describe('API key', () => {
-  it('is made of prefix, environment, id and secret, always of the same length', () => {
+  it('consists of prefix, environment, id and secret, and always has the same length', () => {
     const { id, key } = newApiKey();
     expect(key).toMatch(new RegExp(`^agk_live_${id}_[0-9A-Za-z]{49}$`));
     expect(newApiKey('test').key).toMatch(/^agk_test_/);
   });
 
-  it('names its id', () => {
+  it('contains its id', () => {
     const { id, key } = newApiKey();
     expect(apiKeyIdOf(key)).toBe(id);
   });
 
-  it('is recognised as mistyped when any one character differs', () => {
+  it('is recognized as mistyped if any one character differs', () => {
     const { key } = newApiKey();
     for (let at = 'agk_live_'.length; at < key.length; at++) {
       const other = key[at] === 'a' ? 'b' : 'a';
@@ -40,8 +40,8 @@ describe('API key', () => {
   });
 });
 
-describe('keys that are shown', () => {
-  it('are read alike each time', () => {
+describe('parsing keys', () => {
+  it('returns the same result each time', () => {
     const shown = new ShownKeys();
     const [one, other] = [newApiKey(), newApiKey()];
     for (const { id, key } of [one, other, one, other]) {
@@ -49,7 +49,7 @@ describe('keys that are shown', () => {
     }
   });
 
-  it('say nothing where they are not complete, also beside one that is', () => {
+  it('returns null for an incomplete key, even next to a complete one', () => {
     const shown = new ShownKeys();
     const { key } = newApiKey();
     shown.read(key);

@@ -106,7 +106,7 @@ const MAKERS = ['admin', 'platform'] as const;
 
 type Row = Selectable<ApiKeysTable>;
 
-/** Creates, rotates and revokes API keys. Only `query` may write them. Every change is announced to all instances. */
+/** Creates, rotates and revokes API keys. Only `query` may write them. Announces every change to all instances. */
 export class ApiKeys {
   readonly #database: Database;
   readonly #bus: EventBus;

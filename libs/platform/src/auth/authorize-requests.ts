@@ -73,14 +73,14 @@ function callerOrRefusal(check: KeyCheck): Caller {
   if (check.kind === 'accepted') return check.caller;
   if (check.kind === 'unavailable') {
     throw new ProblemException(503, 'API keys cannot be checked now', {
-      hint: 'This is a fault of the platform, your key may be fine: send the same request again.',
+      hint: 'This is a fault of the platform. Your key may be valid: send the same request again.',
     });
   }
   switch (check.reason) {
     case 'malformed':
       throw unauthorized('Invalid API key', `The key is not complete or mistyped. ${HOW_TO_SEND}`);
     case 'unknown':
-      throw unauthorized('Invalid API key', 'No such key here: check that it belongs to this platform.');
+      throw unauthorized('Invalid API key', 'Unknown key: check that it belongs to this platform.');
     case 'revoked':
       throw unauthorized('API key revoked', 'Use another key, or ask an admin for a new one.');
     case 'expired':

@@ -96,7 +96,7 @@ function idOfGiven(key: string, variable: string): string {
   const id = apiKeyIdOf(key);
   if (id !== null) return id;
   throw new ConfigError(
-    `${variable} is not a complete key of ours (agk_live_<id>_<secret>). ` +
+    `${variable} is not a complete AgentLens key (agk_live_<id>_<secret>). ` +
       'Make one with: node libs/platform/dist/new-key.js',
   );
 }

@@ -160,7 +160,7 @@ export class StreamTickets {
   /** Creates a ticket for the key of this request. */
   ticketFor(request: Pick<FastifyRequest, 'headers'>): StreamTicket {
     const key = bearerOf(request);
-    if (key === undefined) throw new Error('a ticket was asked for by a request without a key');
+    if (key === undefined) throw new Error('cannot create a ticket for a request without a key');
     const untilMs = this.#clock.now() + TICKET_LIFE_MS;
     return { ticket: this.#keys.seal(key, untilMs), expiresAt: new Date(untilMs).toISOString() };
   }
@@ -172,7 +172,7 @@ export class StreamTickets {
     const opened = this.#keys.open(ticket);
     if (opened === undefined) {
       return new ProblemException(401, 'Invalid stream ticket', {
-        hint: 'A ticket is good for a minute: get a new one with your API key.',
+        hint: 'A ticket is valid for a minute. Get a new one with your API key.',
         headers: { 'www-authenticate': 'Bearer' },
       });
     }

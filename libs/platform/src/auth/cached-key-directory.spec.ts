@@ -41,35 +41,35 @@ describe('key directory', () => {
     };
   }
 
-  it('answers tenant, known scopes and the default quota', async () => {
+  it('returns the tenant, known scopes and the default quota', async () => {
     expect(await directory.check(key)).toEqual({
       kind: 'accepted',
       caller: { tenantId: 'acme', keyId: id, scopes: ['read'], eventsPerSecond: 500 },
     });
   });
 
-  it('answers the agents that a key is bound to', async () => {
+  it('returns the agents that a key is bound to', async () => {
     rows.set(id, record({ agents: ['bot'] }));
     expect(await directory.check(key)).toMatchObject({ kind: 'accepted', caller: { agents: ['bot'] } });
   });
 
-  it('refuses a mistyped key without a look-up', async () => {
+  it('rejects a mistyped key without a lookup', async () => {
     expect(await directory.check(`${key.slice(0, -1)}_`)).toEqual({ kind: 'refused', reason: 'malformed' });
     expect(reads).toBe(0);
   });
 
-  it('refuses the right id with a wrong secret', async () => {
+  it('rejects a known id with a wrong secret', async () => {
     rows.set(id, record({ secretHash: apiKeyHash(newApiKey().key) }));
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'unknown' });
   });
 
-  it('reads once for checks that come together', async () => {
+  it('reads once for concurrent checks', async () => {
     await Promise.all(Array.from({ length: 20 }, () => directory.check(key)));
     await directory.check(key);
     expect(reads).toBe(1);
   });
 
-  it('sees a revocation within 4 s without being told', async () => {
+  it('notices a revocation within 4 s without a notification', async () => {
     await directory.check(key);
     rows.set(id, record({ revokedAtMs: clock.now() }));
     clock.advance(3_999);
@@ -78,7 +78,7 @@ describe('key directory', () => {
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
   });
 
-  it('reads a key in use again before anybody has to wait for it', async () => {
+  it('refreshes a key in use before a caller has to wait for it', async () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     try {
       await directory.check(key);
@@ -93,21 +93,21 @@ describe('key directory', () => {
     }
   });
 
-  it('sees a revocation at once when told', async () => {
+  it('notices a revocation at once after a notification', async () => {
     await directory.check(key);
     rows.set(id, record({ revokedAtMs: clock.now() }));
     directory.forget(id);
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
   });
 
-  it('refuses a key from the instant it expires', async () => {
+  it('rejects a key from the instant it expires', async () => {
     rows.set(id, record({ expiresAtMs: clock.now() + 1_000 }));
     expect((await directory.check(key)).kind).toBe('accepted');
     clock.advance(1_000);
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'expired' });
   });
 
-  it('goes on accepting a known key for five minutes while keys cannot be read, then says unavailable', async () => {
+  it('accepts a cached key for five minutes while keys cannot be read, then returns unavailable', async () => {
     await directory.check(key);
     away = true;
     clock.advance(5 * 60_000 - 1);
@@ -116,12 +116,12 @@ describe('key directory', () => {
     expect(await directory.check(key)).toEqual({ kind: 'unavailable' });
   });
 
-  it('says unavailable, not unknown, of a key it never saw while keys cannot be read', async () => {
+  it('returns unavailable for an uncached key while keys cannot be read', async () => {
     away = true;
     expect(await directory.check(newApiKey().key)).toEqual({ kind: 'unavailable' });
   });
 
-  it('does not vouch for absence while keys cannot be read', async () => {
+  it('does not cache absence while keys cannot be read', async () => {
     rows.clear();
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'unknown' });
     away = true;
@@ -129,7 +129,7 @@ describe('key directory', () => {
     expect(await directory.check(key)).toEqual({ kind: 'unavailable' });
   });
 
-  it('asks an absent database at most once a second', async () => {
+  it('queries an unavailable database at most once a second', async () => {
     away = true;
     for (let i = 0; i < 10; i++) await directory.check(newApiKey().key);
     expect(reads).toBe(1);
@@ -147,7 +147,7 @@ describe('key directory', () => {
 });
 
 describe('KeyUses', () => {
-  it('tells the first use of a key, and then at most one a minute', () => {
+  it('reports the first use of a key, and then at most one a minute', () => {
     const uses = new KeyUses();
     expect(uses.isNews('a', 0)).toBe(true);
     expect(uses.isNews('a', 59_999)).toBe(false);

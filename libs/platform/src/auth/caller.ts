@@ -49,7 +49,7 @@ export function setCaller(request: AuthenticatedRequest, caller: Caller): void {
 /** The caller of a request on a route that requires a key. */
 export function callerOf(request: AuthenticatedRequest): Caller {
   const caller = request[CALLER];
-  if (caller === undefined) throw new Error('the caller was asked for on a route that is open to everybody');
+  if (caller === undefined) throw new Error('the route is public, so its request has no caller');
   return caller;
 }
 

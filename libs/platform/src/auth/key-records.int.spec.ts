@@ -6,7 +6,7 @@ import { readKeyRecords } from './key-records.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 
-describe('keys as a gateway reads them', () => {
+describe('key records for a gateway', () => {
   let gateway: Database;
   let owners: { readonly query: Database; readonly evaluator: Database };
   let drop: () => Promise<void>;
@@ -60,7 +60,7 @@ describe('keys as a gateway reads them', () => {
     `.execute(owners.evaluator.db);
   }
 
-  it('say that silence blocks as soon as a rule or a budget in force blocks when it cannot be evaluated', async () => {
+  it('set the fail mode to block if an active rule or budget blocks when it cannot be evaluated', async () => {
     await addRule('lets-pass', 'allow');
     await addRule('shadow', 'block', { mode: 'shadow' });
     await addRule('disabled', 'block', { enabled: false });
@@ -74,7 +74,7 @@ describe('keys as a gateway reads them', () => {
     expect(await failModes()).toEqual(['allow', 'block']);
   });
 
-  it('show nothing else of rules and budgets to a gateway', async () => {
+  it('reveal nothing else about rules and budgets to a gateway', async () => {
     const reading = (column: string) => sql.raw(`select ${column} from guardrail_rules`).execute(gateway.db);
     await expect(reading('condition_config')).rejects.toThrow('permission denied');
     await expect(sql`select limit_usd from budgets`.execute(gateway.db)).rejects.toThrow('permission denied');

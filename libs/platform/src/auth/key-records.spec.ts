@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { KeyReads } from './key-records.ts';
 
-/** What gathers comes to be sent within this, by the clock of the spec. */
+/** A background read is sent within this time, by the fake clock. */
 const GATHERED_MS = 250;
 
 describe('reads of keys', () => {
@@ -23,7 +23,7 @@ describe('reads of keys', () => {
     );
   });
 
-  it('gathers what is asked for while a statement is under way', async () => {
+  it('gathers keys that are requested while a statement is running', async () => {
     const answers = ['a', 'b', 'c', 'b', 'a'].map((keyId) => reads.now(keyId));
     statements[0]?.answer(true);
     expect(await answers[0]).toBe('record of a');
@@ -33,7 +33,7 @@ describe('reads of keys', () => {
     expect(kept).toEqual(['a', 'b', 'c']);
   });
 
-  it('cuts what is too much for a statement', async () => {
+  it('splits reads that exceed the limit of a statement', async () => {
     const answers = Array.from({ length: 502 }, (_, i) => reads.now(`key-${i}`));
     statements[0]?.answer(true);
     await answers[0];
@@ -44,7 +44,7 @@ describe('reads of keys', () => {
     expect(statements.map(({ keyIds }) => keyIds.length)).toEqual([1, 500, 1]);
   });
 
-  it('makes nobody who waits behind a failed statement wait for another', async () => {
+  it('fails all callers behind a failed statement without running another', async () => {
     const answers = ['a', 'b'].map((keyId) => reads.now(keyId));
     statements[0]?.answer(false);
     expect(await Promise.all(answers)).toEqual([null, null]);
@@ -52,7 +52,7 @@ describe('reads of keys', () => {
     expect(kept).toEqual([]);
   });
 
-  it('reads a key again that was forgotten while it was read, and keeps the later reading alone', async () => {
+  it('reads a key again that was evicted during a read, and keeps only the later result', async () => {
     const before = reads.now('a');
     reads.forget('a');
     const after = reads.now('a');
@@ -64,7 +64,7 @@ describe('reads of keys', () => {
     expect(kept).toEqual(['a']);
   });
 
-  it('reads what is not urgent together, or along with what is', async () => {
+  it('batches background reads, or adds them to an urgent read', async () => {
     jest.useFakeTimers();
     try {
       reads.soon('a');

@@ -5,45 +5,45 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteSettings {}
 
   interface FastifyRequest {
-    /** The body as it was sent, of routes that keep it. */
+    /** The raw body, on routes that keep it. */
     bodyText?: string;
-    /** Members of a large body that were not parsed, see `mayLeaveOut`. */
+    /** Members of a large body that were not parsed; see `mayLeaveOut`. */
     leftOutOfBody?: readonly string[];
   }
 }
 
-/** What a route declares about itself. It stands in the config of the Fastify route: hooks read it before the body. */
+/** Settings of a route. They are stored in the config of the Fastify route, where hooks read them before the body. */
 export interface RouteSettings {
-  /** Open to everybody: no key is asked for. */
+  /** The route requires no key. */
   readonly isPublic?: boolean;
-  /** The key needs one of these; without it the route needs `admin`. */
+  /** The key needs one of these scopes. Default: `admin`. */
   readonly scopes?: readonly Scope[];
-  /** The key may also come as `?token=`, or a ticket for it as `?ticket=`: the route is an event stream. */
+  /** The key may also be sent as `?token=`, or as a ticket in `?ticket=`, because the route is an event stream. */
   readonly allowsQueryToken?: boolean;
-  /** The route refuses `__proto__` itself: it names the path, and need not refuse the whole body for it. */
+  /** The route checks for `__proto__` itself and names its path, so the whole body is not rejected. */
   readonly checksKeys?: boolean;
-  /** Bodies up to the configured limit (`AGENTLENS_HTTP_BODY_LIMIT_BYTES`); other routes take `USUAL_BODY_BYTES`. */
+  /** Accepts bodies up to the configured limit (`AGENTLENS_HTTP_BODY_LIMIT_BYTES`) instead of `USUAL_BODY_BYTES`. */
   readonly takesLargeBodies?: boolean;
-  /** The key may also come as the header `x-api-key`; `authorization` wins where both are sent. */
+  /** The key may also be sent in the header `x-api-key`. If both are sent, `authorization` wins. */
   readonly takesKeyHeader?: boolean;
-  /** A limit of its own for what is sent, instead of the two above. */
+  /** Maximum body size of this route, instead of the two above. */
   readonly bodyLimitBytes?: number;
-  /** The route reads content types and encodings itself; other routes take JSON as it is. */
+  /** The route handles content types and encodings itself. Other routes accept plain JSON. */
   readonly decodesBodies?: boolean;
-  /** The route reads the JSON of the body itself, too: it is kept as `request.bodyText`. */
+  /** The route also parses the JSON itself, from `request.bodyText`. */
   readonly keepsText?: boolean;
-  /** Members of the body that become null if they hold too many values, instead of a refusal. */
+  /** Members of the body that are set to null if they contain too many values, instead of rejecting the request. */
   readonly mayLeaveOut?: readonly string[];
-  /** The body is a batch of events; it is refused unread while the tenant's queue is full. */
+  /** The body is a batch of events. It is rejected unread while the tenant's queue is full. */
   readonly takesBatches?: boolean;
 }
 
-/** What a route takes that does not ask for more: far above any order or rule, and read in about a millisecond. */
+/** Default maximum body size: far larger than any order or rule, and parsed in about a millisecond. */
 export const USUAL_BODY_BYTES = 1_048_576;
 
 const SETTINGS = 'agentlens:route-settings';
 
-/** Adds to the settings of a route. Several of them on one method add up. */
+/** Adds to the settings of a route. Several decorators on one method are merged. */
 export function RouteSetting(settings: RouteSettings): MethodDecorator {
   return (target, name, descriptor) => {
     const handler = descriptor.value as object;

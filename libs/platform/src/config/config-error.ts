@@ -1,4 +1,4 @@
-/** The environment cannot be used as it is; the message says which variable and how to mend it. */
+/** The environment is invalid. The message names the variable and the fix. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

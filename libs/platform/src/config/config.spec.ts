@@ -12,7 +12,7 @@ const SERVERS = {
 };
 
 describe('configuration', () => {
-  it('of standalone needs nothing', () => {
+  it('of standalone has no required variables', () => {
     expect(loadConfig('standalone', {})).toMatchObject({
       bus: { kind: 'memory' },
       state: { kind: 'memory' },
@@ -24,7 +24,7 @@ describe('configuration', () => {
     });
   });
 
-  it('of a service names its servers', () => {
+  it('of a service requires its servers', () => {
     expect(loadConfig('ingest', SERVERS)).toMatchObject({
       bus: { kind: 'nats', servers: ['nats://a:4222', 'nats://b:4222'] },
       state: { kind: 'redis', url: 'redis://r:6379' },
@@ -35,18 +35,18 @@ describe('configuration', () => {
     });
   });
 
-  it('of a service rejects an address that it cannot use, without quoting its password', () => {
+  it('of a service rejects an invalid address without quoting its password', () => {
     const loading = () => loadConfig('ingest', { ...SERVERS, NATS_URL: 'nats://platform:sec/ret@nats:4222' });
     expect(loading).toThrow(ConfigError);
     expect(loading).toThrow(/^NATS_URL: address 1 of 1 /);
     expect(loading).not.toThrow(/sec|ret@/);
   });
 
-  it.each(Object.keys(SERVERS))('of a service without %s says what to set', (name) => {
+  it.each(Object.keys(SERVERS))('of a service without %s explains what to set', (name) => {
     expect(() => loadConfig('query', { ...SERVERS, [name]: undefined })).toThrow(`"query" needs ${name}`);
   });
 
-  it.each(['AGENTLENS_BUS', 'AGENTLENS_STATE'])('refuses %s=memory outside standalone', (name) => {
+  it.each(['AGENTLENS_BUS', 'AGENTLENS_STATE'])('rejects %s=memory outside standalone', (name) => {
     expect(() => loadConfig('ingest', { ...SERVERS, [name]: 'memory' })).toThrow(`${name}=memory works only`);
     expect(() => loadConfig('standalone', { [name]: 'memory' })).not.toThrow();
   });
@@ -55,7 +55,7 @@ describe('configuration', () => {
     expect(loadConfig('standalone', SERVERS)).toMatchObject({ bus: { kind: 'nats' }, state: { kind: 'redis' } });
   });
 
-  it('links to where people reach the platform: the local address where one process serves only that', () => {
+  it('defaults the public URL to the local address only if one process serves that alone', () => {
     const AGENTLENS_PUBLIC_URL = 'https://lens.example.com';
     expect(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '3410' }).publicUrl).toBe('http://localhost:3410');
     expect(loadConfig('standalone', { AGENTLENS_HTTP_HOST: '0.0.0.0' }).publicUrl).toBeUndefined();
@@ -72,11 +72,11 @@ describe('configuration', () => {
     ['AGENTLENS_HTP_PORT', 'AGENTLENS_HTTP_PORT'],
     ['AGENTLENS_KEY', 'AGENTLENS_API_KEY'],
     ['AGENTLENS_RETENTION', 'AGENTLENS_RETENTION_DAYS'],
-  ])('names the nearest known variable for %s', (name, meant) => {
+  ])('suggests the nearest known variable for %s', (name, meant) => {
     expect(() => loadConfig('standalone', { [name]: '1' })).toThrow(`${name} is not known. Did you mean ${meant}?`);
   });
 
-  it('lets variables pass that others set: Kubernetes and clients', () => {
+  it('ignores variables of Kubernetes and of clients', () => {
     const env = {
       AGENTLENS_PORT: 'tcp://10.0.0.1:3400',
       AGENTLENS_INGEST_PORT: 'tcp://10.0.0.1:3400',
@@ -102,25 +102,22 @@ describe('configuration', () => {
     ['AGENTLENS_RETENTION_DAYS', '-1'],
     ['AGENTLENS_LOG_LEVEL', 'loud'],
     ['AGENTLENS_MIGRATE', 'yes'],
-  ])('refuses %s=%s and names it', (name, value) => {
+  ])('rejects %s=%s and names it', (name, value) => {
     expect(() => loadConfig('standalone', { [name]: value })).toThrow(name);
   });
 
-  it.each(['abc', '-1', '1.5', '70000', '1e3'])('says what a port is for %s', (value) => {
+  it.each(['abc', '-1', '1.5', '70000', '1e3'])('explains a port number for %s', (value) => {
     const load = () => loadConfig('standalone', { AGENTLENS_HTTP_PORT: value });
     expect(load).toThrow('AGENTLENS_HTTP_PORT: must be a port number from 0 to 65535');
   });
 
-  it.each(['localhost:5432', 'mysql://u:hidden@h/d', 'postgres//x'])(
-    'says what an address of a database is for %s',
-    (value) => {
-      const load = () => loadConfig('standalone', { DATABASE_URL: value });
-      expect(load).toThrow('DATABASE_URL: must be an address such as postgres://');
-      expect(load).not.toThrow('hidden');
-    },
-  );
+  it.each(['localhost:5432', 'mysql://u:hidden@h/d', 'postgres//x'])('explains a database address for %s', (value) => {
+    const load = () => loadConfig('standalone', { DATABASE_URL: value });
+    expect(load).toThrow('DATABASE_URL: must be an address such as postgres://');
+    expect(load).not.toThrow('hidden');
+  });
 
-  it('takes a database password for each service', () => {
+  it('accepts a database password for each service', () => {
     const text = 'ingest=0123456789abcdef, run-tracking=a=b=0123456789abcdef';
     expect(loadConfig('setup', { ...SERVERS, AGENTLENS_DATABASE_PASSWORDS: text }).databasePasswords).toEqual({
       ingest: '0123456789abcdef',
@@ -130,18 +127,18 @@ describe('configuration', () => {
   });
 
   it.each([
-    ['a service that is none', 'ingestion=0123456789abcdef', 'pair 1 must be service=password'],
+    ['an unknown service', 'ingestion=0123456789abcdef', 'pair 1 must be service=password'],
     ['no service', '0123456789abcdef', 'pair 1 must be service=password'],
     ['a short password', 'query=0123456789abcde', 'the password of query must be 16 or more'],
-    ['a password of other letters', 'query=0123456789abcdéf', 'the password of query must be'],
-    ['one password for two', 'query=0123456789abcdef,ingest=0123456789abcdef', 'a password of its own'],
-  ])('refuses %s among the database passwords, and repeats none of them', (_, text, message) => {
+    ['a password with other characters', 'query=0123456789abcdéf', 'the password of query must be'],
+    ['one password for two services', 'query=0123456789abcdef,ingest=0123456789abcdef', 'a password of its own'],
+  ])('rejects %s among the database passwords without repeating any of them', (_, text, message) => {
     const loading = () => loadConfig('setup', { ...SERVERS, AGENTLENS_DATABASE_PASSWORDS: text });
     expect(loading).toThrow(message);
     expect(loading).not.toThrow(/0123456789/);
   });
 
-  it('takes an empty variable as an absent one', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '', DATABASE_URL: '' }).http.port).toBe(3400);
   });
 

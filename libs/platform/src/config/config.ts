@@ -10,10 +10,10 @@ const PREFIX = 'AGENTLENS_';
 /** Kubernetes sets such variables for every service named `agentlens-...`. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)$/;
 
-/** And `..._PORT`, which differs from a setting by its value only. */
+/** Value of a `..._PORT` variable that Kubernetes sets. Only the value distinguishes it from a setting. */
 const BARE_LINK = /^(tcp|udp|sctp):\/\//;
 
-/** A misspelt setting would be ignored in silence, so every AGENTLENS_* name must be known. */
+/** Rejects unknown AGENTLENS_* names, because a misspelled setting would be ignored silently. */
 function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>, known: readonly string[]): void {
   const unknown = Object.keys(env).filter(
     (name) => name.startsWith(PREFIX) && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
@@ -26,7 +26,7 @@ function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>
   throw new ConfigError(`Unknown environment variables:\n  ${lines.join('\n  ')}`);
 }
 
-/** Read by SDKs and the command line, and often set in the same shell. */
+/** Variables of SDKs and the command line, which are often set in the same shell. */
 const CLIENT_VARIABLES: readonly string[] = [
   'AGENTLENS_AGENT_ID',
   'AGENTLENS_API_KEY',
@@ -39,7 +39,7 @@ const CLIENT_VARIABLES: readonly string[] = [
   'AGENTLENS_URL',
 ];
 
-/** What all names begin with says nothing of which one was meant. */
+/** Finds the nearest known name. Ignores the common prefix. */
 function meantBy(name: string, known: readonly string[]): string {
   const names = [...CLIENT_VARIABLES, ...known].filter((one) => one.startsWith(PREFIX));
   const nearest = nearestName(
@@ -50,10 +50,10 @@ function meantBy(name: string, known: readonly string[]): string {
 }
 
 const MIN_PASSWORD_LENGTH = 16;
-/** Printable ASCII without a space: the same bytes in an address, a shell and a secret. */
+/** Printable ASCII without a space, which has the same bytes in a URL, a shell and a secret. */
 const PASSWORD = /^[\x21-\x7e]+$/;
 
-/** `service=password` pairs, comma separated. No message repeats what was given: it may be a password. */
+/** `service=password` pairs, comma separated. No message repeats the value, because it may contain a password. */
 const servicePasswords = z.string().transform((text, context): ServicePasswords => {
   const passwords: Partial<Record<string, string>> = {};
   const refuse = (message: string) => context.issues.push({ code: 'custom', message, input: undefined });
@@ -97,7 +97,7 @@ const aesKey = z.string().refine((text) => Buffer.from(text, 'base64').length ==
 const cidr = z.union([z.cidrv4(), z.cidrv6()], 'must be networks in CIDR form, such as 127.0.0.1/32');
 const toggle = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** Every variable with its default; `.env.example` documents the same list. */
+/** All variables with their defaults. `.env.example` documents the same list. */
 const Environment = z.object({
   AGENTLENS_BUS: z.enum(['memory', 'nats']).optional(),
   NATS_URL: list.optional(),
@@ -119,7 +119,7 @@ const Environment = z.object({
   AGENTLENS_BOOTSTRAP_KEY: z.string().optional(),
   AGENTLENS_PLATFORM_KEY: z.string().optional(),
   AGENTLENS_EGRESS_ALLOW: list.pipe(z.array(cidr)).default([]),
-  /** One key, or several separated by commas: the first seals, all open (rotation). */
+  /** One key, or several separated by commas: the first seals, all of them open (rotation). */
   AGENTLENS_SECRET_KEY: list.pipe(z.array(aesKey).min(1)).optional(),
   AGENTLENS_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   AGENTLENS_RETENTION_DAYS: z.coerce.number().int().min(0).default(90),
@@ -137,36 +137,36 @@ const Environment = z.object({
   AGENTLENS_MIGRATE: toggle.optional(),
 });
 
-/** Names of the platform's own variables, for the check of unknown ones and the specs of the documentation. */
+/** Names of the platform's variables, for the check of unknown names and for specs of the documentation. */
 export const VARIABLES = Object.keys(Environment.shape);
 
-/** What one process runs on; parsed once, before anything is opened. */
+/** Configuration of a process. Parsed once, before anything is opened. */
 export interface PlatformConfig {
   readonly service: ProcessName;
   readonly bus: { readonly kind: 'memory' } | { readonly kind: 'nats'; readonly servers: readonly string[] };
   readonly state: { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   readonly database: { readonly kind: 'embedded' } | { readonly kind: 'external'; readonly url: string };
-  /** With which the migration lets services connect as their own roles. */
+  /** Passwords that the migration sets for the database roles of services. */
   readonly databasePasswords: ServicePasswords;
   readonly dataDir: string;
   readonly http: { readonly host: string; readonly port: number; readonly bodyLimitBytes: number };
-  /** Where people reach the console; undefined: nothing that is sent elsewhere links to it. */
+  /** Public URL of the console. If undefined, outgoing messages contain no links. */
   readonly publicUrl: string | undefined;
   readonly bootstrapKey: string | undefined;
-  /** The key that makes tenants. */
+  /** The key that creates tenants. */
   readonly platformKey: string | undefined;
   readonly egressAllow: readonly string[];
-  /** Base64; newest first. Undefined: made with the data (standalone only). */
+  /** Base64, newest first. If undefined, created in the data folder (standalone only). */
   readonly secretKeys: readonly string[] | undefined;
   readonly logLevel: string;
-  /** How long events are kept; 0 keeps them for ever. */
+  /** Retention of events in days; 0 keeps them without limit. */
   readonly retentionDays: number;
-  /** Quota of a key that has none of its own, events per second. */
+  /** Default quota of a key, in events per second. */
   readonly keyEventsPerSecond: number;
-  /** Compare all the while what was accepted with what is stored and evaluated. */
+  /** Compare accepted events with stored and evaluated events continuously. */
   readonly auditEnabled: boolean;
   readonly otlp: OtlpConfig;
-  /** Bring the schema and the streams up to date when opening. */
+  /** Migrate the schema and the streams at startup. */
   readonly migrate: boolean;
 }
 
@@ -174,23 +174,23 @@ function isPostgresUrl(text: string): boolean {
   return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol);
 }
 
-/** How OpenTelemetry is taken in. */
+/** Configuration of OpenTelemetry ingestion. */
 interface OtlpConfig {
-  /** Of one request, inflated. */
+  /** Maximum size of a request, after decompression. */
   readonly bodyLimitBytes: number;
-  /** How much of each conversation is kept. */
+  /** How much of each conversation to keep. */
   readonly content: 'last' | 'all' | 'none';
-  /** Keep the steps of frameworks as events. */
+  /** Store framework steps as events. */
   readonly keepSteps: boolean;
-  /** An agent's own end counts as the run's after this long without an event of it. */
+  /** The end of an agent ends its run after this long without another event. */
   readonly quietSeconds: number;
-  /** Browsers on these origins may send. */
+  /** Origins from which browsers may send. */
   readonly corsOrigins: readonly string[];
 }
 
 type Environment = z.infer<typeof Environment>;
 
-/** @throws ConfigError naming the variable, what is wrong with it, and the nearest known name where one is misspelt. */
+/** @throws ConfigError with the variable, the problem, and the nearest known name if the name is misspelled */
 export function loadConfig(
   service: ProcessName,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -239,7 +239,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
   };
 }
 
-/** Started on one machine for its own user, the platform is reached on that machine. */
+/** The default public URL is the local address if the platform serves only its own machine. */
 function publicUrlOf(service: ProcessName, env: Environment): string | undefined {
   if (env.AGENTLENS_PUBLIC_URL !== undefined) return env.AGENTLENS_PUBLIC_URL;
   const local = service === 'standalone' && env.AGENTLENS_HTTP_HOST === undefined && env.AGENTLENS_HTTP_PORT !== 0;
@@ -284,8 +284,8 @@ function secretKeysOf(service: ProcessName, env: Environment): readonly string[]
 function refuseMemory(service: ProcessName, variable: string, instead: string): void {
   if (service === 'standalone') return;
   throw new ConfigError(
-    `${variable}=memory works only where all services share one process (standalone), not for "${service}": ` +
-      `other processes would see nothing of it. Use ${variable}=${instead}.`,
+    `${variable}=memory works only if all services share one process (standalone), not for "${service}": ` +
+      `other processes would not see its data. Use ${variable}=${instead}.`,
   );
 }
 

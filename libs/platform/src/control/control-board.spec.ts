@@ -4,7 +4,7 @@ import { eventually, type FixedClock, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ControlBoard, RUN_ORDER_MS } from './control-board.ts';
-import { advance, type ControlItem, formatPosition, NOTHING_TOLD, parsePosition } from './control-item.ts';
+import { advance, type ControlItem, formatPosition, START_POSITION, parsePosition } from './control-item.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const silent = { warn: () => undefined, info: () => undefined };
@@ -40,7 +40,7 @@ function aDirective(fields: Partial<Directive> = {}): Directive {
   };
 }
 
-/** The tables, as a list each; `away` makes them refuse. */
+/** In-memory tables. `away` makes them throw. */
 class Tables {
   stored: ControlOrder[] = [];
   issued: Directive[] = [];
@@ -72,29 +72,29 @@ afterEach(async () => {
 
 const kindOf = (agentId = 'bot', runId?: string, tenantId = 'acme') => board.stateOf(tenantId, agentId, runId).kind;
 
-describe('the board', () => {
-  it('knows what was ordered before it started', async () => {
+describe('control board', () => {
+  it('knows orders from before it started', async () => {
     tables.stored.push(anOrder({ scope: 'run', scopeId: 'r1', state: 'killed' }));
     tables.issued.push(aDirective());
     await board.onModuleInit();
     expect([kindOf('bot', 'r1'), kindOf('bot', 'r2'), kindOf('other', 'r2')]).toEqual(['killed', 'paused', 'none']);
   });
 
-  it('follows what is ordered afterwards, for a run, an agent and a whole tenant', async () => {
+  it('follows new orders for a run, an agent and a whole tenant', async () => {
     await board.onModuleInit();
     await bus.publish(controlOrdered, anOrder({ scope: 'run', scopeId: 'r1', state: 'killed' }));
     expect([kindOf('bot', 'r1'), kindOf('bot', 'r2')]).toEqual(['killed', 'none']);
     await bus.publish(controlOrdered, anOrder({ scope: 'tenant', scopeId: 'acme' }));
-    expect([kindOf('anybody'), kindOf('bot', 'r1'), kindOf('anybody', undefined, 'globex')]).toEqual([
+    expect([kindOf('any-agent'), kindOf('bot', 'r1'), kindOf('any-agent', undefined, 'globex')]).toEqual([
       'paused',
       'killed',
       'none',
     ]);
     await bus.publish(controlOrdered, anOrder({ scope: 'tenant', scopeId: 'acme', state: 'running', version: 2 }));
-    expect(kindOf('anybody')).toBe('none');
+    expect(kindOf('any-agent')).toBe('none');
   });
 
-  it('keeps tenants apart, also where agents and runs have the same names', async () => {
+  it('separates tenants, even if agents and runs have the same names', async () => {
     await board.onModuleInit();
     await bus.publish(directiveIssued, aDirective({ tenantId: 'globex' }));
     await bus.publish(controlOrdered, anOrder({ tenantId: 'globex', scope: 'run', scopeId: 'r1', state: 'killed' }));
@@ -102,19 +102,19 @@ describe('the board', () => {
     expect(kindOf('bot', 'r1', 'globex')).toBe('killed');
   });
 
-  it('ends with the newest version in whatever order and however often the versions are told', async () => {
+  it('ends with the newest version for any order and repetition of versions', async () => {
     const states = ['paused', 'running', 'killed', 'running'] as const;
     await fc.assert(
-      fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 0, 1, 2, 3], { minLength: 8 }), async (told) => {
+      fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 0, 1, 2, 3], { minLength: 8 }), async (received) => {
         const own = createMemoryBus({ clock });
         const reader = new Tables();
-        const half = Math.floor(told.length / 2);
+        const half = Math.floor(received.length / 2);
         const version = (n: number) =>
           anOrder({ id: `v${n}-${serial}`, state: states[n] ?? 'running', version: n + 1, scopeId: 'agent' });
-        reader.stored = told.slice(0, half).map(version);
+        reader.stored = received.slice(0, half).map(version);
         const one = new ControlBoard({ bus: own, clock, logger: silent, reader });
         await one.onModuleInit();
-        for (const n of told.slice(half)) await own.publish(controlOrdered, version(n));
+        for (const n of received.slice(half)) await own.publish(controlOrdered, version(n));
         expect(one.stateOf('acme', 'agent').kind).toBe('none');
         await one.beforeApplicationShutdown();
         await own.close();
@@ -123,7 +123,7 @@ describe('the board', () => {
     );
   });
 
-  it('forgets orders for runs when they stand no longer, and those of agents and tenants never', async () => {
+  it('evicts expired orders for runs, and never those for agents and tenants', async () => {
     const killed = (n: number) => anOrder({ scope: 'run', scopeId: `r${n}`, state: 'killed' });
     await board.onModuleInit();
     tables.stored.push(killed(0));
@@ -145,7 +145,7 @@ describe('the board', () => {
     await last.beforeApplicationShutdown();
   });
 
-  it('lets go of what it holds as it compares itself with the tables', async () => {
+  it('evicts expired orders when it compares itself with the tables', async () => {
     tables.away = true;
     await board.onModuleInit();
     await bus.publish(controlOrdered, anOrder({ scope: 'run', scopeId: 'r1', state: 'killed' }));
@@ -155,7 +155,7 @@ describe('the board', () => {
     await eventually(() => expect(board.size).toBe(0));
   });
 
-  it('goes by the bus while the tables are away, is not ready, and reads them when they are back', async () => {
+  it('uses the bus while the tables are unavailable, is not ready, and reads them when they are back', async () => {
     tables.away = true;
     tables.issued.push(aDirective({ agentId: 'stored' }));
     await board.onModuleInit();
@@ -166,10 +166,10 @@ describe('the board', () => {
   });
 });
 
-describe('what a process of an agent is told', () => {
-  const toldIds = (items: readonly ControlItem[]) => items.map(({ value }) => value.id);
+describe('the control items for a process of an agent', () => {
+  const idsOf = (items: readonly ControlItem[]) => items.map(({ value }) => value.id);
 
-  it('is its directive, its orders, the tenant’s, and those of all runs; nothing else of other agents', async () => {
+  it("are its directive, its orders, the tenant's, and those of all runs, without items of other agents", async () => {
     await board.onModuleInit();
     await bus.publish(directiveIssued, aDirective({ id: 'd' }));
     await bus.publish(controlOrdered, anOrder({ id: 'tenant', scope: 'tenant', scopeId: 'acme' }));
@@ -181,27 +181,27 @@ describe('what a process of an agent is told', () => {
     await bus.publish(controlOrdered, anOrder({ id: 'other', scopeId: 'other' }));
     await bus.publish(directiveIssued, aDirective({ id: 'other-d', agentId: 'other' }));
     await bus.publish(controlOrdered, anOrder({ id: 'foreign', tenantId: 'globex' }));
-    expect(toldIds(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run', 'own run', 'other run']);
+    expect(idsOf(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run', 'own run', 'other run']);
   });
 
-  it('leaves out what was lifted, unless the process may still believe in it', async () => {
+  it('leave out lifted items, unless the process may still apply them', async () => {
     await board.onModuleInit();
     await bus.publish(controlOrdered, anOrder());
     const position = board.positionOf('acme', 'bot');
     await bus.publish(controlOrdered, anOrder({ id: 'lifted', state: 'running', version: 2 }));
     expect(board.itemsFor('acme', 'bot')).toEqual([]);
-    expect(toldIds(board.itemsFor('acme', 'bot', position))).toEqual(['lifted']);
+    expect(idsOf(board.itemsFor('acme', 'bot', position))).toEqual(['lifted']);
     expect(board.itemsFor('acme', 'bot', board.positionOf('acme', 'bot'))).toEqual([]);
   });
 
-  it('after any position it reached is exactly the rest', async () => {
+  it('after any position are exactly the remaining ones', async () => {
     await board.onModuleInit();
     for (let n = 0; n < 4; n++) {
       await bus.publish(controlOrdered, anOrder({ scope: 'run', scopeId: `r${n}`, state: 'killed' }));
       await bus.publish(directiveIssued, aDirective({ version: n + 1 }));
     }
     const all = board.itemsFor('acme', 'bot');
-    let position = NOTHING_TOLD;
+    let position = START_POSITION;
     for (const [index, item] of all.entries()) {
       position = advance(position, item);
       expect(board.itemsFor('acme', 'bot', parsePosition(formatPosition(position)) ?? undefined)).toEqual(
@@ -210,22 +210,22 @@ describe('what a process of an agent is told', () => {
     }
   });
 
-  it('comes to it live, until it stops listening', async () => {
+  it('are delivered live until it stops following', async () => {
     await board.onModuleInit();
-    const told: ControlItem[] = [];
-    const stop = board.follow({ tenantId: 'acme', agentId: 'bot', notice: (item) => told.push(item) });
+    const received: ControlItem[] = [];
+    const stop = board.follow({ tenantId: 'acme', agentId: 'bot', notice: (item) => received.push(item) });
     await bus.publish(controlOrdered, anOrder({ id: 'live' }));
     await bus.publish(controlOrdered, anOrder({ id: 'other', scopeId: 'other' }));
     await bus.publish(directiveIssued, aDirective({ id: 'live-d' }));
     stop();
     await bus.publish(controlOrdered, anOrder({ version: 2, state: 'running' }));
-    expect(toldIds(told)).toEqual(['live', 'live-d']);
+    expect(idsOf(received)).toEqual(['live', 'live-d']);
   });
 });
 
 describe('a position', () => {
   it.each(['', '1-2', '1.2', '1.2-', '-1.2-3', '1.2-3\n', '99999999999999999.1-1', '9999999999999999.1-1'])(
-    'is not read from %j',
+    'is null for %j',
     (text) => {
       expect(parsePosition(text)).toBeNull();
     },

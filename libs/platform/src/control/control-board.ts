@@ -10,20 +10,20 @@ import {
   type ControlPosition,
   isAfter,
   isInForce,
-  NOTHING_TOLD,
+  START_POSITION,
 } from './control-item.ts';
 import type { ControlState } from './control-state.ts';
 import type { ControlReader } from './control-tables.ts';
 import { concerns, TenantControl } from './tenant-control.ts';
 
 const RETRY_MS = 1_000;
-/** Announcements are at most once; the tables are compared this often for one that was missed. */
+/** Interval at which the tables are compared, because announcements are delivered at most once. */
 const COMPARE_MS = 30_000;
-/** Clocks of writers differ, and a transaction commits after the time it writes. */
+/** Covers differences between clocks and the time from writing a row to its commit. */
 const OVERLAP_MS = 5 * 60_000;
-/** How long after it was lifted an instruction is still told to clients that come back. */
+/** How long a lifted instruction is still sent to clients that reconnect. */
 const RECENT_MS = 24 * 3_600_000;
-/** How long an order for a run stands; what goes on for longer is stopped by an order for its agent. */
+/** How long an order for a run applies. To stop a longer run, order its agent. */
 export const RUN_ORDER_MS = 7 * RECENT_MS;
 
 interface ControlBoardOptions {
@@ -41,9 +41,9 @@ interface Follower {
 }
 
 /**
- * What operators and rules ordered of runs, agents and tenants, in this process' memory: never asked over the network,
- * so it may be asked on every call. Read from the tables at the start and followed on the bus from then on; a version
- * decides, so it does not matter which of the two says a thing first, or twice.
+ * In-memory copy of the orders and directives for runs, agents and tenants. Reads need no network, so every call can
+ * check it. Loaded from the tables at startup and updated from the bus. Versions decide which item is newer, so order
+ * and duplicates between the two sources do not matter.
  */
 export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   readonly #options: ControlBoardOptions;
@@ -57,49 +57,46 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     this.#options = options;
   }
 
-  /** False until the tables were read once: what the bus alone tells may be incomplete. */
+  /** False until the tables were read once. Items from the bus alone may be incomplete. */
   get loaded(): boolean {
     return this.#loadedUpToMs !== undefined;
   }
 
-  /**
-   * `killed` outweighs `paused` outweighs `none`, whichever of tenant, agent and run it was ordered for, or of the runs it
-   * came from.
-   */
+  /** Returns the most severe state (`killed`, `paused`, `none`) of the tenant, the agent, the run and its ancestors. */
   stateOf(tenantId: string, agentId: string, runId?: string, ancestors: readonly string[] = []): ControlState {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) return { kind: 'none', modelOverride: null };
     return tenant.stateOf(tenantId, agentId, runId, ancestors);
   }
 
-  /** Orders and directives in memory. */
+  /** Number of orders and directives in memory. */
   get size(): number {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.size, 0);
   }
 
   /**
-   * What an agent's process must be told: without a position everything that stands against it, after a position also
-   * what was lifted since. Orders for runs are told for a day.
+   * Items to send to an agent's process: without a position those in force, after a position also those lifted since.
+   * Orders for runs are sent for a day.
    */
   itemsFor(tenantId: string, agentId: string, after?: ControlPosition): readonly ControlItem[] {
     const recentFromMs = this.#options.clock.now() - RECENT_MS;
-    const isTold = (item: ControlItem) =>
+    const isDue = (item: ControlItem) =>
       !isOldRun(item, recentFromMs) && (after === undefined ? isInForce(item) : isAfter(item, after));
-    return [...(this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [])].filter(isTold).sort(byPosition);
+    return [...(this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [])].filter(isDue).sort(byPosition);
   }
 
-  /** Whether an order or directive is for this agent; undefined if none with that id is known here. */
+  /** Whether an order or directive is for this agent. Returns undefined if no item with that id is known. */
   isAbout(tenantId: string, id: string, agentId: string): boolean | undefined {
     return this.#tenants.get(tenantId)?.isAbout(id, agentId);
   }
 
-  /** Where a client stands that was told everything there is for this agent, in force or lifted. */
+  /** Position of a client that has received all items for this agent, in force or lifted. */
   positionOf(tenantId: string, agentId: string): ControlPosition {
     const items = this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [];
-    return items.reduce(advance, NOTHING_TOLD);
+    return items.reduce(advance, START_POSITION);
   }
 
-  /** Calls `notice` with every change that concerns the agent, from now on. Answers how to stop that. */
+  /** Calls `notice` for every new change that concerns the agent. Returns a function that stops it. */
   follow(follower: Follower): () => void {
     const followers = this.#followers.get(follower.tenantId) ?? new Set<Follower>();
     this.#followers.set(follower.tenantId, followers.add(follower));
@@ -111,7 +108,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     };
   }
 
-  /** Tries once; where the bus or the database is away, goes on trying beside. */
+  /** Tries once. If the bus or the database is unavailable, retries in the background. */
   async onModuleInit(): Promise<void> {
     this.#comparing.start(await this.#readQuietly());
   }
@@ -121,18 +118,18 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     await Promise.all(this.#watches.map((watch) => watch.close()));
   }
 
-  /** Answers when to compare again, ms. */
+  /** @returns when to compare again, ms */
   async #readQuietly(): Promise<number> {
     try {
       await this.#read();
       return COMPARE_MS;
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'orders and directives could not be read, trying again');
+      this.#options.logger.warn({ err: error }, 'reading orders and directives failed, will retry');
       return this.#options.retryMs ?? RETRY_MS;
     }
   }
 
-  /** The bus first, so that nothing falls between what the tables say and what is announced. */
+  /** Subscribes to the bus first, so that no change is lost between reading the tables and following announcements. */
   async #read(): Promise<void> {
     const { bus, reader, clock } = this.#options;
     if (this.#watches.length === 0) {
@@ -161,7 +158,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
 
   #apply(item: ControlItem): void {
     const { tenantId } = item.value;
-    // The stream keeps the last order of every run there ever was.
+    // The stream keeps the last order of every run, including expired ones.
     if (isOver(item, this.#options.clock.now())) return;
     const tenant = this.#tenants.get(tenantId) ?? new TenantControl();
     this.#tenants.set(tenantId, tenant);
@@ -172,7 +169,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Of runs only: agents and tenants are few, and what was ordered of them stands until it is lifted. */
+/** Only orders for runs expire. Agents and tenants are few, and their orders apply until they are lifted. */
 function isOver(item: ControlItem, nowMs: number): boolean {
   if (item.kind !== 'order' || item.value.scope !== 'run') return false;
   const ageMs = nowMs - Date.parse(item.value.issuedAt);

@@ -1,16 +1,16 @@
 import type { ControlOrder, Directive } from '@agentlens/contracts';
 
 /**
- * One standing instruction as the board holds it. `sequence` is its place in the broker's stream, the same on every
- * instance; 0 for one that was only read from the table.
+ * An order or directive as the board keeps it. `sequence` is its position in the broker's stream, the same on every
+ * instance; 0 for an item that was only read from the table.
  */
 export type ControlItem =
   | { readonly kind: 'directive'; readonly sequence: number; readonly value: Directive }
   | { readonly kind: 'order'; readonly sequence: number; readonly value: ControlOrder };
 
 /**
- * How far a client has been told: per kind by the stream's sequence (the two kinds are watched apart, so one may be
- * ahead), and by time for items that have none.
+ * Position of a client: the stream sequence per kind (kinds are watched separately, so one may be ahead), and a time
+ * for items without a sequence.
  */
 export interface ControlPosition {
   readonly orders: number;
@@ -18,23 +18,23 @@ export interface ControlPosition {
   readonly issuedAtMs: number;
 }
 
-export const NOTHING_TOLD: ControlPosition = { orders: 0, directives: 0, issuedAtMs: 0 };
+export const START_POSITION: ControlPosition = { orders: 0, directives: 0, issuedAtMs: 0 };
 
 const FORM = /^(\d{1,16})\.(\d{1,16})-(\d{1,16})$/;
 
-/** The `id:` of a frame, and the `after` of a poll. */
+/** Formats a position as the `id:` of a frame and the `after` of a poll. */
 export function formatPosition({ orders, directives, issuedAtMs }: ControlPosition): string {
   return `${orders}.${directives}-${issuedAtMs}`;
 }
 
-/** Null where the text is no position. */
+/** Returns null if the text is not a position. */
 export function parsePosition(text: string): ControlPosition | null {
   const [, orders, directives, issuedAtMs] = (FORM.exec(text) ?? []).map(Number);
   if (orders === undefined || directives === undefined || issuedAtMs === undefined) return null;
   return [orders, directives, issuedAtMs].every(Number.isSafeInteger) ? { orders, directives, issuedAtMs } : null;
 }
 
-/** Where a client stands once it has this item too. */
+/** Returns the position of a client after it has received this item. */
 export function advance(position: ControlPosition, { kind, sequence, value }: ControlItem): ControlPosition {
   return {
     orders: kind === 'order' ? Math.max(position.orders, sequence) : position.orders,
@@ -48,12 +48,12 @@ export function isAfter({ kind, sequence, value }: ControlItem, position: Contro
   return sequence > (kind === 'order' ? position.orders : position.directives);
 }
 
-/** Items without a sequence first and by time, so that the position after each frame covers all before it. */
+/** Sorts items without a sequence first, by time, so that the position after each frame covers all earlier frames. */
 export function byPosition(a: ControlItem, b: ControlItem): number {
   return a.sequence - b.sequence || Date.parse(a.value.issuedAt) - Date.parse(b.value.issuedAt);
 }
 
-/** True for an instruction that stands against something; the opposite lifts one. */
+/** True if the item restricts something, false if it lifts a restriction. */
 export function isInForce(item: ControlItem): boolean {
   if (item.kind === 'order') return item.value.state !== 'running';
   return item.value.paused !== null || item.value.modelOverride !== null;

@@ -28,7 +28,7 @@ const directive = (fields: Partial<Directive>): Directive => ({
 const model = { model: 'small', at: AT, reason: 'cost' };
 
 describe('the control state', () => {
-  it('is none where nothing was ordered', () => {
+  it('is `none` without orders', () => {
     expect(controlStateOf([undefined], undefined)).toEqual({ kind: 'none', modelOverride: null });
   });
 
@@ -38,13 +38,13 @@ describe('the control state', () => {
     [['agent', 'paused'], ['run', 'running'], 'paused'],
     [['tenant', 'running'], ['run', 'running'], 'none'],
   ] as const)(
-    'of %j and %j is %s: the severest decides, however narrow',
+    'of %j and %j is %s: the most severe order wins, regardless of its scope',
     ([scope, state], [otherScope, otherState], kind) => {
       expect(controlStateOf([order(scope, state), order(otherScope, otherState)], undefined).kind).toBe(kind);
     },
   );
 
-  it('is paused by a directive, and says why and since when', () => {
+  it('is paused by a directive, with its reason and time', () => {
     expect(controlStateOf([], directive({ paused: { at: AT, reason: 'too many errors' } }))).toEqual({
       kind: 'paused',
       because: { id: 'd1', scope: 'agent', reason: 'too many errors', since: AT },
@@ -52,7 +52,7 @@ describe('the control state', () => {
     });
   });
 
-  it('keeps the model override whatever else stands', () => {
+  it('keeps the model override in every state', () => {
     expect(controlStateOf([order('run', 'killed')], directive({ modelOverride: model }))).toMatchObject({
       kind: 'killed',
       modelOverride: { model: 'small' },

@@ -1,15 +1,15 @@
 import type { ControlOrder, ControlScope, Directive } from '@agentlens/contracts';
 
-/** What holds for a run now. `killed` outweighs `paused`; what was ordered more narrowly changes nothing about that. */
+/** Control state of a run. `killed` outranks `paused`, regardless of the scope of the orders. */
 export interface ControlState {
   readonly kind: 'none' | 'paused' | 'killed';
-  /** Of the order or directive that decides; absent where nothing stands against the run. */
+  /** The order or directive that decides. Absent if nothing restricts the run. */
   readonly because?: {
     readonly id: string;
     readonly scope: ControlScope;
     readonly reason: string;
     readonly since: string;
-    /** Of an order that was given for a run this one came from: the id of that run. */
+    /** For an order that was inherited: the id of the ancestor run that it was given for. */
     readonly ancestor?: string;
   };
   readonly modelOverride: Directive['modelOverride'];
@@ -19,8 +19,8 @@ const SEVERITY = { none: 0, paused: 1, killed: 2 } as const;
 const NOTHING: ControlState = { kind: 'none', modelOverride: null };
 
 /**
- * The orders that touch a run (any of them may be absent) and its agent's directive, as one answer.
- * @param inherited orders for the runs it came from, nearest first
+ * Combines the orders that apply to a run (any of them may be absent) with its agent's directive.
+ * @param inherited orders for the run's ancestors, nearest first
  */
 export function controlStateOf(
   orders: readonly (ControlOrder | undefined)[],
@@ -42,7 +42,7 @@ export function controlStateOf(
   return worst;
 }
 
-/** For the agent that is stopped. */
+/** Message for the stopped agent. */
 export function controlStateMessage({ kind, because }: ControlState): string {
   const what = because?.ancestor === undefined ? `This ${because?.scope ?? 'run'}` : ancestorText(because.ancestor);
   return `${what} is ${kind}${because?.reason ? `: ${because.reason}` : ''}`;
@@ -57,7 +57,7 @@ function ofDirective({ id, paused, modelOverride }: Directive): ControlState {
   return { kind: 'paused', because: { id, scope: 'agent', reason: paused.reason, since: paused.at }, modelOverride };
 }
 
-/** What holds where a run belongs to several: the graver outweighs the other. */
-export function graver(one: ControlState, other: ControlState): ControlState {
+/** Returns the more severe state, for example of two agents that share a run. */
+export function moreSevere(one: ControlState, other: ControlState): ControlState {
   return SEVERITY[other.kind] > SEVERITY[one.kind] ? other : one;
 }

@@ -1,9 +1,9 @@
 import { ControlOrder, Directive } from '@agentlens/contracts';
 import { type Database, directiveFromRow, orderFromRow } from '@agentlens/database';
 
-/** Reads what stands, of all tenants: the record behind the announcements. */
+/** Reads orders and directives of all tenants from the tables, which are the source of the announcements. */
 export interface ControlReader {
-  /** Everything in force, of runs only what was ordered after `runsSince`; and everything that changed since `since`. */
+  /** Returns all orders in force (for runs only those issued after `runsSince`) and all that changed since `since`. */
   orders(since: string, runsSince: string): Promise<readonly ControlOrder[]>;
   directives(since: string): Promise<readonly Directive[]>;
 }

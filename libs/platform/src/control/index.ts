@@ -4,8 +4,8 @@ export {
   type ControlItem,
   type ControlPosition,
   formatPosition,
-  NOTHING_TOLD,
+  START_POSITION,
   parsePosition,
 } from './control-item.ts';
-export { type ControlState, controlStateMessage, graver } from './control-state.ts';
+export { type ControlState, controlStateMessage, moreSevere } from './control-state.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';

@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { HealthRegistry } from './health-registry.ts';
 
 describe('health registry', () => {
-  it('is ready when every check is', async () => {
+  it('is ready if every check succeeds', async () => {
     const health = new HealthRegistry();
     health.add('store', async () => ({ ok: true, detail: { oldestMs: 12 } }));
     expect(await health.report()).toEqual({ ready: true, checks: { store: { ok: true, detail: { oldestMs: 12 } } } });
   });
 
-  it('is not ready when one check fails or throws, and says why', async () => {
+  it('is not ready if one check fails or throws, with the reason', async () => {
     const health = new HealthRegistry();
     health.add('good', async () => ({ ok: true }));
     health.add('bad', async () => {
@@ -20,7 +20,7 @@ describe('health registry', () => {
     });
   });
 
-  it('keeps checks of one name apart', async () => {
+  it('separates checks with the same name', async () => {
     const health = new HealthRegistry();
     health.add('lag', async () => ({ ok: true }));
     health.add('lag', async () => ({ ok: false }));
@@ -30,13 +30,13 @@ describe('health registry', () => {
     });
   });
 
-  it('is not ready from the moment it drains, and tells listeners once', async () => {
+  it('is not ready as soon as it drains, and notifies listeners once', async () => {
     const health = new HealthRegistry();
-    let told = 0;
-    health.onDrain(() => told++);
+    let notified = 0;
+    health.onDrain(() => notified++);
     health.drain();
     health.drain();
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     expect((await health.report()).ready).toBe(false);
   });
 });

@@ -5,16 +5,16 @@ import type { RouteSettings } from '../auth/route-config.ts';
 import { readInSlices } from '../time-slices.ts';
 import { ProblemException } from './problem-exception.ts';
 
-/** Characters that are parsed at once, in well under a millisecond. */
+/** Maximum number of characters to parse synchronously, which takes well under a millisecond. */
 const MAX_CHARS_AT_ONCE = 5_000;
-/** Keys, values and lists of a body (docs/security.md, "Work per request"). */
+/** Maximum number of keys, values and lists in a body (docs/security.md, "Work per request"). */
 const MAX_JSON_UNITS = 50_000;
 const MAX_QUESTION_JSON_UNITS = 100_000;
 const MAX_BATCH_JSON_UNITS = 300_000;
 
 /**
- * JSON is the only body there is. No body at all is allowed with any content type: clients send the header with every
- * DELETE, and routes that need a body say so.
+ * Accepts only JSON bodies. An empty body may have any content type, because clients send the header with every DELETE,
+ * and routes that require a body report that themselves.
  */
 export function acceptJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
@@ -79,20 +79,20 @@ function keyActionOf({ routeOptions }: FastifyRequest): 'ignore' | 'error' {
 
 function tooMuch({ maxUnits }: TooMuchJson): ProblemException {
   return new ProblemException(413, 'Request body holds too many values', {
-    hint: `A request of this route may hold ${maxUnits} keys, values and lists together: split it.`,
+    hint: `A request of this route may contain ${maxUnits} keys, values and lists in total: split it.`,
     extra: { maxValues: maxUnits },
   });
 }
 
-/** Says where, but quotes nothing: bodies hold secrets and answers end up in logs. */
+/** Names the position but quotes nothing, because bodies contain secrets and responses end up in logs. */
 function invalidJson(error: SyntaxError): ProblemException {
   const { message } = error;
   if (message.includes('forbidden prototype property')) {
     return new ProblemException(400, 'Invalid JSON body', {
-      hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
+      hint: 'The keys "__proto__" and "constructor.prototype" are not allowed: rename them.',
     });
   }
   const position = error instanceof BrokenJson ? error.position : /position (\d+)/.exec(message)?.[1];
-  const where = position === undefined ? 'It ends too early or is not JSON at all' : `Look at position ${position}`;
+  const where = position === undefined ? 'It is truncated or not JSON' : `Look at position ${position}`;
   return new ProblemException(400, 'Invalid JSON body', { hint: `${where}.` });
 }

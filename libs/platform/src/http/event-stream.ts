@@ -86,7 +86,7 @@ export class EventStream {
   /** If keys cannot be checked, the stream stays open; reads would be rejected anyway. */
   async #checkKey(): Promise<void> {
     const check = await this.#options.keys.check(this.#options.key);
-    if (check.kind === 'refused') await this.close('The API key is not valid any more');
+    if (check.kind === 'refused') await this.close('The API key is no longer valid');
   }
 
   async #end(): Promise<void> {

@@ -36,7 +36,7 @@ export function addSecurityHeaders(fastify: FastifyInstance): void {
  */
 export function trackRequests(fastify: FastifyInstance, platform: Platform): void {
   const duration = metrics.getMeter('agentlens').createHistogram('agentlens.http.request.duration_seconds', {
-    description: 'Time from the first byte of a request to the end of its answer, by route and status',
+    description: 'Time from the first byte of a request to the end of its response, by route and status',
     unit: 's',
     advice: { explicitBucketBoundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] },
   });
@@ -137,11 +137,11 @@ export function refuseUnreadable({ code }: { readonly code?: string }, socket: S
 
 function problemOf(code: string | undefined): ProblemException {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const hint = 'Headers, and the address with its parameters, may have 16 kB together.';
+    const hint = 'The headers and the URL with its parameters may have 16 kB in total.';
     return new ProblemException(431, 'The headers or the address are too long', { hint });
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new ProblemException(408, 'The request did not arrive in time', { hint: 'Send it again, and at once.' });
+    return new ProblemException(408, 'The request did not arrive in time', { hint: 'Send it again without pauses.' });
   }
-  return new ProblemException(400, 'This is not HTTP as it can be read', { hint: 'Check what sends it.' });
+  return new ProblemException(400, 'The request is not valid HTTP', { hint: 'Check the client that sends it.' });
 }

@@ -186,7 +186,7 @@ describe('HTTP app', () => {
       ['another scheme', { authorization: 'Basic abc' }, 'Authentication required'],
       ['an unknown key', { authorization: `Bearer ${newApiKey().key}` }, 'Invalid API key'],
       ['a revoked key', as(keys.revoked), 'API key revoked'],
-    ])('refuses %s with 401 and a hint', async (_name, headers, error) => {
+    ])('rejects %s with 401 and a hint', async (_name, headers, error) => {
       const answer = await app.inject({ url: '/me', headers });
       expect(answer.statusCode).toBe(401);
       expect(answer.json()).toMatchObject({
@@ -198,38 +198,38 @@ describe('HTTP app', () => {
       expect(answer.headers['www-authenticate']).toBe('Bearer');
     });
 
-    it('answers 503, not 401, when keys cannot be checked', async () => {
+    it('returns 503, not 401, if keys cannot be checked', async () => {
       const answer = await app.inject({ url: '/me', headers: as(keys.unlucky) });
       expect(answer.statusCode).toBe(503);
       expect(answer.headers['retry-after']).toBe('5');
     });
 
-    it('answers 403 saying what is required and what the key has', async () => {
+    it('returns 403 with the required scopes and those of the key', async () => {
       const answer = await app.inject({ url: '/me', headers: as(keys.ingest) });
       expect(answer.statusCode).toBe(403);
       expect(answer.json()).toMatchObject({ status: 403, required: ['read', 'decide'], current: ['ingest'] });
       expect(answer.json().hint).toContain('"read" or "decide"');
     });
 
-    it('hands the caller to the controller', async () => {
+    it('passes the caller to the controller', async () => {
       const answer = await app.inject({ url: '/me', headers: as(keys.reader) });
       expect(answer.json()).toMatchObject({ tenantId: 'acme', keyId: keys.reader.id, eventsPerSecond: 10 });
     });
 
-    it('lets an admin key do everything, and only it what names no scope', async () => {
+    it('allows an admin key everything, and only an admin key on routes without a scope', async () => {
       expect((await app.inject({ url: '/me', headers: as(keys.admin) })).statusCode).toBe(200);
       expect((await app.inject({ url: '/admin-by-default', headers: as(keys.admin) })).statusCode).toBe(200);
       expect((await app.inject({ url: '/admin-by-default', headers: as(keys.reader) })).statusCode).toBe(403);
     });
 
-    it('takes ?token= only where the route allows it', async () => {
+    it('accepts ?token= only if the route allows it', async () => {
       expect((await app.inject({ url: `/stream?token=${keys.reader.key}` })).statusCode).toBe(200);
       expect((await app.inject({ url: `/me?token=${keys.reader.key}` })).statusCode).toBe(401);
     });
   });
 
   describe('bodies', () => {
-    it('names the path that is wrong', async () => {
+    it('names the invalid path', async () => {
       const answer = await post('{"size":"big"}');
       expect(answer.statusCode).toBe(400);
       expect(answer.json()).toMatchObject({
@@ -243,14 +243,14 @@ describe('HTTP app', () => {
       ['cut JSON', '{"size":'],
       ['not JSON', 'size=1'],
       ['a NUL byte', '{"size":1\u0000}'],
-    ])('refuses %s with 400', async (_name, body) => {
+    ])('rejects %s with 400', async (_name, body) => {
       const answer = await post(body);
       expect(answer.statusCode).toBe(400);
       expect(answer.json()).toMatchObject({ error: 'Invalid JSON body', status: 400, hint: expect.any(String) });
     });
 
     it.each(['{"size":1,"__proto__":{"admin":true}}', '{"size":1,"constructor":{"prototype":{"a":1}}}'])(
-      'refuses prototype poisoning: %s',
+      'rejects prototype pollution: %s',
       async (body) => {
         const answer = await post(body);
         expect(answer.statusCode).toBe(400);
@@ -258,13 +258,13 @@ describe('HTTP app', () => {
       },
     );
 
-    it('takes an empty body as none, whatever its content type', async () => {
+    it('treats an empty body as no body, with any content type', async () => {
       const answer = await post('');
       expect(answer.statusCode).toBe(400);
       expect(answer.json()).toMatchObject({ error: 'Validation failed', details: [{ path: 'thing' }] });
     });
 
-    it('refuses a body over the limit with 413 and says the limit', async () => {
+    it('rejects a body over the limit with 413 and the limit', async () => {
       const answer = await post(JSON.stringify({ size: 1, text: 'x'.repeat(2_000) }));
       expect(answer.statusCode).toBe(413);
       expect(answer.json()).toMatchObject({ status: 413, maxSize: 2000 });
@@ -275,7 +275,7 @@ describe('HTTP app', () => {
       ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
       ['text', { 'content-type': 'text/plain' }],
       ['a compressed body', { 'content-encoding': 'gzip' }],
-    ])('refuses %s with 415', async (_name, headers) => {
+    ])('rejects %s with 415', async (_name, headers) => {
       const answer = await post('{"size":1}', headers);
       expect(answer.statusCode).toBe(415);
       expect(answer.json()).toMatchObject({ status: 415, hint: expect.any(String) });
@@ -286,7 +286,7 @@ describe('HTTP app', () => {
       expect((await post(`{"size":${deep}}`)).statusCode).toBe(400);
     });
 
-    it('takes JSON with a charset and JSON dialects', async () => {
+    it('accepts JSON with a charset and JSON dialects', async () => {
       for (const type of ['application/json; charset=utf-8', 'application/cloudevents+json']) {
         expect((await post('{"size":1}', { 'content-type': type })).statusCode).toBe(201);
       }
@@ -294,7 +294,7 @@ describe('HTTP app', () => {
   });
 
   describe('errors', () => {
-    it('answers an unknown route with a 404 problem', async () => {
+    it('returns a 404 problem for an unknown route', async () => {
       const answer = await app.inject({ url: '/nowhere?x=1', headers: as(keys.admin) });
       expect(answer.statusCode).toBe(404);
       expect(answer.json()).toEqual({
@@ -312,7 +312,7 @@ describe('HTTP app', () => {
       ['PATCH', '/things/one?x=1', 'DELETE, GET, HEAD, PUT'],
       ['OPTIONS', '/things', 'POST'],
       ['POST', '/healthz', 'GET, HEAD'],
-    ])('answers %s %s with 405 and what the path takes', async (method, url, allow) => {
+    ])('returns 405 for %s %s with the allowed methods', async (method, url, allow) => {
       const answer = await app.inject({ method: method as 'GET', url });
       expect(answer.statusCode).toBe(405);
       expect(answer.headers.allow).toBe(allow);
@@ -323,7 +323,7 @@ describe('HTTP app', () => {
       });
     });
 
-    it('names the methods of a path itself, not of the parameter it could stand for', async () => {
+    it('lists the methods of a literal path, not of a parameter route that also matches', async () => {
       const answer = await app.inject({ method: 'PATCH', url: '/things/own' });
       expect(answer.headers.allow).toBe('GET, HEAD');
     });
@@ -331,7 +331,7 @@ describe('HTTP app', () => {
     it.each([
       [`GET /me?x=${'y'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431, 'headers_too_large'],
       ['NONSENSE\r\n\r\n', 400, 'invalid_request'],
-    ])('answers what is no request with a problem: %.12s', async (text, status, code) => {
+    ])('returns a problem for invalid HTTP: %.12s', async (text, status, code) => {
       const { port } = new URL(await listening());
       const socket = connect({ port: Number(port), host: '127.0.0.1' });
       socket.end(text);
@@ -340,13 +340,13 @@ describe('HTTP app', () => {
       expect(JSON.parse(body)).toMatchObject({ status, code, hint: expect.any(String), requestId: expect.any(String) });
     });
 
-    it('answers a malformed address with a 400 problem', async () => {
+    it('returns a 400 problem for a malformed address', async () => {
       const answer = await app.inject({ url: '/%zz' });
       expect(answer.statusCode).toBe(400);
       expect(answer.json()).toMatchObject({ status: 400, error: expect.any(String) });
     });
 
-    it('hides a bug behind a 500 and logs it under the id it answers', async () => {
+    it('hides a bug behind a 500 and logs it under the returned id', async () => {
       const answer = await app.inject({ url: '/fail?how=bug' });
       expect(answer.statusCode).toBe(500);
       expect(answer.json()).toMatchObject({ error: 'Internal server error', code: 'internal', status: 500 });
@@ -360,14 +360,14 @@ describe('HTTP app', () => {
       ['broker', '2'],
       ['owner', '2'],
       ['database', '5'],
-    ])('answers 503 with Retry-After when the %s is away', async (how, seconds) => {
+    ])('returns 503 with Retry-After if the %s is unavailable', async (how, seconds) => {
       const answer = await app.inject({ url: `/fail?how=${how}` });
       expect(answer.statusCode).toBe(503);
       expect(answer.headers['retry-after']).toBe(seconds);
       expect(answer.json()).toMatchObject({ status: 503, hint: expect.any(String) });
     });
 
-    it('passes a refusal on with its headers', async () => {
+    it('returns a rejection with its headers', async () => {
       const answer = await app.inject({ url: '/fail?how=refusal' });
       expect(answer.statusCode).toBe(409);
       expect(answer.headers['retry-after']).toBe('3');
@@ -392,7 +392,7 @@ describe('HTTP app', () => {
         headers: { ...as(keys.ingest), 'content-type': 'application/json' },
       });
 
-    it('hands its handler what the schemas read', async () => {
+    it('passes the parsed request to its handler', async () => {
       const answer = await list('?limit=3', { 'last-event-id': '7' });
       expect(answer.json()).toEqual({
         params: { id: 'one' },
@@ -401,7 +401,7 @@ describe('HTTP app', () => {
       });
     });
 
-    it('refuses a parameter it does not know, naming the nearest it does', async () => {
+    it('rejects an unknown parameter and suggests the nearest known one', async () => {
       const answer = await list('?limits=3&color=red');
       expect(answer.statusCode).toBe(400);
       expect(answer.json().details).toEqual([
@@ -410,32 +410,32 @@ describe('HTTP app', () => {
       ]);
     });
 
-    it('names the place of what is wrong', async () => {
+    it('names the place of the error', async () => {
       expect((await list('?limit=0')).json()).toMatchObject({ status: 400, details: [{ path: 'limit' }] });
       expect((await list('', { 'last-event-id': 'x' })).json().details).toEqual([
         { path: 'headers.last-event-id', message: 'must be a number' },
       ]);
     });
 
-    it('asks for a key before it says what is wrong', async () => {
+    it('checks the key before it validates', async () => {
       expect((await app.inject({ url: '/things/one?limits=3' })).statusCode).toBe(401);
       expect((await app.inject({ url: '/things/one?limits=3', headers: as(keys.ingest) })).statusCode).toBe(403);
     });
 
-    it('takes no body where it has a default, and refuses null', async () => {
+    it('accepts a missing body if it has a default, and rejects null', async () => {
       expect((await send('PUT')).json()).toEqual({ colour: 'red' });
       expect((await send('PUT', '{"colour":"blue"}')).statusCode).toBe(202);
       expect((await send('PUT', 'null')).json()).toMatchObject({ status: 400, details: [{ path: '' }] });
     });
 
-    it('passes a forwarded body on as it came', async () => {
+    it('forwards a raw body unchanged', async () => {
       expect((await send('DELETE', '{"how":1}')).json()).toEqual({ body: { how: 1 } });
       expect((await send('DELETE')).json()).toEqual({ body: null });
     });
   });
 
   describe('operator routes', () => {
-    it('answers liveness, readiness and metrics without a key', async () => {
+    it('serves liveness, readiness and metrics without a key', async () => {
       health.add('sample', async () => ({ ok: true, detail: { oldestMs: 3 } }));
       expect((await app.inject({ url: '/healthz' })).statusCode).toBe(200);
       const ready = await app.inject({ url: '/readyz' });

@@ -51,21 +51,21 @@ export class OnceOnly implements NestInterceptor {
     if (known.requestHash !== mine.requestHash) {
       throw new ProblemException(422, 'Idempotency-Key reused', {
         code: 'idempotency_key_reused',
-        details: [{ path: 'headers.idempotency-key', message: 'was used before for another request' }],
-        hint: 'Send the same request again as it was, or choose a new key.',
+        details: [{ path: 'headers.idempotency-key', message: 'was used for another request' }],
+        hint: 'Repeat the first request unchanged, or use a new key.',
       });
     }
     if (known.result?.kind === 'answered') return JSON.parse(this.secrets.open(known.result.answer, context));
     if (known.result === undefined && mine.startedAtMs - known.startedAtMs < MAX_CHANGE_MS) {
-      throw new ProblemException(409, 'The first request under this Idempotency-Key is still being carried out', {
+      throw new ProblemException(409, 'The first request with this Idempotency-Key is still in progress', {
         code: 'request_in_flight',
         hint: 'Send the same request again in 2 s.',
         headers: RETRY_AFTER,
       });
     }
-    throw new ProblemException(409, 'What came of the first request under this Idempotency-Key is not known', {
+    throw new ProblemException(409, 'The outcome of the first request with this Idempotency-Key is unknown', {
       code: 'result_unknown',
-      hint: 'Look whether the change was made. If it was not, send it again under a new key.',
+      hint: 'Check whether the change was made. If not, send it with a new key.',
     });
   }
 

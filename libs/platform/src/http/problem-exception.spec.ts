@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ProblemException } from './problem-exception.ts';
 
-describe('the refusal of an owner', () => {
-  it('says the same, without more', () => {
+describe('the HTTP error for a rejected command', () => {
+  it('has the same contents and nothing more', () => {
     const problem = {
       error: 'Not valid',
       code: 'not_valid',
@@ -16,7 +16,7 @@ describe('the refusal of an owner', () => {
     expect(refusal.headers).toEqual({});
   });
 
-  it('says when to come back where the owner cannot now', () => {
+  it('has Retry-After if the owner is temporarily unavailable', () => {
     expect(ProblemException.from({ error: 'Away', status: 503 }).headers).toEqual({ 'retry-after': '5' });
   });
 });

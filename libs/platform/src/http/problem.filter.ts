@@ -75,7 +75,7 @@ function fastifyProblem(error: unknown, request: FastifyRequest): ProblemExcepti
 function away(error: string, afterMs: number): ProblemException {
   const seconds = Math.max(1, Math.ceil(afterMs / 1000));
   return new ProblemException(503, error, {
-    hint: `Nothing of this request was kept. Send it again in ${seconds} s.`,
+    hint: `Nothing of this request was stored. Send it again in ${seconds} s.`,
     headers: { 'retry-after': String(seconds) },
   });
 }

@@ -51,6 +51,6 @@ export class ReadRequest implements NestInterceptor {
 /** Injects the validated request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
 export const FromRequest = createParamDecorator((_data: unknown, context: ExecutionContext): object => {
   const read = context.switchToHttp().getRequest<ReadableRequest>()[READ];
-  if (read === undefined) throw new Error('FromRequest was asked for on a route that @Serves does not read');
+  if (read === undefined) throw new Error('FromRequest needs a route that is declared with @Serves');
   return read;
 });

@@ -60,7 +60,7 @@ describe('a body that must not be read', () => {
   });
   afterAll(() => app.close());
 
-  /** The first line and the headers of the answer to a request that announces a body and never sends any of it. */
+  /** Returns the status line and headers of the response to a request that announces a body and never sends it. */
   async function headOfAnswer(path: string, headers: Record<string, string>): Promise<string> {
     const socket = connect(port, '127.0.0.1');
     const lines = Object.entries({ host: 'x', 'content-type': 'application/json', ...headers });
@@ -77,7 +77,7 @@ describe('a body that must not be read', () => {
   it.each([
     ['without a key', {}, 401],
     ['with an unknown key', { authorization: `Bearer ${foreign}` }, 401],
-  ])('is refused before its first byte %s', async (_name, headers, status) => {
+  ])('is rejected before its first byte %s', async (_name, headers, status) => {
     for (const path of ['/small', '/large']) {
       const head = await headOfAnswer(path, { 'content-length': '900000', ...headers });
       expect(head).toContain(`http/1.1 ${status}`);
@@ -86,20 +86,20 @@ describe('a body that must not be read', () => {
   });
 
   it.each([
-    ['its end is far', { 'content-length': String(USUAL_BODY_BYTES + 1) }],
-    ['its end is unknown', { 'transfer-encoding': 'chunked' }],
-  ])('ends the connection when %s', async (_name, headers) => {
+    ['it is long', { 'content-length': String(USUAL_BODY_BYTES + 1) }],
+    ['its length is unknown', { 'transfer-encoding': 'chunked' }],
+  ])('closes the connection if %s', async (_name, headers) => {
     const head = await headOfAnswer('/large', headers);
     expect(head).toContain('http/1.1 401');
     expect(head).toContain('connection: close');
   });
 
-  it('is refused before its first byte on a route that does not exist', async () => {
+  it('is rejected before its first byte on an unknown route', async () => {
     const head = await headOfAnswer('/nowhere', { 'content-length': '900000', authorization: `Bearer ${key}` });
     expect(head).toContain('http/1.1 404');
   });
 
-  it('may be as large as its route takes, and no larger', async () => {
+  it('may be as large as its route allows, and no larger', async () => {
     const send = async (path: string, chars: number) => {
       const answer = await app.inject({
         method: 'POST',

@@ -62,7 +62,7 @@ async function started() {
 }
 
 describe('listening', () => {
-  it('comes after what only starting needed was given back', async () => {
+  it('starts after memory used only by the start was released', async () => {
     const { gc } = globalThis;
     globalThis.gc = (async (options: NodeJS.GCOptions) => {
       log.push(`collected ${options.type}`);
@@ -79,7 +79,7 @@ describe('listening', () => {
 });
 
 describe('draining', () => {
-  it('finishes the running requests first, then closes consumers, then connections', async () => {
+  it('finishes running requests first, then closes consumers, then connections', async () => {
     const { address, stop } = await started();
     const answer = fetch(`${address}/slow`).then((response) => response.json());
     await eventually(() => expect(log).toContain('request started'));
@@ -95,7 +95,7 @@ describe('draining', () => {
     expect(log).toEqual(['request started', 'not ready', 'request finished', 'consumers closed', 'connections closed']);
   });
 
-  it('serves on while clients find out that it is going, and sends them away with each answer', async () => {
+  it('keeps serving while clients notice the shutdown, and closes each connection with its response', async () => {
     const { address, stop } = await started();
     const stopped = stop(500);
     await eventually(() => expect(log).toContain('not ready'));
@@ -107,7 +107,7 @@ describe('draining', () => {
     expect(log.at(-1)).toBe('connections closed');
   });
 
-  it('ends event streams, which would never end by themselves', async () => {
+  it('ends event streams, which would never end on their own', async () => {
     const { address, stop } = await started();
     const ended = new Promise<boolean>((resolve, reject) => {
       request(`${address}/stream`, (response) => {
@@ -122,7 +122,7 @@ describe('draining', () => {
     await eventually(() => expect(log).toContain('connections closed'));
   });
 
-  it('says which port is taken', async () => {
+  it('names the port that is in use', async () => {
     const { address, stop } = await started();
     const port = new URL(address).port;
     const platform = {

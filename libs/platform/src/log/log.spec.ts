@@ -14,22 +14,22 @@ describe('log', () => {
   it.each([
     ['an API key in the text', `key ${key} was used`, key],
     ['a webhook secret', 'signing with whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8'],
-    ['a key of AgentLens', `sent als_${'0f'.repeat(32)}`, '0f0f'],
-    ['a key of Hugging Face', `sent hf_${'aB'.repeat(17)}`, 'aBaB'],
-    ['a key of SendGrid', `sent SG.${'a1'.repeat(11)}.${'b2'.repeat(21)}`, 'a1a1'],
+    ['an AgentLens key', `sent als_${'0f'.repeat(32)}`, '0f0f'],
+    ['a Hugging Face key', `sent hf_${'aB'.repeat(17)}`, 'aBaB'],
+    ['a SendGrid key', `sent SG.${'a1'.repeat(11)}.${'b2'.repeat(21)}`, 'a1a1'],
     ['a private key', '-----BEGIN PRIVATE KEY-----\nMIIEabc', 'MIIEabc'],
     ['a bearer token', 'sent Authorization: Bearer abc.def.ghi', 'abc.def'],
-    ['a password in an address', 'connecting to postgres://app:hunter2@db/agentlens', 'hunter2'],
+    ['a password in a URL', 'connecting to postgres://app:hunter2@db/agentlens', 'hunter2'],
   ])('never shows %s', (_name, text, secret) => {
     expect(logged((logger) => logger.info(text))).not.toContain(secret);
     expect(logged((logger) => logger.error({ err: new Error(text) }, 'failed'))).not.toContain(secret);
   });
 
-  it('still says which key it was', () => {
+  it('still shows the id of a key', () => {
     expect(logged((logger) => logger.info(key))).toContain(`agk_***_${id}_***`);
   });
 
-  it('hides secret members by name', () => {
+  it('redacts secret fields by name', () => {
     const line = logged((logger) => logger.info({ config: { secret: 'open sesame', url: 'https://a' } }, 'rule'));
     expect(line).not.toContain('open sesame');
     expect(line).toContain('https://a');
@@ -42,7 +42,7 @@ describe('log', () => {
     expect(humanLine('42\n')).toBe('42\n');
   });
 
-  it('tells people every field, and not without end', () => {
+  it('shows people every field, truncated', () => {
     const fields = {
       reason: 'too late',
       notStoredIds: ['a', 'b'],
@@ -54,8 +54,9 @@ describe('log', () => {
       logger.warn({ ...fields, ids: Array.from({ length: 200 }, () => 'id') }, 'differs'),
     );
     const line = humanLine(json).slice(9);
-    const told = 'WARN differs (no route) reason="too late" notStoredIds=["a","b"] count=2 tenantId=acme ids=["id",';
-    expect(line).toContain(told);
+    const expected =
+      'WARN differs (no route) reason="too late" notStoredIds=["a","b"] count=2 tenantId=acme ids=["id",';
+    expect(line).toContain(expected);
     expect(line).toMatch(/\.\.\.\n$/);
     expect(line.length).toBeLessThan(500);
   });

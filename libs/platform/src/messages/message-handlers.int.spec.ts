@@ -16,7 +16,7 @@ const NOT_FOUND = { ok: false, problem: { error: 'Not found', status: 404 } } as
 
 class Missing extends Error {}
 
-/** What the handlers do and what they saw. */
+/** Scripts what the handlers do and records what they received. */
 class Script {
   readonly batches: (readonly Received<EventBatch>[])[] = [];
   /** Awaited by each call of the topic's handler, with the number of the call. */
@@ -62,7 +62,7 @@ function moduleOf(script: Script): DynamicModule {
   return { module: SampleModule };
 }
 
-describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (kind) => {
+describe.each(['memory', 'nats'] as const)('message handlers on the %s bus', (kind) => {
   let nats: TestServer | undefined;
   const lines: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
@@ -97,12 +97,12 @@ describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (
   /** A batch that no earlier test has published. */
   const fresh = () => aBatch({ id: crypto.randomUUID() });
 
-  it('answers a command with what its method returns', async () => {
+  it('answers a command with the return value of its method', async () => {
     const { asker } = await start();
     expect(await asker.request(COMMANDS.deleteRunActions, order('run-1'))).toEqual({ ok: true, value: { ok: true } });
   });
 
-  it('turns an error into an answer where a filter of the controller says so', async () => {
+  it('turns an error into an answer if a filter of the controller does so', async () => {
     const { asker } = await start();
     expect(await asker.request(COMMANDS.deleteRunActions, order('missing'))).toEqual(NOT_FOUND);
   });
@@ -114,7 +114,7 @@ describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (
     expect(lines.join('')).toContain('RangeError');
   });
 
-  it('serves a command only when it is ready, the others from the start', async () => {
+  it('serves a command only when it is ready, and the others from the start', async () => {
     const { asker, script } = await start();
     const impatient = { ...COMMANDS.eraseRunActions, deadlineMs: 300 };
     await expect(asker.request(impatient, order('run-1'))).rejects.toThrow();
@@ -123,7 +123,7 @@ describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (
     await eventually(async () => expect(await asker.request(impatient, order('run-1'))).toMatchObject({ ok: true }));
   });
 
-  it('hands a batch over again if its handler throws', async () => {
+  it('redelivers a batch if its handler throws', async () => {
     const { bus, script } = await start();
     script.onBatch = async (call) => {
       if (call === 1) throw new Error('not now');
@@ -135,7 +135,7 @@ describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (
     expect(script.batches.at(-1)?.[0]?.attempt).toBeGreaterThan(1);
   });
 
-  it('hands over together what arrived while the handler ran', async () => {
+  it('delivers messages that arrived while the handler ran as one batch', async () => {
     const { bus, script } = await start();
     const gate = Promise.withResolvers<void>();
     script.onBatch = async (call) => {
@@ -154,7 +154,7 @@ describe.each(['memory', 'nats'] as const)('message handlers over the %s bus', (
     expect(script.batches.length).toBeLessThan(4);
   });
 
-  it('waits for running handlers when the application closes, and acknowledges what they did', async () => {
+  it('waits for running handlers when the application closes, and acknowledges their messages', async () => {
     const { bus, asker, script } = await start();
     const gate = Promise.withResolvers<void>();
     script.onBatch = () => gate.promise;

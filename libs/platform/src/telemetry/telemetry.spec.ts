@@ -18,7 +18,7 @@ describe('metrics', () => {
     expect(await scrape()).toBe('');
   });
 
-  it('are answered in the Prometheus format once started, with the name of the service', async () => {
+  it('have the Prometheus format and the name of the service after the start', async () => {
     startTelemetry('ingest', {});
     metrics.getMeter('agentlens').createCounter('agentlens_sample_total').add(2, { outcome: 'kept' });
     const text = await scrape();

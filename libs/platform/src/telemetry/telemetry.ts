@@ -6,7 +6,7 @@ import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import type { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 
-/** Interval of the probe; what a wake-up is late by is the delay. */
+/** Interval of the probe. The delay is how late its timer fires. */
 const RESOLUTION_MS = 100;
 const NANOS_PER_MS = 1_000_000;
 

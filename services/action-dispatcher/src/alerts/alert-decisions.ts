@@ -111,25 +111,25 @@ function notWhole(cut: string): CommandAnswer<Alert> {
   return {
     ok: false,
     problem: {
-      error: 'This call cannot be approved: it was not shown whole',
+      error: 'This call cannot be approved because it was shown only in part',
       code: 'CALL_NOT_WHOLE',
       status: 409,
       details: [{ path: 'call', message: cut }],
-      hint: 'Deny it, and have the agent ask with less at once.',
+      hint: 'Deny it, and have the agent send a smaller call.',
     },
   };
 }
 
 function decided(row: AlertRow): CommandAnswer<Alert> {
-  const by = row.status === 'expired' ? 'nobody in time' : (row.decided_by ?? 'somebody');
   const { status, decided_at: at } = row;
+  const by = status === 'expired' ? '' : ` by ${row.decided_by ?? 'an unknown person'}`;
   return {
     ok: false,
     problem: {
       error: `Alert is ${status} already`,
       status: 409,
-      details: [{ path: 'status', message: `${status} by ${by}${at === null ? '' : ` at ${at}`}` }],
-      hint: status === 'expired' ? 'Its time ran out.' : `Decided by ${by}; the first decision stands.`,
+      details: [{ path: 'status', message: `${status}${by}${at === null ? '' : ` at ${at}`}` }],
+      hint: status === 'expired' ? 'Its deadline has passed.' : `Decided${by}; the first decision stands.`,
     },
   };
 }

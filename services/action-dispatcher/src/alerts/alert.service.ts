@@ -52,7 +52,7 @@ export class AlertService implements Alerts {
     if (draft.kind === 'approval') {
       return refusal(
         422,
-        'An approval is opened by the call that needs it',
+        'Only the call that needs an approval can open it',
         'Use the command that resolves approvals.',
       );
     }
@@ -133,7 +133,7 @@ export class AlertService implements Alerts {
       expires_at: new Date(now + UNSEEN_MS).toISOString(),
       suppressed,
     });
-    if (row === undefined) throw new Error(`alert ${id} could not be opened under the lock of its tenant`);
+    if (row === undefined) throw new Error(`alert ${id} could not be opened despite the lock of its tenant`);
     return alertFromRow(row);
   }
 }
@@ -148,7 +148,7 @@ function overflowFor(draft: AlertDraft): AlertDraft {
     runId: undefined,
     title: 'More alerts than can be shown',
     message:
-      'Alerts came faster than anybody could read them. The ones held back are counted here; their triggers and breakers are in the history.',
+      'Alerts arrived faster than anyone could read them. Suppressed alerts are counted here; their triggers and breakers are in the history.',
   };
 }
 

@@ -10,5 +10,5 @@ describe('cleanText', () => {
     ['  around  ', 'around'],
   ])('of %j is %j', (text, clean) => expect(cleanText(text, 100)).toBe(clean));
 
-  it('cuts, and leaves no half character behind', () => expect(cleanText('abc😀', 4)).toBe('abc\ufffd'));
+  it('truncates without leaving half a character', () => expect(cleanText('abc😀', 4)).toBe('abc\ufffd'));
 });

@@ -18,16 +18,17 @@ const anApproval = (
 });
 
 describe('the step of a call that needs an approval', () => {
-  it('opens where nobody was asked', () => expect(approvalStep(undefined, CALL, NOW)).toBe('open'));
+  it('opens an approval if there is none', () => expect(approvalStep(undefined, CALL, NOW)).toBe('open'));
 
-  it.each(['pending', 'acknowledged', 'denied', 'expired', 'cancelled'] as const)('answers what is %s', (status) =>
-    expect(approvalStep(anApproval(status), CALL, NOW)).toBe('answer'),
+  it.each(['pending', 'acknowledged', 'denied', 'expired', 'cancelled'] as const)(
+    'returns the state of an approval that is %s',
+    (status) => expect(approvalStep(anApproval(status), CALL, NOW)).toBe('answer'),
   );
 
-  it('uses what is approved', () => expect(approvalStep(anApproval('approved'), CALL, NOW)).toBe('use'));
+  it('uses an approved approval', () => expect(approvalStep(anApproval('approved'), CALL, NOW)).toBe('use'));
 
   it.each(['pending', 'acknowledged', 'approved'] as const)(
-    'ends what is %s at the moment its time is up',
+    'expires an approval that is %s at its deadline',
     (status) => {
       expect(approvalStep(anApproval(status, { expires_at: at(0.001) }), CALL, NOW)).not.toBe('lapse');
       expect(approvalStep(anApproval(status, { expires_at: at(0) }), CALL, NOW)).toBe('lapse');
@@ -35,23 +36,23 @@ describe('the step of a call that needs an approval', () => {
   );
 
   it.each(['denied', 'cancelled', 'expired'] as const)(
-    'leaves what is %s as it is, whenever it is asked again',
+    'leaves an approval that is %s unchanged, however late the call asks',
     (status) => expect(approvalStep(anApproval(status, { expires_at: at(-1e6) }), {}, NOW)).toBe('answer'),
   );
 
   it.each([
     ['its call id, much later', { callId: 'c' }, -1e6, {}, 'answer'],
     ['its call id, after the call has ended', { callId: 'c' }, -1, { spent_at: at(0) }, 'open'],
-    ['its key, much later', { requestId: 'k' }, -1e6, { used_by: 'k' }, 'answer'],
-    ['its key, after the call has ended', { requestId: 'k' }, -1, { used_by: 'k', spent_at: at(0) }, 'open'],
+    ['its request id, much later', { requestId: 'k' }, -1e6, { used_by: 'k' }, 'answer'],
+    ['its request id, after the call has ended', { requestId: 'k' }, -1, { used_by: 'k', spent_at: at(0) }, 'open'],
     ['another key', { requestId: 'other' }, -1, { used_by: 'k' }, 'open'],
-    ['a key, where none used it', { requestId: 'k' }, -1, {}, 'open'],
-    ['no name, where a key used it', {}, -1, { used_by: 'k' }, 'open'],
-    ['no name, soon', {}, -10, {}, 'retry'],
-    ['no name, later', {}, -10.001, {}, 'open'],
-    ['no name, a second time', {}, -1, { retried_at: at(-0.5) }, 'open'],
-    ['no name, after the call has ended', {}, -1, { spent_at: at(0) }, 'open'],
-  ] as const)('that was used meets a question with %s', (_what, asked, used, fields, step) =>
+    ['a request id, if it was used without one', { requestId: 'k' }, -1, {}, 'open'],
+    ['no id, if it was used with a request id', {}, -1, { used_by: 'k' }, 'open'],
+    ['no id, soon', {}, -10, {}, 'retry'],
+    ['no id, later', {}, -10.001, {}, 'open'],
+    ['no id, a second time', {}, -1, { retried_at: at(-0.5) }, 'open'],
+    ['no id, after the call has ended', {}, -1, { spent_at: at(0) }, 'open'],
+  ] as const)('handles a used approval that is requested with %s', (_what, asked, used, fields, step) =>
     expect(approvalStep(anApproval('approved', { used_at: at(used), expires_at: at(-1), ...fields }), asked, NOW)).toBe(
       step,
     ),

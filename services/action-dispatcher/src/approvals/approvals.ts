@@ -110,12 +110,12 @@ export class Approvals {
       const taken = await this.db.transaction().execute((tx) => this.#take(tx, question));
       if (taken === 'raced') continue;
       if (taken === 'foreign') {
-        return refusal(409, 'This call was asked for by another agent', 'Give every run an id of its own.');
+        return refusal(409, 'This call was requested by another agent', 'Give every run a unique id.');
       }
       this.#count(taken);
       return { ok: true, value: alertFromRow(taken.row) };
     }
-    throw new Error(`the approval of a call of run ${question.binding.runId} could not be settled`);
+    throw new Error(`could not resolve the approval of a call of run ${question.binding.runId}`);
   }
 
   /** Marks the approvals of ended calls as spent, so that they answer no further question. */

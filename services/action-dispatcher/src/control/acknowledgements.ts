@@ -17,7 +17,7 @@ export class Acknowledgements {
     }
   }
 
-  /** Keeps the earliest of an instance, in whatever order they arrive. */
+  /** Keeps the earliest acknowledgement of an instance, for any order of arrival. */
   async #record(taken: DirectiveAcknowledged): Promise<void> {
     await this.db
       .insertInto('control_acknowledgements')

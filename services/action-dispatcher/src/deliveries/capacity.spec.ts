@@ -4,7 +4,7 @@ import { LeaseBook, type Occupant, Slots } from './capacity.ts';
 
 const occupantOf = (id: string, tenantId = 'acme') => ({ tenantId, destination: { tenantId, id } });
 
-describe('places', () => {
+describe('slots', () => {
   it('gives one destination its share and no more', () => {
     const places = new Slots({ total: 10, perDestination: 2, perTenant: 10 });
     expect([
@@ -26,7 +26,7 @@ describe('places', () => {
     ]).toEqual([true, true, false, true]);
   });
 
-  it('takes back what is left', () => {
+  it('reuses slots that were returned', () => {
     const places = new Slots({ total: 1, perDestination: 1, perTenant: 1 });
     const local = { tenantId: 'acme', destination: null };
     for (const occupant of [occupantOf('a'), local, occupantOf('a')]) {
@@ -38,7 +38,7 @@ describe('places', () => {
     expect(places.free).toBe(1);
   });
 
-  it('lets a destination take several times its share while half of all places and of its tenant are free', () => {
+  it("lets a destination exceed its share while half of all slots and half of its tenant's are free", () => {
     const stretch = ({ id }: { readonly id: string }) => (id === 'quick' ? 4 : 1);
     const taken = (limits: ConstructorParameters<typeof Slots>[0]) => {
       const places = new Slots(limits, stretch);
@@ -58,7 +58,7 @@ describe('places', () => {
     ]).toEqual([true, true, false, true]);
   });
 
-  it('says what is free of what is shared', () => {
+  it('reports the free capacity of each share', () => {
     const places = new Slots({ total: 9, perDestination: 5, perTenant: 7 });
     for (const occupant of [
       occupantOf('a'),
@@ -88,8 +88,8 @@ describe('places', () => {
 const LIMITS = { total: 6, perDestination: 2, perTenant: 4 };
 const to = (id: string, tenantId = 'acme'): Occupant => ({ tenantId, destination: { tenantId, id } });
 
-describe('holdings', () => {
-  it('let what was just recorded wait behind what waits in the table already', () => {
+describe('lease book', () => {
+  it('makes new deliveries wait behind those already in the table', () => {
     const holdings = new LeaseBook(LIMITS);
     expect([holdings.reserve(to('a')), holdings.reserve(to('a')), holdings.reserve(to('a'))]).toEqual([
       true,
@@ -106,7 +106,7 @@ describe('holdings', () => {
     expect(holdings.reserve(to('a'))).toBe(true);
   });
 
-  it('know that there is more, also where places came free while the claim was on its way', () => {
+  it('expects more deliveries, even if leases ended during the claim', () => {
     const holdings = new LeaseBook(LIMITS);
     for (let n = 0; n < 2; n++) expect(holdings.reserve(to('a'))).toBe(true);
     expect(holdings.reserve(to('a'))).toBe(false);
@@ -116,7 +116,7 @@ describe('holdings', () => {
     expect(holdings.wanting).toBe(true);
   });
 
-  it('remember who began to wait while a claim was on its way that could not see it', () => {
+  it('remembers a delivery that started to wait during a claim that could not see it', () => {
     const holdings = new LeaseBook(LIMITS);
     const asked = holdings.ask();
     expect([holdings.reserve(to('c')), holdings.reserve(to('c')), holdings.reserve(to('c'))]).toEqual([
@@ -130,12 +130,12 @@ describe('holdings', () => {
     expect(holdings.wanting).toBe(true);
   });
 
-  it('look again for what began to wait while its share was taken by others, full when it is asked for', () => {
+  it('claims again for a delivery that was rejected during a claim and waits for a full share', () => {
     const holdings = new LeaseBook(LIMITS);
     for (let n = 0; n < 2; n++) holdings.reserve(to('a'));
     expect(holdings.reserve(to('a'))).toBe(false);
     for (let n = 0; n < 2; n++) holdings.giveBack(to('a'));
-    // The one that is refused here is written only after the claim has looked.
+    // The delivery that is rejected here is written only after the claim has run.
     const asked = holdings.ask();
     expect(holdings.reserve(to('a'))).toBe(false);
     holdings.claimed(asked, []);
@@ -146,7 +146,7 @@ describe('holdings', () => {
     expect(holdings.wanting).toBe(true);
   });
 
-  it('bring so many at once that not everybody waits for what is looked through', () => {
+  it('claims enough rows at once that a long scan does not delay all deliveries', () => {
     const holdings = new LeaseBook({ total: 1_000, perDestination: 1_000, perTenant: 1_000 });
     const asked = holdings.ask();
     expect(asked.limit).toBe(128);
@@ -163,7 +163,7 @@ describe('holdings', () => {
     fc.record({ do: fc.constant('answer' as const) }),
   );
 
-  it('whatever comes and goes: nothing waits in the table that nobody will look for', () => {
+  it('leaves no delivery in the table unclaimed, in any sequence of steps', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         let times = 1;
@@ -209,7 +209,7 @@ describe('holdings', () => {
         }
         answer();
         commit();
-        // From here on everything ends, and the table is looked at only when something says so.
+        // From here on all leases end, and a claim runs only when the lease book asks for it.
         for (let n = 0; n < 1_000 && (held.length > 0 || woken); n++) {
           if (woken) {
             ask();
@@ -225,7 +225,7 @@ describe('holdings', () => {
   });
 });
 
-/** What the claim statement picks: the oldest there is room for. */
+/** What the claim statement returns: the oldest deliveries that have capacity. */
 function chosen(table: readonly Occupant[], { limit, room }: ReturnType<LeaseBook['ask']>): Occupant[] {
   const tenants = new Map(room.tenants.map(({ tenantId, free }) => [tenantId, free]));
   const destinations = new Map(room.destinations.map(({ destination, free }) => [destination.id, free]));

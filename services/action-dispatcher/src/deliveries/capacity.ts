@@ -79,12 +79,12 @@ export class Slots {
     return this.limitOf(share) - this.count(share.key);
   }
 
-  /** @param told free capacity of shares; others are taken to be free */
-  room(told: Iterable<{ readonly share: CapacityLimit; readonly free: number }>): Room {
+  /** @param known free capacity per share; shares that are not listed are free */
+  room(known: Iterable<{ readonly share: CapacityLimit; readonly free: number }>): Room {
     const { perDestination, perTenant } = this.limits;
     const tenants: Room['tenants'][number][] = [];
     const destinations: Room['destinations'][number][] = [];
-    for (const { share, free } of told) {
+    for (const { share, free } of known) {
       const { tenantId, destination } = share.occupant;
       if (share.kind === 'tenant') tenants.push({ tenantId, free });
       if (share.kind === 'destination' && destination !== null) destinations.push({ destination, free });
@@ -132,10 +132,10 @@ interface ClaimRequest {
   readonly limit: number;
   readonly room: Room;
   /** Free capacity per share that the claim was given. */
-  readonly told: ReadonlyMap<string, Told>;
+  readonly shares: ReadonlyMap<string, FreeShare>;
 }
 
-interface Told {
+interface FreeShare {
   readonly share: CapacityLimit;
   readonly free: number;
 }
@@ -167,13 +167,13 @@ export class LeaseBook {
   /** @param others skip shares that are behind, because other deliveries may be far back in their queues */
   ask({ others = false } = {}): ClaimRequest {
     const limit = Math.min(MAX_PER_STATEMENT, Math.max(0, this.#places.free));
-    const told = new Map<string, Told>();
+    const shares = new Map<string, FreeShare>();
     for (const share of [...this.#places.taken, ...this.#behind.values()]) {
       const free = others && this.#behind.has(share.key) ? 0 : this.#places.freeOf(share);
-      told.set(share.key, { share, free });
+      shares.set(share.key, { share, free });
     }
-    told.set(ALL.key, { share: ALL, free: limit });
-    return { limit, told, room: this.#places.room(told.values()) };
+    shares.set(ALL.key, { share: ALL, free: limit });
+    return { limit, shares, room: this.#places.room(shares.values()) };
   }
 
   /**
@@ -182,8 +182,8 @@ export class LeaseBook {
    *
    * @returns true if another share fell behind: the claim may not have reached what follows in the queue
    */
-  claimed({ told }: ClaimRequest, occupants: readonly Occupant[]): boolean {
-    const left = new Map(told);
+  claimed({ shares }: ClaimRequest, occupants: readonly Occupant[]): boolean {
+    const left = new Map(shares);
     for (const occupant of occupants) {
       this.#places.add(occupant);
       for (const share of this.#places.sharesOf(occupant)) {

@@ -173,9 +173,9 @@ export class DeliveryPipeline {
     const admission = breakers.admit(destination, now());
     if (admission.admitted) return undefined;
     if (isStale(actionOf(work).urgency, Date.parse(createdAt), now())) {
-      return this.#giveUp('waited_too_long', 'the destination did not answer for too long');
+      return this.#giveUp('waited_too_long', 'the destination was unavailable for too long');
     }
-    const reason = 'the destination does not answer, waiting until it does';
+    const reason = 'the destination is unavailable, waiting for it to recover';
     return { kind: 'defer', untilMs: admission.retryAtMs, reason };
   }
 

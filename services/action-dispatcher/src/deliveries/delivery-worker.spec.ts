@@ -6,13 +6,13 @@ import { AT, aDelivery, DELIVERED } from './delivery.testing.ts';
 import type { Execution } from './delivery-pipeline.ts';
 import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
 
-/** No test here may wait for the poll. */
+/** Longer than any test, so that no test depends on the poll. */
 const NEVER_MS = 3_600_000;
 const PATIENCE_MS = 4_000;
 const share = (total: number, perDestination: number) => ({ total, perDestination, perTenant: total });
 const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
 
-/** A worker whose claims and attempts end when the test says so. */
+/** A worker whose claims and attempts end when the test decides. */
 class Bench {
   readonly clock = fixedClock(AT);
   readonly claims: { readonly claim: Claim; readonly answer: (brought: ClaimedDelivery[]) => void }[] = [];
@@ -52,7 +52,7 @@ class Bench {
     });
   }
 
-  /** Answers claim number `n` (from 1) once it has come. */
+  /** Waits for claim number `n` (from 1) and answers it. */
   async answerClaim(n: number, brought: ClaimedDelivery[] = []): Promise<void> {
     await eventually(() => expect(this.claims.length).toBeGreaterThanOrEqual(n));
     this.claims[n - 1]?.answer(brought);
@@ -85,7 +85,7 @@ describe('a lane', () => {
     return bench;
   }
 
-  it('looks again where it was woken while a claim was on its way', async () => {
+  it('claims again if it was woken during a claim', async () => {
     const { worker } = start();
     await eventually(() => expect(bench.claims).toHaveLength(1));
     worker.wake();
@@ -93,7 +93,7 @@ describe('a lane', () => {
     await eventually(() => expect(bench.claims).toHaveLength(2));
   });
 
-  it('looks again where leases ended while a claim was on its way that brought no more because of them', async () => {
+  it('claims again if leases that limited a claim ended while it ran', async () => {
     const { worker } = start({ running: share(8, 4), held: share(8, 4) });
     await bench.answerClaim(1, [aDelivery('a'), aDelivery('b')]);
     worker.wake();
@@ -105,7 +105,7 @@ describe('a lane', () => {
     expect(bench.claims[2]?.claim.room.destinations).toMatchObject([{ free: 2 }]);
   });
 
-  it('begins what was recorded here without asking, and asks nobody for the next one', async () => {
+  it('starts reserved deliveries without a claim', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
     const [first, second] = [aDelivery('first'), aDelivery('second')];
@@ -118,7 +118,7 @@ describe('a lane', () => {
     expect(bench.claims).toHaveLength(1);
   });
 
-  it('never runs more for one destination than its share, and lets the others pass', async () => {
+  it('never exceeds the share of a destination and does not hold up others', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
     const slow = ['s1', 's2', 's3'].map((id) => aDelivery(id, 'slow'));
@@ -131,7 +131,7 @@ describe('a lane', () => {
     expect([...bench.attempts.keys()]).toEqual(['s1', 'quick']);
   });
 
-  it('runs more for a destination that answers quickly, until it hangs', async () => {
+  it('runs more attempts for a fast destination until it hangs', async () => {
     const { worker } = start({ running: share(64, 1), held: share(128, 16) });
     await bench.answerClaim(1);
     const begin = (...ids: string[]) => {
@@ -154,7 +154,7 @@ describe('a lane', () => {
     expect(bench.attempts.has('f')).toBe(false);
   });
 
-  it('gives back what has waited too long for a place, so that no attempt outlasts its lease', async () => {
+  it('releases a delivery that waited too long for a slot, so that no attempt outlasts its lease', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
     const deliveries = ['runs', 'waits'].map((id) => aDelivery(id));
@@ -168,7 +168,7 @@ describe('a lane', () => {
     expect(bench.attempts.has('waits')).toBe(false);
   });
 
-  it('gives back what it has not begun when it stops, and takes nothing more', async () => {
+  it('releases deliveries that have not started when it stops, and reserves no more', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
     const deliveries = ['runs', 'waits'].map((id) => aDelivery(id));
@@ -181,20 +181,20 @@ describe('a lane', () => {
     expect(worker.reserve(aDelivery('late', 'elsewhere'))).toBe(false);
   });
 
-  it('claims the others of a destination anew once it is known to be gone', async () => {
+  it('releases the waiting deliveries of a destination that turned out to be gone, and claims again', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
-    const deliveries = ['told', 'waits', 'waits too'].map((id) => aDelivery(id));
+    const deliveries = ['gone', 'waits', 'waits too'].map((id) => aDelivery(id));
     for (const delivery of deliveries) worker.reserve(delivery);
     worker.begin(deliveries);
-    await bench.begun('told');
+    await bench.begun('gone');
     const disable = { label: 'https://example.com', reason: 'HTTP 410' };
-    bench.attempts.get('told')?.resolve({
+    bench.attempts.get('gone')?.resolve({
       kind: 'settle',
       settlement: { at: 0, next: { kind: 'settled', result: 'failed', why: 'rejected' }, detail: null, disable },
     });
     await eventually(() => expect(bench.released).toEqual(['waits', 'waits too']));
-    expect([...bench.attempts.keys()]).toEqual(['told']);
+    expect([...bench.attempts.keys()]).toEqual(['gone']);
     await eventually(() => expect(bench.claims).toHaveLength(2));
   });
 });

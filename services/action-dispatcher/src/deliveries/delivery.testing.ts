@@ -3,7 +3,7 @@ import type { Execution } from './delivery-pipeline.ts';
 
 export const AT = '2026-03-01T12:00:00.000Z';
 
-/** One that was accepted. */
+/** The result of a delivery that the receiver accepted. */
 export const DELIVERED: Execution = {
   kind: 'settle',
   settlement: {

@@ -15,8 +15,8 @@ const request = (fields: Partial<ActionRequest> = {}): ActionRequest => ({
 });
 const answered = (body: string, headers = {}): ActionResponse => ({ kind: 'answered', status: 500, headers, body });
 
-describe('what is kept of an attempt', () => {
-  it('is the request without its secrets and personal data', () => {
+describe('the stored exchange of an attempt', () => {
+  it('contains the request without its secrets and personal data', () => {
     const kept = exchangeOf(request(), answered(''));
     expect(DeliveryExchange.parse(kept)).toEqual(kept);
     expect(kept).toEqual({
@@ -35,7 +35,7 @@ describe('what is kept of an attempt', () => {
     });
   });
 
-  it('does not tell what the receiver repeats of a secret', () => {
+  it('masks secrets that the receiver repeats', () => {
     const body = 'no Bearer top-secret (top-secret) at /services/T0000/B0000?key=query-secret; key query-secret';
     const { response } = exchangeOf(request(), answered(body, { 'Set-Cookie': 'a=b', 'Retry-After': '5' }));
     expect(response).toMatchObject({
@@ -60,14 +60,14 @@ describe('what is kept of an attempt', () => {
     expect(exchangeOf(request(), answered(body)).response?.body).not.toContain('ann');
   });
 
-  it('is nothing of an answer that did not come', () => {
+  it('has no response if none arrived', () => {
     expect(exchangeOf(request(), { kind: 'unreachable', reason: 'timeout' }).response).toBeNull();
     expect(exchangeOf(request({ body: undefined }), undefined)).toMatchObject({
       ...{ request: { body: null, bodyBytes: 0 }, response: null },
     });
   });
 
-  it.each(['a\u0000b', '"a\\u0000b"', 'half \ud83d'])('is text that Postgres takes: %j', (body) => {
+  it.each(['a\u0000b', '"a\\u0000b"', 'half \ud83d'])('contains only text that Postgres accepts: %j', (body) => {
     const kept = exchangeOf(request(), answered(body, { [body]: 'name', server: body }));
     const texts = [kept.response?.body ?? '', ...Object.entries(kept.response?.headers ?? {}).flat()];
     for (const text of texts) expect([text.includes('\u0000'), text.isWellFormed()]).toEqual([false, true]);

@@ -5,7 +5,7 @@ import { Reservation } from './lanes.ts';
 const idsOf = (deliveries: readonly object[]) => deliveries.map((delivery) => Reflect.get(delivery, 'deliveryId'));
 
 describe('Reservation', () => {
-  it('begins what was recorded and gives back what was not, each lease once', () => {
+  it('starts recorded deliveries and gives back all other leases, each once', () => {
     const begun: unknown[] = [];
     const returned: unknown[] = [];
     const room = new Set(['full']);

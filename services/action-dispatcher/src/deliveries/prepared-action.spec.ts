@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { addressOf } from './prepared-action.ts';
 
-describe('what an action calls', () => {
-  it('is known by a hash of the whole address, and shown without its path', () => {
+describe('the destination of an action', () => {
+  it('is identified by a hash of the whole address and shown without its path', () => {
     const found = addressOf('notify_webhook', { url: 'https://hooks.example.com/services/T0/secret?key=1' });
     expect(found).toEqual({ id: expect.stringMatching(/^[0-9a-f]{64}$/), label: 'https://hooks.example.com' });
     expect(addressOf('notify_webhook', { url: 'https://hooks.example.com/other' })?.id).not.toBe(found?.id);
@@ -17,7 +17,7 @@ describe('what an action calls', () => {
     ['notify_webhook', { url: 'nonsense' }],
     ['notify_webhook', { url: 7 }],
     ['unheard_of', { url: 'https://example.com' }],
-  ])('is nobody for %s %j', (type, config) => {
+  ])('does not exist for %s %j', (type, config) => {
     expect(addressOf(type, config)).toBeNull();
   });
 });

@@ -31,7 +31,7 @@ export function actionFor(
   const action = ACTIONS.get(actionType);
   if (action === undefined) return `no action "${actionType}" is known`;
   if (!('execute' in action)) return `"${actionType}" is part of the answer to a call, there is nothing to carry out`;
-  if (trigger === null) return 'its trigger is no longer kept';
+  if (trigger === null) return 'its trigger was removed by retention';
   return prepared(action, (config, tools) => action.execute(config, trigger, tools));
 }
 
@@ -54,7 +54,7 @@ function prepared<C>(
     prepare(opened) {
       const config = schema.safeParse(opened);
       if (config.success) return (tools) => execute(config.data, tools);
-      return `the rule's action is not valid any more (actionConfig.${config.error.issues[0]?.path.join('.') ?? ''})`;
+      return `the rule's action is no longer valid (actionConfig.${config.error.issues[0]?.path.join('.') ?? ''})`;
     },
   };
 }

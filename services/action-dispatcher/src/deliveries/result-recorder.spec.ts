@@ -5,7 +5,7 @@ import type { SettledDelivery } from './settlements.repository.ts';
 
 const LEASE_MS = 30_000;
 
-/** A recorder whose database is away for so long, by a clock that goes on while the recorder pauses. */
+/** A recorder whose database is unavailable for `awayMs`, with a clock that advances while the recorder pauses. */
 function recorderOver(awayMs: number) {
   let pausedMs = 0;
   const settled: SettledDelivery[] = [];
@@ -29,13 +29,13 @@ function recorderOver(awayMs: number) {
 }
 
 describe('ResultRecorder', () => {
-  it('records what was sent before an outage that ends within its lease', async () => {
+  it('records an attempt made before an outage that ends within the lease', async () => {
     const { recorder, settled } = recorderOver(27_000);
     await recorder.record(aDelivery('d-1'), DELIVERED);
     expect(settled.map(({ delivery }) => delivery.deliveryId)).toEqual(['d-1']);
   });
 
-  it('gives up when the lease has run out: then somebody else may have begun it', async () => {
+  it('gives up when the lease has expired, because another worker may have started the delivery', async () => {
     const { recorder, settled } = recorderOver(10 * LEASE_MS);
     await expect(recorder.record(aDelivery('d-1'), DELIVERED)).rejects.toThrow('the database is away');
     expect(settled).toEqual([]);

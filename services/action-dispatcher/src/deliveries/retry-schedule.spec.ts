@@ -28,27 +28,27 @@ describe('retry schedule', () => {
     ]);
   });
 
-  it('has done all it can for a control action within a minute', () => {
+  it('finishes all attempts of a control action within a minute', () => {
     const all = pauses('control');
     expect(all.length).toBeGreaterThanOrEqual(3);
     expect(all.reduce((sum, pause) => sum + pause, 0)).toBeLessThan(MINUTE);
   });
 
-  it('waits as long as the receiver asks, up to a limit', () => {
+  it('honors Retry-After up to a limit', () => {
     expect(pauseAfter('notification', 1, 0, 2 * MINUTE)).toBe(2 * MINUTE);
     expect(pauseAfter('notification', 1, 0, 1_000 * HOUR)).toBe(24 * HOUR);
     expect(pauseAfter('control', 1, 0, HOUR)).toBe(30 * SECOND);
   });
 
-  it('is not shortened by the receiver', () => {
+  it('is not shortened by Retry-After', () => {
     expect(pauseAfter('notification', 2, 0, 1)).toBe(5 * MINUTE);
   });
 
-  it('is not prolonged by the receiver after the last attempt', () => {
+  it('is not extended by Retry-After after the last attempt', () => {
     expect(pauseAfter('notification', 8, 0, HOUR)).toBeNull();
   });
 
-  it('is spread by at most a fifth, and never early', () => {
+  it('has a jitter of at most a fifth and never retries early', () => {
     fc.assert(
       fc.property(
         fc.constantFrom<Urgency>('control', 'notification'),
@@ -64,7 +64,7 @@ describe('retry schedule', () => {
     );
   });
 
-  it('gives up waiting for a dead destination: soon for control, late for notifications', () => {
+  it('gives up on an unavailable destination: soon for control, late for notifications', () => {
     expect(isStale('control', 0, MINUTE)).toBe(false);
     expect(isStale('control', 0, 3 * MINUTE)).toBe(true);
     expect(isStale('notification', 0, 71 * HOUR)).toBe(false);

@@ -25,17 +25,17 @@ function opened(nowMs: number): Extract<DestinationBreaker, { state: 'open' }> {
 }
 
 describe('breaker', () => {
-  it('opens after failures in a row, not before', () => {
+  it('opens after consecutive failures, not before', () => {
     expect(failing(FAILURES_TO_OPEN - 1, 0).state).toBe('closed');
     expect(failing(FAILURES_TO_OPEN, 0).state).toBe('open');
   });
 
-  it('forgets failures when an answer comes', () => {
+  it('resets the failure count on a response', () => {
     const breaker = learn(failing(FAILURES_TO_OPEN - 1, 0), 'up', 0);
     expect(failing(FAILURES_TO_OPEN - 1, 0, breaker).state).toBe('closed');
   });
 
-  it('lets one probe through when its wait is over, and closes when that is answered', () => {
+  it('allows one probe after its wait and closes if that succeeds', () => {
     const breaker = opened(0);
     const first = admit(breaker, breaker.retryAtMs);
     expect(first.admission).toEqual({ admitted: true });
@@ -43,20 +43,20 @@ describe('breaker', () => {
     expect(learn(first.breaker, 'up', breaker.retryAtMs)).toEqual(CLOSED);
   });
 
-  it('waits longer each time its probe fails', () => {
+  it('waits longer after each failed probe', () => {
     const breaker = opened(0);
     const probing = admit(breaker, breaker.retryAtMs).breaker;
     const again = learn(probing, 'down', breaker.retryAtMs);
     expect(again.state === 'open' && again.retryAtMs - breaker.retryAtMs).toBe(breaker.retryAtMs * 2);
   });
 
-  it('does not wait for ever for a probe whose result never comes', () => {
+  it('does not wait forever for a probe without a result', () => {
     const breaker = opened(0);
     const probing = admit(breaker, breaker.retryAtMs).breaker;
     expect(admit(probing, breaker.retryAtMs + PROBE_MS).admission.admitted).toBe(true);
   });
 
-  it('is not prolonged by calls that were under way when it opened', () => {
+  it('ignores failures of calls that were in progress when it opened', () => {
     const breaker = opened(0);
     expect(learn(breaker, 'down', 10)).toEqual(breaker);
   });
@@ -66,7 +66,7 @@ describe('breaker', () => {
     act: fc.constantFrom('ask', 'up', 'down'),
   });
 
-  it('whatever happens: admits nothing while open, one probe at a time, and never waits longer than its limit', () => {
+  it('admits nothing while open, one probe at a time, and never exceeds its maximum wait', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let now = 0;
@@ -100,7 +100,7 @@ describe('breaker', () => {
 describe('breakers of destinations', () => {
   const one = { tenantId: 'acme', id: 'a' };
 
-  it('keep destinations and tenants apart, and can be reset by hand', () => {
+  it('keep destinations and tenants apart and can be reset manually', () => {
     const breakers = new DestinationBreakers();
     for (let i = 0; i < FAILURES_TO_OPEN; i++) breakers.learn(one, 'down', 0);
     expect(breakers.admit(one, 1).admitted).toBe(false);
@@ -112,7 +112,7 @@ describe('breakers of destinations', () => {
   });
 });
 
-it('forgets what was noted longest ago once there is too much', () => {
+it('evicts the entry that was set longest ago when it is full', () => {
   const known = new ByDestination<number>();
   const to = (n: number) => ({ tenantId: 'acme', id: `hook-${n}` });
   for (let n = 0; n < 10_000; n++) known.set(to(n), n);
@@ -133,7 +133,7 @@ describe('the pace of a destination', () => {
     for (let n = 0; n < times; n++) paces.learn(hook, true, 20);
   };
 
-  it('starts at its plain share, and grows with quick answers in a row up to four times that', () => {
+  it('starts at 1 and grows with consecutive fast responses up to 4', () => {
     const seen = [paces.of(hook)];
     for (let n = 0; n < 5; n++) {
       quickly(16);
@@ -145,13 +145,13 @@ describe('the pace of a destination', () => {
   it.each([
     ['a failure', false, 20],
     ['a slow answer', true, 500],
-  ])('falls back at %s', (_what, accepted, durationMs) => {
+  ])('is reset by %s', (_what, accepted, durationMs) => {
     quickly(64);
     paces.learn(hook, accepted, durationMs);
     expect(paces.of(hook)).toBe(1);
   });
 
-  it('is a matter of one tenant and one address', () => {
+  it('belongs to one tenant and one address', () => {
     quickly(64);
     expect([paces.of({ ...hook, tenantId: 'beta' }), paces.of({ ...hook, id: 'other' })]).toEqual([1, 1]);
   });

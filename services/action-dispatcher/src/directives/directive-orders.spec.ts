@@ -10,19 +10,19 @@ function after(changes: readonly Change[], from: DirectiveState = NEUTRAL): Dire
 }
 
 describe('orders to an agent', () => {
-  it('pause once, however often the trigger is carried out', () => {
+  it('pause once, even if the trigger is carried out several times', () => {
     const paused = after([pauseBy(order('t1'))]);
     expect(paused.paused).toEqual({ at: AT, reason: 'because of t1', triggerId: 't1' });
     expect(pauseBy(order('t1'))(paused, '2026-03-02T00:00:00.000Z')).toBeNull();
   });
 
-  it('do not pause again after somebody resumed the agent, unless something new happened', () => {
+  it('do not pause a resumed agent again without a new trigger', () => {
     const resumed = after([pauseBy(order('t2')), resume({ clearModelOverride: false })]);
     expect(after([pauseBy(order('t2')), pauseBy(order('t1'))], resumed).paused).toBeNull();
     expect(after([pauseBy(order('t3'))], resumed).paused).toMatchObject({ triggerId: 't3' });
   });
 
-  it('keep the model when resuming, unless asked to clear it', () => {
+  it('keep the model override on resume unless asked to clear it', () => {
     const both = after([pauseBy(order('t1')), overrideModelBy({ ...order('t2'), model: 'small' })]);
     expect(after([resume({ clearModelOverride: false })], both)).toMatchObject({
       paused: null,
@@ -31,11 +31,11 @@ describe('orders to an agent', () => {
     expect(after([resume({ clearModelOverride: true })], both)).toMatchObject({ paused: null, modelOverride: null });
   });
 
-  it('change nothing where there is nothing to resume', () => {
+  it('change nothing if there is nothing to resume', () => {
     expect(resume({ clearModelOverride: true })(NEUTRAL, AT)).toBeNull();
   });
 
-  it('end in the same state in whatever order and however often they arrive', () => {
+  it('lead to the same state in any order and with any repetition', () => {
     const orders = ['t1', 't2', 't3'].flatMap((id) => [
       pauseBy(order(id)),
       overrideModelBy({ ...order(id), model: `model-of-${id}` }),

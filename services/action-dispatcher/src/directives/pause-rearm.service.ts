@@ -6,8 +6,8 @@ import { type CommandAnswer, refusal } from '../answer.ts';
 
 const NOT_REARMED = refusal(
   503,
-  'The rules that paused the agent could not be armed again, so it stays paused',
-  'The guardrail evaluator or its state store is away: nothing would guard the agent. Send the same request again.',
+  'The rules that paused the agent could not be rearmed, so it stays paused',
+  'The guardrail evaluator or its state store is unavailable, so no rule would guard the agent. Send the same request again.',
 );
 
 /**

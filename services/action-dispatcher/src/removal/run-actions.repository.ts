@@ -53,14 +53,14 @@ export class RunActions {
         delete from approval_calls c using changed_alerts a where c.tenant_id = ${tenantId} and c.alert_id = a.id
       ),
       about as (select id from triggers union select id from changed_alerts),
-      told as (
+      notifications as (
         delete from deliveries d using about
         where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is not null
           and d.next_attempt_at is null
         returning d.delivery_id
       ),
       attempts as (
-        delete from delivery_attempts a using told where a.tenant_id = ${tenantId} and a.delivery_id = told.delivery_id
+        delete from delivery_attempts a using notifications where a.tenant_id = ${tenantId} and a.delivery_id = notifications.delivery_id
       )
       update delivery_attempts a set detail = null, exchange = null from deliveries d, about
       where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is null

@@ -17,7 +17,7 @@ const START = Date.parse('2026-03-01T12:00:00.000Z');
 
 const later = (a: string, b: string) => (a > b ? a : b);
 
-/** The tables, as far as cooling is concerned. */
+/** An in-memory model of the tables, as far as cooldowns need them. */
 class History {
   readonly cooldowns = new Map<string, Cooldown>();
   readonly rows = new Map<string, { readonly trigger: Trigger; readonly fate: Cooling }>();
@@ -96,7 +96,7 @@ const minute = (n: number) => new Date(START + n * 60_000).toISOString();
 describe('a rule that was rearmed for an agent', () => {
   const fired = (id: string, at: number) => aTrigger({ id, agentId: 'a', triggeredAt: minute(at) });
 
-  it('takes effect at once again, and cools after that', () => {
+  it('triggers at once, and then cools down', () => {
     const history = new History();
     history.record([fired('first', 0)]);
     history.rearm('a', minute(5));
@@ -104,7 +104,7 @@ describe('a rule that was rearmed for an agent', () => {
     expect(history.record([fired('soon', 19), fired('later', 20)])).toEqual(['cooldown', 'effective']);
   });
 
-  it('takes no effect by what fired before, however late or often that is delivered', () => {
+  it('ignores triggers from before the rearming, however late or often they arrive', () => {
     const history = new History();
     history.record([fired('first', 0)]);
     history.rearm('a', minute(20));
@@ -117,7 +117,7 @@ describe('a rule that was rearmed for an agent', () => {
     expect(history.record([fired('late', 19), fired('later still', 18)])).toEqual(['known', 'cooldown']);
   });
 
-  it('is so for that agent and for real triggers alone', () => {
+  it('is rearmed only for that agent and for real triggers', () => {
     const history = new History();
     const others = [aTrigger({ id: 'b1', agentId: 'b', triggeredAt: minute(0) })];
     const dry = (id: string, at: number) => aTrigger({ id, agentId: 'a', dryRun: true, triggeredAt: minute(at) });
@@ -131,29 +131,29 @@ describe('a rule that was rearmed for an agent', () => {
 });
 
 describe('cooling a batch', () => {
-  it('comes to the same as cooling its triggers one after the other, however the batches are cut', () => {
+  it('equals recording its triggers one by one, for any split into batches', () => {
     fc.assert(
       fc.property(arrivals, fc.array(cuts, { minLength: 1 }), (triggers, sizes) => {
         const alone = new History();
-        const together = new History();
+        const batched = new History();
         const one: Cooling[] = [];
         const many: Cooling[] = [];
         for (let from = 0, n = 0; from < triggers.length; n++) {
           const { size, rearmedAt } = sizes[n % sizes.length] ?? { size: 1 };
           const batch = triggers.slice(from, from + size);
           one.push(...batch.flatMap((trigger) => alone.record([trigger])));
-          many.push(...together.record(batch));
+          many.push(...batched.record(batch));
           from += size;
           if (rearmedAt === undefined) continue;
-          for (const history of [alone, together]) history.rearm('a', minute(rearmedAt));
+          for (const history of [alone, batched]) history.rearm('a', minute(rearmedAt));
         }
         expect(many).toEqual(one);
-        expect(together.cooldowns).toEqual(alone.cooldowns);
+        expect(batched.cooldowns).toEqual(alone.cooldowns);
       }),
     );
   });
 
-  it('needs the history only where it says so', () => {
+  it('reads the history only if `mayHaveNeighbour` requires it', () => {
     fc.assert(
       fc.property(arrivals, (triggers) => {
         const history = new History();

@@ -35,7 +35,7 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
   const effective = cooling === 'effective';
   if (!effective || trigger.dryRun || action === undefined) {
     const recorded = !effective ? 'cooldown' : trigger.dryRun ? 'dry_run' : 'failed';
-    const detail = recorded === 'failed' ? 'the rule is not known, so its action is not either' : undefined;
+    const detail = recorded === 'failed' ? 'the rule is unknown, so its action is too' : undefined;
     const fact = settledAtOnce(trigger, { recorded, detail, deliveryId, at });
     return { trigger, result: recorded, effective, recorded, fact, ...(detail === undefined ? {} : { detail }) };
   }

@@ -46,11 +46,11 @@ export class TriggerRecorder {
     }
     const reservation = this.lanes?.open();
     try {
-      const { plans, written, told } = await this.db.transaction().execute(async (tx) => {
+      const { plans, written, notified } = await this.db.transaction().execute(async (tx) => {
         const planned = await this.#plan(tx, [...first.values()], reservation);
         const at = new Date(this.now()).toISOString();
         const entries = await writeEntries(tx, planned, at);
-        return { plans: planned, written: entries, told: await tell(tx, planned, entries, at) };
+        return { plans: planned, written: entries, notified: await queueNotifications(tx, planned, entries, at) };
       });
       const rows = new Map(written.map((row) => [keyOf(row), row]));
       reservation?.end(
@@ -59,7 +59,7 @@ export class TriggerRecorder {
           return row === undefined || claimed === undefined ? [] : [{ ...claimed, disabled: row.disabled }];
         }),
       );
-      if (told > 0) this.lanes?.wake();
+      if (notified > 0) this.lanes?.wake();
       const recorded = new Map(plans.map(({ trigger, recorded }) => [triggerKey(trigger), recorded]));
       return arrivals.map((arrival) => {
         const key = triggerKey(arrival.trigger);
@@ -101,7 +101,7 @@ export class TriggerRecorder {
 const keyOf = ({ tenant_id, trigger_id }: Written) => triggerKey({ tenantId: tenant_id, id: trigger_id });
 
 /** Queues notifications for effective triggers. @returns how many */
-function tell(
+function queueNotifications(
   tx: Transaction<Tables>,
   plans: readonly DispatchPlan[],
   written: readonly Written[],

@@ -9,13 +9,13 @@ const MINUTES_AGO = (minutes: number) => new Date(Date.parse(NOW) - minutes * 60
 
 const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
-describe('what webhook endpoints are told of the record', () => {
+describe('record events for webhook endpoints', () => {
   let fresh: FreshDatabase;
   let database: Database;
   let owner: pg.Client;
   let watch: RecordWatch;
   let errors: unknown[];
-  /** Statements that put deliveries before the table. */
+  /** Number of statements that insert deliveries. */
   let inserts: number;
 
   beforeEach(async () => {
@@ -70,7 +70,7 @@ describe('what webhook endpoints are told of the record', () => {
          settled_at) values ('acme', 'b', $1, $2, $3, 0, $4, $5)`,
       [scopeId, periodStart, `s-${spendings++}`, usd, at],
     );
-  const told = async () => {
+  const sent = async () => {
     const { rows } = await owner.query(
       `select tenant_id as tenant, webhook_id as webhook, triggered_at as at, action_config->'message'->>'type' as type, action_config->'message'->'data' as data
        from deliveries order by created_at, action_config->'message'->'data'->>'share'`,
@@ -78,7 +78,7 @@ describe('what webhook endpoints are told of the record', () => {
     return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
   };
 
-  it('is each change once, of tenants that listen, since they do', async () => {
+  it('contain each change once, for tenants that listen, since they started to listen', async () => {
     await endpoint('acme', ['audit']);
     await endpoint('globex', ['budgets']);
     await change('before', MINUTES_AGO(61));
@@ -88,16 +88,16 @@ describe('what webhook endpoints are told of the record', () => {
     await change('late', MINUTES_AGO(2));
     await watch.look();
     expect(errors).toEqual([]);
-    expect((await told()).map(({ tenant, type, data }) => [tenant, type, data.id])).toEqual([
+    expect((await sent()).map(({ tenant, type, data }) => [tenant, type, data.id])).toEqual([
       ['acme', 'audit.recorded', 'one'],
       ['acme', 'audit.recorded', 'late'],
     ]);
-    expect((await told())[0].data).toMatchObject({
+    expect((await sent())[0].data).toMatchObject({
       ...{ kind: 'rule.changed', targetId: 'r', actor: { keyName: 'laptop' }, after: { name: 'Rule' } },
     });
   });
 
-  it('is each pot of a budget at 80 % and when all is spent, once for each limit', async () => {
+  it('contain each budget pot at 80 % and 100 %, once per limit', async () => {
     await endpoint('acme', ['budgets']);
     await budget(10);
     await spent('frugal', 7.9);
@@ -107,19 +107,19 @@ describe('what webhook endpoints are told of the record', () => {
     await watch.look();
     await spent('bot', 2);
     await watch.look();
-    const reached = async () => (await told()).map(({ data }) => [data.scopeId, data.share, data.spentUsd]);
+    const reached = async () => (await sent()).map(({ data }) => [data.scopeId, data.share, data.spentUsd]);
     expect(await reached()).toEqual([
       ['bot', 0.8, 8],
       ['bot', 1, 10],
     ]);
-    expect((await told())[0].data.budget).toMatchObject({ id: 'b', name: 'Team', limitUsd: 10 });
+    expect((await sent())[0].data.budget).toMatchObject({ id: 'b', name: 'Team', limitUsd: 10 });
     await budget(12);
     await watch.look();
     expect(await reached()).toHaveLength(3);
     expect(errors).toEqual([]);
   });
 
-  it('is put before the table of deliveries once, however often it is looked at', async () => {
+  it('are inserted into the table of deliveries once, however often the record is read', async () => {
     await endpoint('acme', ['audit', 'budgets']);
     await change('one');
     await budget(10);
@@ -132,20 +132,20 @@ describe('what webhook endpoints are told of the record', () => {
     await change('two');
     await watch.look();
     expect(inserts).toBe(2);
-    expect((await told()).map(({ type }) => type).sort(byText)).toEqual([
+    expect((await sent()).map(({ type }) => type).sort(byText)).toEqual([
       ...['audit.recorded', 'audit.recorded', 'budget.reached'],
     ]);
     expect(errors).toEqual([]);
   });
 
-  it('is for an endpoint what happened since it was made, whoever else listens', async () => {
+  it('start for each endpoint at its creation, regardless of other endpoints', async () => {
     await endpoint('acme', ['audit']);
     await endpoint('acme', ['audit'], MINUTES_AGO(1), 'newer');
     await change('before', MINUTES_AGO(1.5));
     await change('since', MINUTES_AGO(0.5));
     await watch.look();
-    const heard = (await told()).map(({ webhook, data }) => [webhook, data.id]).sort(byText);
-    expect(heard).toEqual([
+    const received = (await sent()).map(({ webhook, data }) => [webhook, data.id]).sort(byText);
+    expect(received).toEqual([
       ['acme-hook', 'before'],
       ['acme-hook', 'since'],
       ['newer', 'since'],
@@ -153,28 +153,28 @@ describe('what webhook endpoints are told of the record', () => {
     expect(errors).toEqual([]);
   });
 
-  it('is for an endpoint that began to listen later what happened since then', async () => {
+  it('start when an existing endpoint began to listen', async () => {
     await endpoint('acme', ['orders', 'audit']);
     await owner.query(`update webhook_endpoints set listens_since = $1`, [{ audit: MINUTES_AGO(1) }]);
     await change('before', MINUTES_AGO(1.5));
     await change('since', MINUTES_AGO(0.5));
     await watch.look();
-    expect((await told()).map(({ data }) => data.id)).toEqual(['since']);
+    expect((await sent()).map(({ data }) => data.id)).toEqual(['since']);
     expect(errors).toEqual([]);
   });
 
-  it('is not a budget that was reached before the endpoint was made, but what is reached then', async () => {
+  it('leave out a budget that was reached before the endpoint was created, and include what is reached later', async () => {
     await endpoint('acme', ['budgets']);
     await endpoint('acme', ['budgets'], MINUTES_AGO(1), 'newer');
     await budget(10);
     await spent('bot', 8, '2026-03-02', MINUTES_AGO(3));
     await spent('bot', 0.5, '2026-03-02', MINUTES_AGO(0.5));
     await watch.look();
-    const heard = async () => (await told()).map(({ webhook, data, at }) => [webhook, data.share, at]).sort(byText);
-    expect(await heard()).toEqual([['acme-hook', 0.8, MINUTES_AGO(3)]]);
+    const received = async () => (await sent()).map(({ webhook, data, at }) => [webhook, data.share, at]).sort(byText);
+    expect(await received()).toEqual([['acme-hook', 0.8, MINUTES_AGO(3)]]);
     await spent('bot', 2, '2026-03-02', MINUTES_AGO(0.4));
     await watch.look();
-    expect(await heard()).toEqual([
+    expect(await received()).toEqual([
       ['acme-hook', 0.8, MINUTES_AGO(3)],
       ['acme-hook', 1, MINUTES_AGO(0.4)],
       ['newer', 1, MINUTES_AGO(0.4)],
@@ -182,12 +182,12 @@ describe('what webhook endpoints are told of the record', () => {
     expect(errors).toEqual([]);
   });
 
-  it('is a budget that is reached because its limit was lowered, to whoever listens by then', async () => {
+  it('contain a budget that is reached because its limit was lowered', async () => {
     await endpoint('acme', ['budgets'], MINUTES_AGO(1));
     await budget(100);
     await spent('bot', 9, '2026-03-02', MINUTES_AGO(3));
     await watch.look();
-    expect(await told()).toEqual([]);
+    expect(await sent()).toEqual([]);
     await budget(10);
     await owner.query(
       `insert into audit_entries (tenant_id, entry_id, at, kind, target, target_id, before, after)
@@ -196,7 +196,7 @@ describe('what webhook endpoints are told of the record', () => {
       [MINUTES_AGO(0.5), MINUTES_AGO(0.2)],
     );
     await watch.look();
-    expect((await told()).map(({ data, at }) => [data.share, at])).toEqual([[0.8, MINUTES_AGO(0.5)]]);
+    expect((await sent()).map(({ data, at }) => [data.share, at])).toEqual([[0.8, MINUTES_AGO(0.5)]]);
     expect(errors).toEqual([]);
   });
 });

@@ -29,7 +29,7 @@ function posted({ message }: WebhookNotice, publicUrl: string | undefined = PUBL
 }
 
 describe('the body of a Slack webhook', () => {
-  it('is what an incoming webhook takes: text for the notification, blocks to read, and a button to decide', () => {
+  it('has text for the notification, blocks to read, and a button to decide', () => {
     const { message } = noticeOfAlert(approval, AT);
     expect(slackBody(message, linkTo(message, PUBLIC_URL))).toEqual({
       text: 'Approval needed: May it pay?',
@@ -53,18 +53,18 @@ describe('the body of a Slack webhook', () => {
     });
   });
 
-  it('has no button where nobody said where the platform is reached', () => {
+  it('has no button if the public URL is not configured', () => {
     const { message } = noticeOfAlert(approval, AT);
     expect(linkTo(message, undefined)).toBeUndefined();
     expect(JSON.stringify(slackBody(message, undefined))).not.toContain('button');
   });
 
-  it('says who decided', () => {
+  it('shows who decided', () => {
     const approved = { ...approval, status: 'approved' as const, decidedBy: 'ann', decidedAt: AT };
     expect(posted(noticeOfAlert(approved, AT))).toContain('Approval approved by ann: May it pay?');
   });
 
-  it('mentions nobody, whatever an agent puts into its words, and stays below the limit of Slack', () => {
+  it('mentions no Slack user for any text of an agent, and stays below the size limit of Slack', () => {
     const body = posted(noticeOfAlert({ ...approval, title: '<!channel> & co', message: '<@U1>'.repeat(2_000) }, AT));
     expect(body).not.toMatch(/<[!@]/);
     expect(body).toContain('&lt;!channel&gt; &amp; co');
@@ -95,7 +95,7 @@ describe('the body of a Slack webhook', () => {
       '/runs/run-1',
     ],
     ['an alert', noticeOfAlert({ ...approval, kind: 'rule' }, AT), '*May it pay?*', '/alerts?id=alert%2F1'],
-  ])('tells of %s and links to it', (_what, notice, words, path) => {
+  ])('describes %s and links to it', (_what, notice, words, path) => {
     const body = posted(notice);
     expect(body).toContain(words);
     expect(body).toContain(`${PUBLIC_URL.replace(/\/$/, '')}${path}`);
@@ -103,7 +103,7 @@ describe('the body of a Slack webhook', () => {
 });
 
 describe('notices of approvals', () => {
-  it('are minor once somebody decided and the call only used it or did not', () => {
+  it('are minor after the decision, when the call uses the approval or lets it expire', () => {
     const decided = { ...approval, status: 'approved' as const, decidedBy: 'ann', decidedAt: AT };
     expect(noticeOfAlert(decided, AT).minor).toBe(false);
     expect(noticeOfAlert({ ...decided, usedAt: AT }, AT).minor).toBe(true);
@@ -111,7 +111,7 @@ describe('notices of approvals', () => {
     expect(noticeOfAlert({ ...approval, status: 'expired' }, AT).minor).toBe(false);
   });
 
-  it('shows what cannot be seen in the words of an agent', () => {
+  it("make invisible characters in an agent's text visible", () => {
     const turned = { ...approval, title: 'pay \u202eyap', message: 'a\u200bb' };
     const text = posted(noticeOfAlert(turned, AT));
     expect(text).toContain('pay \\\\u202eyap');

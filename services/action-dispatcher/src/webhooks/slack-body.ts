@@ -47,14 +47,14 @@ const WORDS: Readonly<Record<string, (data: unknown) => Words>> = {
 /** Slack rejects sections of more than 3,000 characters; title and text share one. */
 const MAX_TITLE = 400;
 const MAX_TEXT = 2_500;
-const MOST_FACTS = 1_000;
+const MAX_FACTS = 1_000;
 
 /** Body of a Slack incoming webhook: blocks, and a plain text for notifications. */
 export function slackBody(message: WebhookMessage, link: string | undefined): object {
   const words = WORDS[message.type]?.(message.data) ?? unknownWords(message);
   const title = escaped(words.title, MAX_TITLE);
   const text = escaped(words.text, MAX_TEXT);
-  const facts = escaped(words.facts.join(' · '), MOST_FACTS);
+  const facts = escaped(words.facts.join(' · '), MAX_FACTS);
   const linked = link === undefined ? [] : [button(words.open, link)];
   return {
     text: title,

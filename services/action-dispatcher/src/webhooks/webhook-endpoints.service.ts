@@ -73,7 +73,7 @@ export class WebhookEndpointsService {
     return this.#transaction(async (tx) => {
       await lockEndpoints(tx, tenantId);
       if ((await countEndpoints(tx, tenantId)) >= MAX_ENDPOINTS) {
-        return refusal(422, `A tenant has at most ${MAX_ENDPOINTS} webhooks`, 'Delete one that is not needed.');
+        return refusal(422, `A tenant has at most ${MAX_ENDPOINTS} webhooks`, 'Delete one that you no longer need.');
       }
       await insertEndpoint(tx, row);
       await record(tx, 'webhook.created', { author, after: row });
@@ -189,7 +189,7 @@ export function secretContext(tenantId: string, webhookId: string): readonly str
 
 function idOf(url: string): string {
   const destination = destinationOf(url);
-  if (destination === null) throw new Error('a webhook was to be stored whose address was not checked');
+  if (destination === null) throw new Error('cannot store a webhook whose address was not checked');
   return destination.id;
 }
 

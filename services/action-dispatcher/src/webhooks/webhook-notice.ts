@@ -98,11 +98,11 @@ export function noticeOfChange(change: AuditRecord): WebhookNotice {
 /** Once per budget, period, share and limit. */
 export function noticeOfBudget(reached: BudgetReached): WebhookNotice {
   const { budget, scopeId, periodStart, share, at } = reached;
-  const { at: _, ...told } = reached;
+  const { at: _, ...data } = reached;
   return {
     tenantId: budget.tenantId,
     event: 'budgets',
-    message: { type: BUDGET_REACHED, timestamp: at, data: told },
+    message: { type: BUDGET_REACHED, timestamp: at, data },
     key: JSON.stringify([budget.id, scopeId, periodStart, share, budget.limitUsd]),
     since: budget.createdAt,
     about: { id: budget.id, ruleId: '', agentId: budget.scope === 'agent' ? scopeId : '' },

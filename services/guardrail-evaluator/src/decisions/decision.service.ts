@@ -11,7 +11,7 @@ import {
   type Unavailable,
 } from '@agentlens/guardrails';
 import { BackgroundWork, type EventBus } from '@agentlens/messaging';
-import { type Clock, type ControlBoard, graver, type Platform } from '@agentlens/platform';
+import { type Clock, type ControlBoard, moreSevere, type Platform } from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetService } from '../budgets/budget.service.ts';
@@ -103,7 +103,7 @@ export class DecisionService {
     const callers = callersOf(request);
     const controlState = callers
       .map(({ tenantId, agentId, runId, ancestors }) => control.stateOf(tenantId, agentId, runId, ancestors))
-      .reduce(graver);
+      .reduce(moreSevere);
     const bypasses: RuleBypass[] = [];
     let result: Answer;
     if (controlState.kind !== 'none') result = { outcome: orderedOutcome(controlState) };

@@ -4,7 +4,7 @@ import {
   type ControlItem,
   type ControlPosition,
   formatPosition,
-  NOTHING_TOLD,
+  START_POSITION,
 } from '@agentlens/platform';
 
 /** One instruction for an SDK. `id` is the client's position after it. */
@@ -19,7 +19,7 @@ class ControlFrames {
   #position: ControlPosition;
 
   constructor(after: ControlPosition | undefined) {
-    this.#position = after ?? NOTHING_TOLD;
+    this.#position = after ?? START_POSITION;
   }
 
   get id(): string {

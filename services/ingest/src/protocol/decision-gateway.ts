@@ -17,7 +17,7 @@ import {
   type ControlBoard,
   type ControlState,
   controlStateMessage,
-  graver,
+  moreSevere,
   type Platform,
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
@@ -227,7 +227,7 @@ export class DecisionGateway {
     const { board } = this.#parts;
     const named = board.stateOf(tenantId, agentId, runId, ancestors);
     const starter = startedAs?.agentId;
-    return starter === undefined ? named : graver(named, board.stateOf(tenantId, starter, runId, ancestors));
+    return starter === undefined ? named : moreSevere(named, board.stateOf(tenantId, starter, runId, ancestors));
   }
 
   /** Records each oddity once per run, without delaying the answer. */

@@ -18,7 +18,7 @@ import {
   type ControlState,
   controlStateMessage,
   CurrentCaller,
-  graver,
+  moreSevere,
   parseOr400,
   requireAgent,
   Serves,
@@ -175,7 +175,7 @@ export class ProtocolRunsController {
     const named = this.board.stateOf(tenantId, agentId, runId, ancestors);
     const starter = await this.runs.agentOf(tenantId, runId);
     if (starter === undefined || starter === agentId) return named;
-    return graver(named, this.board.stateOf(tenantId, starter, runId, ancestors));
+    return moreSevere(named, this.board.stateOf(tenantId, starter, runId, ancestors));
   }
 
   /** Valid events are accepted regardless of the rest of the batch, because older clients drop a rejected batch. */

@@ -82,7 +82,7 @@ export class AgentsQueries {
   }
 }
 
-/** The directive joins within the tenant only: agents of two tenants may have one name. */
+/** Joins directives within the tenant only: two tenants may have agents of the same name. */
 function withDirectives(db: ReadOnly, tenantId: string) {
   return db
     .selectFrom('agents')

@@ -12,7 +12,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
 
-/** A change of the score smaller than this is called stable. */
+/** A smaller change of the score counts as stable. */
 const STABLE_POINTS = 5;
 const SNAPSHOT_DAYS = 7;
 
@@ -23,7 +23,7 @@ export class HealthQueries {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Undefined where the agent had no session in the window. */
+  /** Returns undefined if the agent had no session in the window. */
   async of(tenantId: string, agentId: string, windowDays: number): Promise<AgentHealth | undefined> {
     const { agents } = await this.#score(tenantId, windowDays, agentId);
     return agents[0];
@@ -34,7 +34,7 @@ export class HealthQueries {
     return { agents: agents.sort((a, b) => a.overallScore - b.overallScore), computedAt };
   }
 
-  /** A day without sessions in the seven up to it has none. */
+  /** Leaves out days without a session in the preceding seven days. */
   async history(tenantId: string, agentId: string, days: number): Promise<HealthSnapshot[]> {
     const now = this.clock.now();
     const windows = Array.from({ length: days }, (_, ago) => healthWindow(SNAPSHOT_DAYS, now - ago * DAY_MS));

@@ -7,14 +7,14 @@ interface AlertFeedOptions {
   readonly bus: EventBus;
   readonly tenantId: string;
   readonly filter: AlertStreamFilter;
-  /** Go on after this place; absent: from now on. */
+  /** Position to resume after. Without it the feed starts now. */
   readonly resume?: number | undefined;
   readonly emit: (frame: StreamFrame) => void;
 }
 
 /**
- * The changes of one tenant's alerts. A client without a position is not shown the newest change before it came; that is
- * read only to learn where "now" is, so that its first heartbeat can be resumed from.
+ * Feed of one tenant's alert changes. For a client without a position, the feed reads the newest existing change but
+ * does not send it. This finds the current position, so that the client can resume from its first heartbeat.
  */
 export class AlertFeed {
   readonly #options: AlertFeedOptions;

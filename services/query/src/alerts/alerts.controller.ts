@@ -100,11 +100,14 @@ export class AlertsController {
   }
 }
 
-/** A key that speaks for an agent must not answer what the agent was asked, whatever else it may. */
+/**
+ * Rejects keys that report for an agent: an agent must not decide its own approvals, regardless of the key's other
+ * scopes.
+ */
 function refuseAgents({ scopes }: Caller): void {
   if (scopes.includes('admin') || !scopes.some((scope) => scope === 'ingest' || scope === 'decide')) return;
   throw new ProblemException(403, 'Insufficient permissions', {
-    hint: 'This key also reports for agents, which may not decide their own alerts: use one with "review" and without "ingest" and "decide".',
+    hint: 'This key also reports for agents, which may not decide their own alerts. Use a key with "review" and without "ingest" and "decide".',
     extra: { required: ['review'], current: [...scopes] },
   });
 }

@@ -32,7 +32,7 @@ export class AlertsQueries {
     return row === undefined ? undefined : alertFromRow(row);
   }
 
-  /** Undefined: this alert is no approval, or it was asked for before calls were kept. */
+  /** Returns undefined if the alert is not an approval, or was requested by a version that did not store calls. */
   async callOf(tenantId: string, alertId: string): Promise<ApprovalCall | undefined> {
     const row = await this.reads.read(tenantId, (db) =>
       db

@@ -2,7 +2,7 @@ import { DAY_MS } from '@agentlens/contracts';
 import { type AnalyticsQuery, type Granularity, withEnds } from '@agentlens/operations';
 import { ProblemException } from '@agentlens/platform';
 
-/** How far back each granularity looks by default, and at most: an answer has at most about 800 buckets. */
+/** Default and maximum range of each granularity. An answer has at most about 800 buckets. */
 const REACH: Record<Granularity, { byDefault: number; most: number }> = {
   hour: { byDefault: DAY_MS, most: 31 * DAY_MS },
   day: { byDefault: 30 * DAY_MS, most: 366 * DAY_MS },
@@ -10,8 +10,8 @@ const REACH: Record<Granularity, { byDefault: number; most: number }> = {
 };
 
 /**
- * The closed range a query means.
- * @throws ProblemException 400 where it holds more buckets than one answer may.
+ * Returns the closed range that a query asks for.
+ * @throws ProblemException 400 if the range has more buckets than one answer may hold
  */
 export function analyticsRange(query: AnalyticsQuery, nowMs: number): { from: string; to: string } {
   const reach = REACH[query.granularity];
@@ -19,7 +19,7 @@ export function analyticsRange(query: AnalyticsQuery, nowMs: number): { from: st
   if (fromMs > toMs) throw refused('from', 'must not be later than now');
   if (toMs - fromMs > reach.most) {
     const days = reach.most / DAY_MS;
-    const message = `spans more than ${days} days, the most for granularity "${query.granularity}"; ask for less or for a coarser one`;
+    const message = `spans more than ${days} days, the maximum for granularity "${query.granularity}"; ask for less or for a coarser one`;
     throw refused(query.range === undefined ? 'from' : 'range', message);
   }
   return { from: new Date(Math.max(0, fromMs)).toISOString(), to: new Date(toMs).toISOString() };

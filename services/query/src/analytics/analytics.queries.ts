@@ -6,7 +6,7 @@ import { isPaused } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { analyticsRange } from './analytics-range.ts';
 
-/** One definition of every measure, for buckets and totals alike. */
+/** The measures, defined once for both buckets and totals. */
 const MEASURES = sql`
   count(*) as "eventCount",
   count(*) filter (where kind = 'tool.called') as "toolCallCount",
@@ -71,7 +71,7 @@ export class AnalyticsQueries {
 
 const NOTHING = { events: 0, errors: 0, sessions: 0, toolCalls: 0, llmCalls: 0, costUsd: 0 };
 
-/** Kept totals, not a count over all events. */
+/** Reads the maintained totals instead of counting all events. */
 async function totalsOf(db: ReadOnly, tenantId: string) {
   return db
     .selectFrom('agents')
@@ -132,6 +132,6 @@ function dayOf(ms: number): string {
 
 function only<T>(rows: readonly T[]): T {
   const [row] = rows;
-  if (row === undefined) throw new Error('an aggregate answered no row');
+  if (row === undefined) throw new Error('an aggregate query returned no row');
   return row;
 }

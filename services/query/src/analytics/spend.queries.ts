@@ -8,10 +8,10 @@ import { analyticsRange } from './analytics-range.ts';
 type LlmQuery = AnalyticsQuery & { readonly model?: string | undefined; readonly provider?: string | undefined };
 type SpendQuery = AnalyticsQuery & { readonly by: SpendGroup; readonly limit: number };
 
-const MOST_AGENTS = 500;
-const MOST_MODELS = 100;
+const MAX_AGENTS = 500;
+const MAX_MODELS = 100;
 
-/** Events that cost something, or would if their price were known. */
+/** Events that have a cost, or would have one if their price were known. */
 const SPENDING = sql`(kind = 'llm.completed' or cost_usd is not null or cost_source = 'unpriced')`;
 
 const TOTALS = sql`
@@ -27,7 +27,7 @@ const OF_CALLS = sql`
   coalesce(sum(output_tokens), 0) as "outputTokens",
   coalesce(round(avg(latency_ms)::numeric, 2), 0) as "avgLatencyMs"`;
 
-/** What the groups of a spend are told apart by. */
+/** Grouping key for each kind of group. */
 const KEYS: Readonly<Record<SpendGroup, RawBuilder<unknown>>> = {
   agent: sql`agent_id`,
   model: sql`coalesce(model, '')`,
@@ -62,7 +62,7 @@ export class SpendQueries {
     return this.reads.read(tenantId, async (db) => {
       const { rows: byAgent } = await sql<CostTotals & { agentId: string; eventCount: number }>`
         select agent_id as "agentId", ${TOTALS}, count(*) as "eventCount" ${matching}
-        group by 1 order by 2 desc, 1 limit ${MOST_AGENTS}`.execute(db);
+        group by 1 order by 2 desc, 1 limit ${MAX_AGENTS}`.execute(db);
       const { rows: buckets } = await sql<{ bucket: string; agentId: string; costUsd: number; eventCount: number }>`
         select date_trunc(${query.granularity}, occurred_at, 'UTC') as bucket, agent_id as "agentId",
           coalesce(sum(cost_usd), 0) as "costUsd", count(*) as "eventCount" ${matching}
@@ -87,7 +87,7 @@ export class SpendQueries {
       const { rows: all } = await sql<ModelCallTotals>`select ${OF_CALLS} ${matching}`.execute(db);
       const { rows: byModel } = await sql<ModelCallTotals & { provider: string; model: string }>`
         select coalesce(provider, 'unknown') as provider, coalesce(model, 'unknown') as model, ${OF_CALLS} ${matching}
-        group by 1, 2 order by 4 desc, 1, 2 limit ${MOST_MODELS}`.execute(db);
+        group by 1, 2 order by 4 desc, 1, 2 limit ${MAX_MODELS}`.execute(db);
       const { rows: byTime } = await sql<ModelCallTotals & { bucket: string }>`
         select date_trunc(${query.granularity}, occurred_at, 'UTC') as bucket, ${OF_CALLS} ${matching}
         group by 1 order by 1`.execute(db);
@@ -125,7 +125,7 @@ export class SpendQueries {
         select coalesce(provider, 'unknown') as provider, coalesce(model, 'unknown') as model, count(*) as calls,
           coalesce(sum(input_tokens), 0) as "inputTokens", coalesce(sum(output_tokens), 0) as "outputTokens",
           max(occurred_at) as "lastAt"
-        ${matching} and cost_source = 'unpriced' group by 1, 2 order by 3 desc, 1, 2 limit ${MOST_MODELS}`.execute(db);
+        ${matching} and cost_source = 'unpriced' group by 1, 2 order by 3 desc, 1, 2 limit ${MAX_MODELS}`.execute(db);
       return { by, ...range, groups: by === 'day' ? groups.reverse() : groups, unpriced };
     });
   }
@@ -142,6 +142,6 @@ export class SpendQueries {
 
 function only<T>(rows: readonly T[]): T {
   const [row] = rows;
-  if (row === undefined) throw new Error('an aggregate answered no row');
+  if (row === undefined) throw new Error('an aggregate query returned no row');
   return row;
 }

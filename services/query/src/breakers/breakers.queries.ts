@@ -6,9 +6,9 @@ import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
-/** More than an operator reads; fewer than hurt. */
-const MOST_LIMITS = 1_000;
-/** Run and agent ids are as long as a cursor may be, and there is one of each scope. */
+/** Far more than an operator configures, and still cheap to read. */
+const MAX_LIMITS = 1_000;
+/** Hashed because run and agent ids may be as long as a whole cursor. Each scope and id has one breaker. */
 const PLACE = sql<string>`md5(scope || ':' || scope_id)`;
 
 type Row = Selectable<CircuitBreakersTable> & { readonly place: string };
@@ -30,7 +30,7 @@ export class BreakersQueries {
         .where('tenant_id', '=', tenantId)
         .where('deleted_at', 'is', null)
         .orderBy('updated_at', 'desc')
-        .limit(MOST_LIMITS)
+        .limit(MAX_LIMITS)
         .execute(),
     );
     return rows.map((row) => ({

@@ -39,7 +39,7 @@ export class BudgetsController {
     @CurrentCaller() { tenantId }: Caller,
     @FromRequest() { params: { id: budgetId }, query }: RequestOf<typeof getBudget>,
   ) {
-    // Known here; only what is spent of it is the evaluator's to say.
+    // The budget is known here, but only the evaluator knows how much of it is spent.
     foundOr404('Budget', await this.budgets.get(tenantId, budgetId));
     return this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId, ...query });
   }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** Where the built console lies, seen from `src/console` and from `dist/console` alike. */
+/** Folder of the built console. The path works from both `src/console` and `dist/console`. */
 const BUILT = fileURLToPath(new URL('../../../../apps/console/built/', import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 };
-/** Fonts are compressed already. */
+/** Fonts are already compressed. */
 const COMPRESSIBLE = ['.css', '.js', '.svg'];
 
 const compressWith = {
@@ -22,11 +22,11 @@ const compressWith = {
 };
 export type Encoding = keyof typeof compressWith;
 
-/** A file of the console, compressed once when it is first asked for. */
+/** A file of the console, compressed once on first request. */
 export class ConsoleFile {
   readonly type: string;
   readonly body: Buffer;
-  /** Its name holds the hash of its content: it never changes. */
+  /** True if the file name contains the hash of the content, so that it never changes. */
   readonly immutable: boolean;
   readonly #compressible: boolean;
   readonly #compressed = new Map<Encoding, Promise<Buffer>>();
@@ -38,7 +38,7 @@ export class ConsoleFile {
     this.#compressible = COMPRESSIBLE.includes(extname(path));
   }
 
-  /** Undefined where compressing gains nothing. */
+  /** Returns undefined if compression does not make the file smaller. */
   compressed(encoding: Encoding): Promise<Buffer> | undefined {
     if (!this.#compressible) return undefined;
     const known = this.#compressed.get(encoding) ?? compressWith[encoding](this.body);
@@ -48,13 +48,13 @@ export class ConsoleFile {
 }
 
 interface ConsoleFiles {
-  /** The page, as it was built. */
+  /** The built HTML page. */
   readonly page: string;
-  /** By path, without a slash in front. */
+  /** Files by path, without a leading slash. */
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** Read once, at start. Null where this installation was made without the console. */
+/** Reads the console's files at startup. Returns null if this installation was built without the console. */
 export function readConsoleFiles(folder = BUILT): ConsoleFiles | null {
   if (!existsSync(join(folder, 'index.html'))) return null;
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -2,18 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
 
 describe('basePath', () => {
-  it('is the root where no proxy took a prefix off', () => {
+  it('is the root if no proxy stripped a prefix', () => {
     expect(basePath(undefined)).toBe('/');
     expect(basePath('')).toBe('/');
   });
 
-  it('is the prefix that a proxy took off, with a slash at its end', () => {
+  it('is the prefix that a proxy stripped, with a trailing slash', () => {
     expect(basePath('/tools/agentlens')).toBe('/tools/agentlens/');
     expect(basePath('/agentlens/')).toBe('/agentlens/');
   });
 
   it.each(['"><script>', '//evil.example', '/a b', 'https://evil.example/', '/a/../b"'])(
-    'is the root where the prefix %s is no plain path',
+    'is the root if the prefix %s is not a plain path',
     (prefix) => {
       expect(basePath(prefix)).toBe('/');
     },
@@ -28,7 +28,7 @@ describe('pageFor', () => {
 });
 
 describe('contentSecurityPolicy', () => {
-  it('allows no inline script and no frame around the page', () => {
+  it('forbids inline scripts and framing', () => {
     const policy = contentSecurityPolicy('n1');
     expect(policy).toContain("script-src 'self';");
     expect(policy).not.toContain('unsafe');

@@ -1,20 +1,20 @@
-/** One or more path segments, as a proxy names the prefix it took off: nothing that could end an attribute. */
+/** One or more plain path segments. Nothing in them can end an HTML attribute. */
 const PREFIX = /^(\/[\w.~-]+)+$/;
 
-/** Where the console lies for the browser: what the proxy says it took off the path, else the root. */
+/** Returns the path at which the browser sees the console: the prefix that the proxy stripped, else the root. */
 export function basePath(forwardedPrefix: string | string[] | undefined): string {
   const prefix = [forwardedPrefix].flat()[0]?.replace(/\/$/, '') ?? '';
   return PREFIX.test(prefix) ? `${prefix}/` : '/';
 }
 
-/** The built page for one answer: its base, and the nonce that styles made by its libraries carry. */
+/** Returns the page with its base and with the nonce for styles that its libraries inject. */
 export function pageFor(page: string, base: string, nonce: string): string {
   return page
     .replace('<base href="/"', `<base href="${base}"`)
     .replace('property="csp-nonce" content=""', `property="csp-nonce" content="${nonce}" nonce="${nonce}"`);
 }
 
-/** No script but our own files, no other page around ours, no address but our own. */
+/** Allows only this origin's scripts and addresses, and no framing. */
 export function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'self'",

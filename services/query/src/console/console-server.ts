@@ -5,18 +5,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ConsoleFile, type Encoding, readConsoleFiles } from './console-files.ts';
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
 
-/** The console's pages, as its own router has them; everything else stays what it is: a route of the API, or none. */
+/** Page addresses of the console's router. Every other path is an API route or 404. */
 const CONSOLE_PAGES = [
   '/',
   ...['runs', 'live', 'decisions', 'guardrails', 'approvals', 'alerts', 'agents', 'spend', 'breakers', 'deliveries'],
   ...['audit', 'system', 'settings', 'connect', 'more', 'gallery', 'sign-in'],
   ...['runs/:id', 'guardrails/:id', 'guardrails/:id/edit', 'agents/:id'],
 ].map((page) => (page === '/' ? page : `/${page}`));
-/** The files hold nothing of anybody. */
+/** The files contain no tenant data, so they need no key. */
 const PUBLIC = { config: { isPublic: true } };
 const YEAR_S = 31_536_000;
 
-/** The console at `/`: its files, and its one page at every address that it has a view for. */
+/** Serves the console at `/`: its files, and its single page at every address that has a view. */
 @Injectable()
 export class ConsoleServer implements OnModuleInit {
   readonly #built = readConsoleFiles();

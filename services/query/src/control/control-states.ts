@@ -3,7 +3,7 @@ import type { ControlStateView } from '@agentlens/operations';
 import { sql } from 'kysely';
 import type { ReadOnly } from '../http/tenant-reads.ts';
 
-/** An agent, or a run of it. */
+/** An agent or one of its runs. */
 interface Governed {
   readonly agentId: string;
   readonly runId?: string;
@@ -17,8 +17,9 @@ const SEVERITY: Readonly<Record<ControlStateView['state'], number>> = {
 const MAX_ANCESTORS = 16;
 
 /**
- * What stands against these, each asked for with the function that is answered: of tenant, agent, run and the runs it came
- * from, orders, pauses by rules and open breakers, the most severe first. A few reads however many there are.
+ * Reads what restricts the given agents and runs: orders, pauses by rules and open breakers of the tenant, the agent,
+ * the run and its ancestors, the most severe first. The number of statements does not depend on the number of items.
+ * The returned function looks up one item.
  */
 export async function controlStates(
   db: ReadOnly,
@@ -94,7 +95,7 @@ interface PauseRow {
 }
 
 async function pauses(db: ReadOnly, tenantId: string, agentIds: readonly string[]) {
-  // A trigger is looked for by its time too: that is how its table is ordered.
+  // The trigger table is partitioned by time, so the time narrows the lookup.
   const { rows } = await sql<PauseRow>`
     select d.agent_id, d.paused_at, d.pause_reason, (
       select t.rule_name from guardrail_triggers t
@@ -132,7 +133,7 @@ async function breakers(db: ReadOnly, tenantId: string, agentIds: readonly strin
   });
 }
 
-/** Whether an agent is paused, by a rule or an order for it or its tenant, and not killed. `agents` is the table read. */
+/** Condition on the table `agents`: true if a rule or an order pauses the agent or its tenant, and nothing kills it. */
 export function isPaused(tenantId: string) {
   const ordered = (state: 'paused' | 'killed') => sql<boolean>`exists (
     select from control_orders o where o.tenant_id = ${tenantId} and o.state = ${state}

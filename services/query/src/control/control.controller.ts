@@ -7,9 +7,12 @@ import { KeyNames } from '../keys/key-names.ts';
 import { ControlQueries } from './control.queries.ts';
 import { OrderWatch } from './order-watch.ts';
 
-/** Nothing is refused: an order may be given before its run or agent is heard of. */
+/**
+ * Hint for an unknown id. The order is still accepted, because it may be given before its run or agent reports for the
+ * first time.
+ */
 function unknown(scope: string, id: string) {
-  const hint = `Nobody has told of the ${scope} ${JSON.stringify(id)}. Is it misspelt? GET /api/${scope}s lists those known.`;
+  const hint = `The ${scope} ${JSON.stringify(id)} has not reported yet. Check the spelling; GET /api/${scope}s lists known ones.`;
   return { unknownScope: true as const, hint };
 }
 

@@ -58,7 +58,7 @@ export class ControlQueries {
     return agent !== undefined;
   }
 
-  /** Undefined for a run nobody has told us of yet. */
+  /** Returns undefined for a run that has not reported yet. */
   async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
     const run = await this.reads.read(tenantId, (db) =>
       db

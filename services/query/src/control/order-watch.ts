@@ -4,10 +4,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Acknowledgement, ControlQueries } from './control.queries.ts';
 import { type Receipts, receiptsOf } from './receipts.ts';
 
-/** How often to look for acknowledgements. Their times are theirs: looking seldom makes no latency look worse. */
+/**
+ * Poll interval for acknowledgements. It does not distort the reported latency, because each acknowledgement carries
+ * its own time.
+ */
 const LOOK_MS = 20;
 
-/** Watches an order arrive. */
+/** Watches the delivery of a control order. */
 @Injectable()
 export class OrderWatch {
   constructor(
@@ -17,8 +20,8 @@ export class OrderWatch {
   ) {}
 
   /**
-   * Answers as soon as every instance that listened has acknowledged, or when the time is up. A run is of one process:
-   * the others of its agent hear of the order and have nothing to acknowledge.
+   * Returns as soon as every connected instance has acknowledged, or after `waitMs`. A run belongs to one process, so
+   * for a run order the agent's other instances have nothing to acknowledge.
    */
   async follow(order: ControlOrder, waitMs: number): Promise<Receipts & { readonly connected: number | null }> {
     const listening = await this.#listening(order);
@@ -32,20 +35,20 @@ export class OrderWatch {
           order.issuedAt,
           taken.map(({ at }) => at),
         );
-        // One that came meanwhile and took it was connected too.
+        // An instance that connected and acknowledged in the meantime counts as connected too.
         return { ...receipts, connected: missing === null ? null : taken.length + missing };
       }
       await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, Math.max(0, until - performance.now()))));
     }
   }
 
-  /** Null where the store that knows is away: the order stands all the same. */
+  /** Returns null if the control store is unavailable. The order is valid regardless. */
   async #listening({ tenantId, scope, scopeId, agentId }: ControlOrder): Promise<ReadonlySet<string> | null> {
     try {
       const instances = await this.presence.list(tenantId, scope === 'agent' ? scopeId : agentId);
       return new Set(instances.map(keyOf));
     } catch (error) {
-      this.logger.warn({ err: error }, 'it is not known which agent instances listen just now');
+      this.logger.warn({ err: error }, 'cannot list connected agent instances');
       return null;
     }
   }

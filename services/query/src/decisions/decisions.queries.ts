@@ -51,7 +51,7 @@ function pageRows(db: ReadOnly, tenantId: string, filter: DecisionFilter) {
     .execute();
 }
 
-/** What is undefined is left out of the JSON, and so matches all. */
+/** JSON leaves undefined members out, so an undefined filter matches everything. */
 function matchedBy({ ruleId, mode }: DecisionFilter) {
   return sql<boolean>`evaluated_rules @> ${JSON.stringify([{ ruleId, mode, matched: true }])}::jsonb`;
 }

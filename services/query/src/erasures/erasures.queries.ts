@@ -10,7 +10,7 @@ const MOST = 100;
 export class ErasuresQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  /** @param id where only one is asked for */
+  /** @param id returns only this erasure */
   async newest(tenantId: string, id?: string): Promise<readonly ErasureView[]> {
     const rows = await this.reads.read(tenantId, (db) => {
       const query = db.selectFrom('erasures').selectAll().where('tenant_id', '=', tenantId);

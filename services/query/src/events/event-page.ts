@@ -5,7 +5,10 @@ import type { ReadOnly } from '../http/tenant-reads.ts';
 import { type WrittenPage, writePage } from '../http/written-page.ts';
 import { eventFromRow } from './stored-event.ts';
 
-/** As many events of usual size as make a string V8 keeps among others; longer ones are only freed by a full collection. */
+/**
+ * 100 events of usual size make a string that V8 keeps in the young generation. Longer strings are freed only by a full
+ * garbage collection.
+ */
 const ROWS_AT_ONCE = 100;
 
 interface PageQuery {
@@ -16,7 +19,7 @@ interface PageQuery {
 
 type Matching = SelectQueryBuilder<Tables, 'events', object>;
 
-/** One page of the events that match; `list` is the name its cursors carry. */
+/** Returns one page of matching events. `list` is the name that its cursors carry. */
 export function eventPage(
   db: ReadOnly,
   list: string,

@@ -13,7 +13,7 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const ULID_TIME_LENGTH = 10;
 
-/** The instant a time-ordered id (UUIDv7 or ULID) was made at, ms; null for any other id. */
+/** Returns the creation time in a time-ordered id (UUIDv7 or ULID), in ms. Returns null for any other id. */
 export function timeInId(id: string): number | null {
   const uuid = UUID_V7.exec(id);
   if (uuid !== null) return Number.parseInt(`${uuid[1]}${uuid[2]}`, 16);
@@ -23,7 +23,7 @@ export function timeInId(id: string): number | null {
   return ms;
 }
 
-/** Between the making of an id and what its event says of its time. */
+/** Maximum expected difference between the time in an event's id and the event's own time. */
 const NEAR_MS = 3_600_000;
 const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 
@@ -61,7 +61,9 @@ function anyRow(db: ReadOnly, tenantId: string, eventId: string) {
     .limit(1);
 }
 
-/** Events are kept by time: an id that holds one is looked for around it first, in a few partitions instead of all. */
+/**
+ * Events are partitioned by time. If the id contains a time, this searches a few partitions around it instead of all.
+ */
 async function rowNear(db: ReadOnly, tenantId: string, eventId: string) {
   const time = timeInId(eventId);
   if (time === null || time > LATEST_MS) return undefined;

@@ -3,7 +3,7 @@ import type { EventsTable } from '@agentlens/database';
 import type { StoredEvent } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
-/** An event from its row. */
+/** Converts a row to an event. */
 export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
   return {
     id: row.event_id,
@@ -38,7 +38,7 @@ export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
   };
 }
 
-/** The same event from the stream, before (or without) being stored. */
+/** Converts an event from the stream, which may not be stored yet, to the same shape. */
 export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; receivedAt: string }): StoredEvent {
   const usage = event.usage ?? {};
   return {
@@ -73,7 +73,7 @@ export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; rec
   };
 }
 
-/** The precision money is stored with. */
+/** Rounds to the precision in which costs are stored. */
 function microDollars(usd: number): number {
   return Math.round(usd * 1e6) / 1e6;
 }

@@ -12,7 +12,7 @@ import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
-/** Everything of a delivery but its config, which holds secrets. */
+/** All columns except the config, which contains secrets. */
 const COLUMNS = [
   'delivery_id',
   'trigger_id',
@@ -29,7 +29,7 @@ const COLUMNS = [
   'settled_at',
 ] as const;
 
-/** What lists show: not what was sent, which is long. */
+/** Columns for lists. They leave out the exchange, which is long. */
 const ATTEMPT_COLUMNS = ['attempt', 'started_at', 'finished_at', 'outcome', 'http_status', 'detail'] as const;
 
 type AttemptRow = Pick<Selectable<DeliveryAttemptsTable>, (typeof ATTEMPT_COLUMNS)[number]>;
@@ -39,7 +39,7 @@ type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]>;
 export class DeliveriesQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  /** @param list whose cursors the pages carry */
+  /** @param list name that the page cursors carry */
   async list(tenantId: string, filter: DeliveryFilter, list = DELIVERIES_LIST): Promise<Page<DeliveryView>> {
     return this.reads.read(tenantId, async (db) => {
       const rows = await pageRows(db, tenantId, filter);
@@ -55,7 +55,7 @@ export class DeliveriesQueries {
     });
   }
 
-  /** Null: there is none. */
+  /** Returns null if the delivery does not exist. */
   async get(tenantId: string, deliveryId: string): Promise<WholeDelivery | null> {
     return this.reads.read(tenantId, async (db) => {
       const row = await db

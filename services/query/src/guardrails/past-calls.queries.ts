@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
 
-const MOST_CALLS = 1_000;
+const MAX_CALLS = 1_000;
 
-/** The tool calls of a run as its decisions tell them: those that went ahead, oldest first. */
+/** Reads the tool calls of a run that were allowed, oldest first, from its decisions. */
 @Injectable()
 export class PastCallsQueries {
   constructor(private readonly reads: TenantReads) {}
@@ -20,7 +20,7 @@ export class PastCallsQueries {
         .where('phase', '=', 'tool.before')
         .where('verdict', '=', 'ALLOW');
       if (before !== undefined) query = query.where(sql<boolean>`decided_at < ${before}::timestamptz`);
-      return query.orderBy('decided_at', 'asc').limit(MOST_CALLS).execute();
+      return query.orderBy('decided_at', 'asc').limit(MAX_CALLS).execute();
     });
     return rows.map((row) => ({
       callKey: row.call_id ?? row.decision_id,

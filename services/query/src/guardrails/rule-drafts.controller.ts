@@ -15,11 +15,11 @@ import { PastCallsQueries } from './past-calls.queries.ts';
 import { RuleSummariesQueries } from './rule-summaries.queries.ts';
 import { tryRule } from './rule-trial.ts';
 
-/** Time a trial pretends to have; nothing of it waits. */
+/** Nominal deadline of a trial. A trial never waits for anything. */
 const TRIAL_DEADLINE_MS = 1_000;
 const NO_RUN = 'trial';
 
-/** What helps to write a rule before it is stored. */
+/** Validates and tries rules before they are stored. */
 @Controller()
 export class RuleDraftsController {
   constructor(

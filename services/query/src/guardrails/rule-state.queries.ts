@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
-const MOST_AGENTS = 100;
-const MOST_DAYS = 30;
+const MAX_AGENTS = 100;
+const MAX_DAYS = 30;
 
 interface AgentRow {
   agentId: string;
@@ -17,7 +17,7 @@ interface AgentRow {
   coolingUntil: string | null;
 }
 
-/** What a rule measures (written by the evaluator) beside how often it fired (written by the dispatcher). */
+/** Combines a rule's measurements (written by the evaluator) with its trigger counts (written by the dispatcher). */
 @Injectable()
 export class RuleStateQueries {
   constructor(private readonly reads: TenantReads) {}
@@ -41,7 +41,7 @@ export class RuleStateQueries {
         .where('tenant_id', '=', tenantId)
         .where('rule_id', '=', ruleId)
         .orderBy('day', 'desc')
-        .limit(MOST_DAYS)
+        .limit(MAX_DAYS)
         .execute(),
     );
     return rows.map(({ asked_human: askedHuman, would_have: wouldHave, ...row }) => ({
@@ -52,7 +52,7 @@ export class RuleStateQueries {
   }
 }
 
-/** An agent may have been evaluated, or have triggered, or both; dry and real triggers cool down apart. */
+/** An agent may have been evaluated, have triggered, or both. Dry-run and real triggers have separate cooldowns. */
 async function agentRows(db: ReadOnly, tenantId: string, ruleId: string): Promise<AgentRow[]> {
   const { rows } = await sql<AgentRow>`
     with fired as (
@@ -68,7 +68,7 @@ async function agentRows(db: ReadOnly, tenantId: string, ruleId: string): Promis
       coalesce(trigger_count, 0) as "triggerCount", coalesce(dry_run_count, 0) as "dryRunCount",
       cooling_until as "coolingUntil"
     from measured full join fired using (agent_id)
-    order by last_evaluated_at desc nulls last, agent_id limit ${MOST_AGENTS}`.execute(db);
+    order by last_evaluated_at desc nulls last, agent_id limit ${MAX_AGENTS}`.execute(db);
   return rows;
 }
 

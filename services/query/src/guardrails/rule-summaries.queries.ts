@@ -15,7 +15,10 @@ interface Row {
   last: string;
 }
 
-/** How often each rule fired on each of the last seven days: triggers of event rules and matches of decision rules. */
+/**
+ * Counts how often each rule fired on each of the last seven days: triggers of event rules and matches of decision
+ * rules.
+ */
 @Injectable()
 export class RuleSummariesQueries {
   constructor(

@@ -45,7 +45,7 @@ const call = (at: number): PastCall => ({
 });
 
 describe('tryRule', () => {
-  it('says what the draft would do, also where it is only meant for shadow', () => {
+  it('shows what the draft would do, even if its mode is shadow', () => {
     expect(tryRule(over100, { request: request(), history: [], nowMs: NOW_MS })).toMatchObject({
       asked: true,
       matched: true,
@@ -54,7 +54,7 @@ describe('tryRule', () => {
     });
   });
 
-  it('says that it lets a call pass', () => {
+  it('reports that the draft allows a call', () => {
     const small = request({ args: { amount: 5 } });
     expect(tryRule(over100, { request: small, history: [], nowMs: NOW_MS })).toMatchObject({
       matched: false,
@@ -62,17 +62,17 @@ describe('tryRule', () => {
     });
   });
 
-  it('is not asked about calls it is not about', () => {
+  it('skips calls outside the scope of the rule', () => {
     const other = draftOf({ conditionConfig: { operator: 'eq', value: 'pay' }, agentId: 'somebody-else' });
     expect(tryRule(other, { request: request(), history: [], nowMs: NOW_MS })).toMatchObject({ asked: false });
   });
 
-  it('is not asked where it measures what happened', () => {
+  it('skips rules that measure past events', () => {
     const measured = draftOf({ conditionType: 'cost_limit', actionType: 'pause_agent' });
     expect(tryRule(measured, { request: request(), history: [], nowMs: NOW_MS })).toMatchObject({ asked: false });
   });
 
-  it('counts the calls of the run that came before', () => {
+  it('counts the earlier calls of the run', () => {
     const repeated = draftOf({ conditionType: 'repeated_call', conditionConfig: { times: 2, sameResult: false } });
     const after = (calls: number) =>
       tryRule(repeated, {
@@ -84,7 +84,7 @@ describe('tryRule', () => {
     expect(after(2)).toMatchObject({ matched: true, effect: 'block' });
   });
 
-  it('does what onUnavailable says where it counts over time', () => {
+  it('applies onUnavailable to a rule that counts over time', () => {
     const windowed = draftOf({
       conditionType: 'metric_window',
       conditionConfig: { metric: 'bytes_out', operator: 'gt', value: 1 },

@@ -10,7 +10,7 @@ import { activate, DecisionBook, decide, factsNeeded, type PastCall, type ValidD
 
 const DRAFT_ID = 'draft';
 
-/** A call to try a draft on, with the calls of its run that came before it. */
+/** A call to try a draft on, with the earlier calls of its run. */
 interface Trial {
   readonly request: DecisionRequest;
   readonly history: readonly PastCall[];
@@ -29,19 +29,19 @@ type TrialAnswer =
     };
 
 /**
- * What this draft, and no other rule, would say of a call, as the evaluator would answer it. What the draft counts over time
- * is not known here, so such a rule does what its `onUnavailable` says and the answer says so.
+ * Evaluates one call against this draft alone and returns what the evaluator would answer. Counts over time are not
+ * available here, so a rule that needs them applies its `onUnavailable` setting and the answer records that.
  */
 export function tryRule(draft: ValidDraft, { request, history, nowMs }: Trial): TrialAnswer {
   const active = activate(ruleOf(draft, request.tenantId));
   if (!active.ok) return { asked: false, why: active.reason };
   if (active.value.cadence !== 'call') {
-    return { asked: false, why: 'This rule is measured on what happened, not asked about a call before it is made.' };
+    return { asked: false, why: 'This rule measures past events. It is not evaluated before a call.' };
   }
   const book = DecisionBook.EMPTY.withTenant(request.tenantId, [active.value]);
   const rules = book.matching(request);
   if (rules.length === 0)
-    return { asked: false, why: 'This rule is not about such calls: look at agent, tools and phase.' };
+    return { asked: false, why: 'This rule does not apply to such calls: check its agent, tools and phase.' };
   const needs = factsNeeded(rules, request);
   const facts = {
     needs,
@@ -60,7 +60,7 @@ export function tryRule(draft: ValidDraft, { request, history, nowMs }: Trial): 
   };
 }
 
-/** Enforced for the trial, whatever the draft says: the question is what it would do. */
+/** The trial always enforces the draft, regardless of its mode, to show what it would do. */
 function ruleOf(draft: ValidDraft | RuleDraft, tenantId: string): GuardrailRule {
   const at = new Date(0).toISOString();
   return {

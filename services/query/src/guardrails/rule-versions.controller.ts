@@ -10,7 +10,7 @@ import { RuleVersionsQueries } from './rule-versions.queries.ts';
 import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
 
-/** What a rule was, and the way back. */
+/** Lists the versions of a rule and reverts to one. */
 @Controller()
 export class RuleVersionsController {
   constructor(

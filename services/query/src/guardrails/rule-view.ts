@@ -9,7 +9,7 @@ export function ruleViewOf(row: Selectable<GuardrailRulesTable>, secrets: Secret
   return masked(ruleFromRow(row), secrets);
 }
 
-/** The rule with every secret of its action masked, whether it comes sealed, plain or masked already. */
+/** Returns the rule with every secret of its action masked, whether the secret is sealed, plain or already masked. */
 export function masked(rule: GuardrailRule, secrets: SecretBox): RuleView {
   const context = [rule.tenantId, 'guardrail_rules', rule.id];
   const actionConfig: JsonObject = mapActionSecrets(rule.actionType, rule.actionConfig, (text) =>
@@ -18,7 +18,7 @@ export function masked(rule: GuardrailRule, secrets: SecretBox): RuleView {
   return { ...rule, actionConfig };
 }
 
-/** A secret that cannot be opened (its key is gone) must not make the rule unreadable. */
+/** If a secret cannot be opened because its key is missing, the rule stays readable. */
 function opened(text: string, context: readonly string[], secrets: SecretBox): string {
   if (!secrets.isSealed(text)) return text;
   try {

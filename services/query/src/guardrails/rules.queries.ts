@@ -7,7 +7,7 @@ import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { ruleViewOf } from './rule-view.ts';
 
-/** Rules of a tenant that are looked through at once. */
+/** Maximum number of a tenant's rules to scan in one request. */
 const MAX_RULES = 5_000;
 
 @Injectable()
@@ -33,7 +33,7 @@ export class RulesQueries {
     return { ...page, total };
   }
 
-  /** Conditions decide what a rule reads, so this filter runs here and not in the database. */
+  /** Filters in memory, because what a rule reads depends on its condition, which SQL cannot inspect. */
   async #byUnread(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
     const rows = await this.reads.read(tenantId, (db) =>
       matching(db, tenantId, filter).selectAll().limit(MAX_RULES).execute(),
@@ -50,7 +50,7 @@ export class RulesQueries {
     return row && ruleViewOf(row, this.secrets);
   }
 
-  /** True also for a deleted rule: its history outlives it. */
+  /** Also true for a deleted rule, because its history remains. */
   async everExisted(tenantId: string, ruleId: string): Promise<boolean> {
     const row = await this.reads.read(tenantId, (db) =>
       db

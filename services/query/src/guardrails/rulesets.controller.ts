@@ -14,7 +14,7 @@ import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { RulesetsQueries } from './rulesets.queries.ts';
 
-/** Rules that are kept in files. */
+/** Rules that are managed from files. */
 @Controller()
 export class RulesetsController {
   constructor(

@@ -21,7 +21,7 @@ export class RulesetsQueries {
     });
   }
 
-  /** Empty: there is no such ruleset. */
+  /** Returns an empty list if the ruleset does not exist. */
   rulesOf(tenantId: string, ruleset: string): Promise<ManagedRule[]> {
     return this.reads.read(tenantId, async (db) => {
       const rules = await managedRules(db, tenantId, ruleset);

@@ -8,14 +8,14 @@ type Answer<A> = { readonly ok: true; readonly value: A } | { readonly ok: false
 const RETRY_AFTER_S = 2;
 const NOT_ASKED = 'Nothing was changed: send the same request again.';
 const NOT_KNOWN =
-  'If this was a change, it is not known whether it was made: read it back, then send the same request again.';
+  'If this was a change, it may or may not have been made. Read it back, then send the same request again.';
 
-/** Forwards writes to the service that owns the data; its refusal becomes this edge's answer. */
+/** Forwards writes to the service that owns the data. A rejection by that service becomes the response. */
 @Injectable()
 export class Commands {
   constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
 
-  /** @throws ProblemException the owner's refusal, or 503 when no owner answered in time. */
+  /** @throws ProblemException the owner's rejection, or 503 if no owner answered in time */
   async forward<Q, A>(command: Command<Q, Answer<A>>, question: Q): Promise<A> {
     const answer = await this.#ask(command, question);
     if (answer.ok) return answer.value;

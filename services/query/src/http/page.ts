@@ -1,6 +1,6 @@
 import { encodeCursor, type Position } from '@agentlens/operations';
 
-/** What follows the items of a page. */
+/** Paging information that follows the items. */
 export interface PageEnd {
   readonly hasMore: boolean;
   readonly nextCursor?: string;
@@ -10,7 +10,7 @@ export interface Page<T> extends PageEnd {
   readonly items: readonly T[];
 }
 
-/** One page out of `limit + 1` rows: the extra row only says that there is more. */
+/** Makes a page from `limit + 1` rows. The extra row only shows that more rows exist. */
 export function pageOf<Row, T>(
   list: string,
   rows: readonly Row[],
@@ -22,7 +22,7 @@ export function pageOf<Row, T>(
   return { items: shown.map(shape), ...endOfPage(list, rows.length > limit, shown.at(-1), positionOf) };
 }
 
-/** After `last`, the last row shown. */
+/** Paging information after `last`, the last row of the page. */
 export function endOfPage<Row>(
   list: string,
   hasMore: boolean,

@@ -5,15 +5,15 @@ import type { Kysely } from 'kysely';
 
 export type ReadOnly = Kysely<Tables>;
 
-/** SQLSTATE of a statement the server stopped because it ran too long. */
+/** SQLSTATE of a statement that the server cancelled because it ran too long. */
 const QUERY_CANCELED = '57014';
 
-/** Every read of this service goes through here: one transaction in which row level security shows one tenant only. */
+/** Runs every read of this service: one transaction, in which row level security shows one tenant only. */
 @Injectable()
 export class TenantReads {
   constructor(@Inject(DATABASE) private readonly database: Database) {}
 
-  /** @throws ProblemException 503 when the statement took too long; an absent database is the platform filter's to say. */
+  /** @throws ProblemException 503 if the statement timed out. The platform's filter handles an unavailable database. */
   async read<T>(tenantId: string, work: (db: ReadOnly) => Promise<T>): Promise<T> {
     try {
       return await this.database.asTenant(tenantId, work);

@@ -12,9 +12,9 @@ interface Row {
 
 const AT = '2026-03-01T12:00:00.000Z';
 const positionOf = ({ id }: Row) => ({ at: AT, id });
-const shape = ({ id, text }: Row) => ({ id, said: text });
+const shape = ({ id, text }: Row) => ({ id, body: text });
 
-/** Of ten each, and what is left. */
+/** Yields the rows in groups of ten. */
 async function* groupsOf(rows: readonly Row[]) {
   for (let from = 0; from <= rows.length; from += 10) yield rows.slice(from, from + 10);
 }
@@ -27,8 +27,8 @@ async function answered(rows: readonly Row[], limit: number) {
   return { pieces: items.length, body: JSON.parse(bytes.toString()) };
 }
 
-describe('a page written while it is read', () => {
-  it('says what one that is read whole says', async () => {
+describe('a page that is serialized while it is read', () => {
+  it('equals a page that is read as a whole', async () => {
     const someRows = fc.array(fc.record({ id: fc.string(), text: fc.string({ unit: 'binary', maxLength: 50 }) }));
     await fc.assert(
       fc.asyncProperty(someRows, fc.integer({ min: 1, max: 12 }), async (rows, limit) => {
@@ -40,7 +40,7 @@ describe('a page written while it is read', () => {
     );
   });
 
-  it('is in pieces where it is long', async () => {
+  it('consists of several chunks if it is long', async () => {
     const rows = Array.from({ length: 31 }, (_, i) => ({ id: `${i}`, text: 'é' }));
 
     const { pieces, body } = await answered(rows, 30);

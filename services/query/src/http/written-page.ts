@@ -3,15 +3,15 @@ import type { Position } from '@agentlens/operations';
 import { StreamableFile } from '@nestjs/common';
 import { endOfPage, type PageEnd } from './page.ts';
 
-/** A page whose items are JSON already. */
+/** A page whose items are already JSON. */
 export interface WrittenPage extends PageEnd {
-  /** What stands between the brackets of their array. */
+  /** The contents of the JSON array, without its brackets. */
   readonly items: readonly Buffer[];
 }
 
 /**
- * One page out of `limit + 1` rows: the extra row only says that there is more. Rows become text as they are read, so that of
- * a long page neither rows nor objects are in memory all at once.
+ * Makes a page from `limit + 1` rows; the extra row only shows that more rows exist. Serializes rows as they are read,
+ * so that a long page is never in memory as rows or objects all at once.
  */
 export async function writePage<Row>(
   list: string,
@@ -34,7 +34,7 @@ export async function writePage<Row>(
   return { items, ...endOfPage(list, read > limit, last, positionOf) };
 }
 
-/** Answers `{ [name]: items, ...rest }`; `rest` has at least one member. */
+/** Returns the response `{ [name]: items, ...rest }`. `rest` has at least one member. */
 export function answerOf(name: string, items: readonly Buffer[], rest: object): StreamableFile {
   const pieces = [
     Buffer.from(`{${JSON.stringify(name)}:[`),

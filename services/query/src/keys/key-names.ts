@@ -3,12 +3,12 @@ import type { Caller } from '@agentlens/platform';
 import { Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
 
-/** How a key signs what was done with it. */
+/** Names the author of a change that was made with a key. */
 @Injectable()
 export class KeyNames {
   constructor(private readonly reads: TenantReads) {}
 
-  /** Who makes a change: for the audit, and as the text that is shown beside it. */
+  /** Returns the author for the audit log and the text to show for the author. */
   async authorOf({ tenantId, keyId, person }: Caller): Promise<{ author: ChangeAuthor; by: string }> {
     const key = await this.reads.read(tenantId, (db) =>
       db

@@ -5,14 +5,17 @@ import { DATABASE, EVENT_BUS, LOGGER, type Platform } from '@agentlens/platform'
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 
-/** What is told meanwhile is written in one statement: of a thousand keys, each for itself would be a sync to disk. */
+/** Batch interval. One statement per key would cost one disk sync each. */
 const GATHER_MS = 1_000;
 
-/** Writes down when keys were last used, as the instances that check them tell. A lost message costs a minute. */
+/**
+ * Records when each key was last used, as reported by the instances that check keys. A lost message makes the time up
+ * to a minute stale.
+ */
 @Injectable()
 export class KeyUseRecorder implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  /** The newest use of each key that is not written down yet. */
-  readonly #told = new Map<string, KeyUsed>();
+  /** The newest unrecorded use of each key. */
+  readonly #pending = new Map<string, KeyUsed>();
   #subscription: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,8 +36,8 @@ export class KeyUseRecorder implements OnApplicationBootstrap, BeforeApplication
   }
 
   #note(use: KeyUsed): void {
-    const known = this.#told.get(use.keyId);
-    if (known === undefined || known.at < use.at) this.#told.set(use.keyId, use);
+    const known = this.#pending.get(use.keyId);
+    if (known === undefined || known.at < use.at) this.#pending.set(use.keyId, use);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.#record();
@@ -42,31 +45,31 @@ export class KeyUseRecorder implements OnApplicationBootstrap, BeforeApplication
   }
 
   async #record(): Promise<void> {
-    const uses = [...this.#told.values()];
-    this.#told.clear();
+    const uses = [...this.#pending.values()];
+    this.#pending.clear();
     if (uses.length === 0) return;
     try {
       await this.#write(uses);
     } catch (error) {
-      this.logger.warn({ err: error, keys: uses.length }, 'the last use of some keys was not written down');
+      this.logger.warn({ err: error, keys: uses.length }, 'recording the last use of keys failed');
     }
   }
 
   /**
-   * Every replica hears every use, so the newest time wins, whoever writes it; and a key that another one is writing is
-   * left to it, for two that waited for each other's would be a deadlock.
+   * Every replica receives every use, so the newest time wins regardless of which replica writes it. A replica skips
+   * rows that another replica has locked, because waiting could deadlock.
    */
   async #write(uses: readonly KeyUsed[]): Promise<void> {
     await sql`
       with due as (
-        select key_id, told.at
+        select key_id, used.at
         from unnest(
           ${uses.map(({ tenantId }) => tenantId)}::text[],
           ${uses.map(({ keyId }) => keyId)}::text[],
           ${uses.map(({ at }) => at)}::timestamptz[]
-        ) as told (tenant, key, at)
-        join api_keys on tenant_id = told.tenant and key_id = told.key
-        where last_used_at is null or last_used_at < told.at
+        ) as used (tenant, key, at)
+        join api_keys on tenant_id = used.tenant and key_id = used.key
+        where last_used_at is null or last_used_at < used.at
         for no key update of api_keys skip locked
       )
       update api_keys set last_used_at = due.at from due where api_keys.key_id = due.key_id

@@ -65,7 +65,7 @@ export class KeysController {
       case 'unknown':
         return foundOr404(KEY, null);
       case 'not_live':
-        throw new ProblemException(409, 'API key is revoked or expired', { hint: 'Make a new key instead.' });
+        throw new ProblemException(409, 'API key is revoked or expired', { hint: 'Create a new key instead.' });
       case 'rotated': {
         const { id: previousId, expiresAt, version } = rotated.previous;
         return { ...secretView(rotated.key), previous: { id: previousId, expiresAt, version } };
@@ -86,7 +86,7 @@ export class KeysController {
         throw changedMeanwhile(ifVersion, revoked.current);
       case 'last_of_scope':
         throw new ProblemException(409, `This is the last ${makerOf(caller)} key of the tenant`, {
-          hint: 'Make another or rotate this one first: without one nobody could make another.',
+          hint: 'Create another or rotate this one first. Otherwise no key could create another.',
         });
       case 'already_revoked':
         throw new ProblemException(409, 'API key is already revoked');
@@ -98,7 +98,7 @@ export class KeysController {
   }
 }
 
-/** Whoever may revoke keys has one of these scopes, and so has the last key of its kind. */
+/** The scope that lets the caller revoke keys. The last key with this scope cannot be revoked. */
 function makerOf({ scopes }: Caller): Scope {
   return scopes.includes('platform') ? 'platform' : 'admin';
 }

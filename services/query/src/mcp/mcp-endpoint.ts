@@ -13,9 +13,9 @@ import { VERSION } from '../service/version.ts';
 import { fetchOwnRoutes } from './own-routes.ts';
 
 /**
- * Whether this comes from a web page that has no business here. Programs send no `Origin`. Pages must be of this very
- * address, and that address must be a number or this machine's own name: any other name could have been pointed at us for
- * the sake of that page (DNS rebinding).
+ * Returns true for a request from another site's page. Programs send no `Origin`. A page must have exactly this
+ * address, and the host must be an IP address or this machine's own name: any other name could point here because of
+ * DNS rebinding.
  */
 export function isForeignPage({ headers: { origin, host } }: Pick<FastifyRequest, 'headers'>): boolean {
   if (origin === undefined) return false;
@@ -29,12 +29,12 @@ function isUnrebindable(hostname: string): boolean {
 }
 
 const PATH = '/mcp';
-/** Open subscriptions of all clients; nothing here changes unasked, so that clients have no use for them. */
-const MOST_SUBSCRIPTIONS = 100;
+/** Maximum open subscriptions of all clients. The server sends no notifications, so clients do not need them. */
+const MAX_SUBSCRIPTIONS = 100;
 
 /**
- * The MCP server over HTTP: no session, one server for each request, with what the key of that request may do. Tools call
- * the routes of this process with the same key.
+ * Serves MCP over HTTP without sessions: each request gets its own server, with the permissions of the request's key.
+ * Tools call the routes of this process with the same key.
  */
 @Injectable()
 export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
@@ -46,8 +46,8 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
     @Inject(LOGGER) logger: Platform['logger'],
   ) {
     this.#handler = createMcpHandler(({ requestInfo }) => this.#serverFor(requestInfo), {
-      maxSubscriptions: MOST_SUBSCRIPTIONS,
-      onerror: (error) => logger.debug({ err: error }, 'an MCP request was refused'),
+      maxSubscriptions: MAX_SUBSCRIPTIONS,
+      onerror: (error) => logger.debug({ err: error }, 'MCP request rejected'),
     });
   }
 
@@ -86,7 +86,7 @@ function sessionOf(request: FastifyRequest, fetch: typeof globalThis.fetch): Mcp
   return { client, tenantId, keyId, scopes, version: VERSION, consoleUrl: addressOf(request) };
 }
 
-/** What the handler reads of a request: its headers. The body is parsed already. It ends when the client hangs up. */
+/** MCP request without the session of its key */
 function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
@@ -95,7 +95,7 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   return new Request(`${addressOf(request)}${PATH}`, { method: 'POST', headers, signal: gone.signal });
 }
 
-/** Where the client finds us, as it or the proxy before us says. */
+/** The address of this server as the client or its proxy sees it. */
 function addressOf({ headers, protocol, host }: FastifyRequest): string {
   const first = (name: string) => [headers[name]].flat()[0]?.split(',')[0]?.trim();
   const origin = `${first('x-forwarded-proto') ?? protocol}://${first('x-forwarded-host') ?? host}`;

@@ -1,8 +1,8 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
 
 /**
- * `fetch` for requests to this very process, without a connection: they pass the same hooks as those from outside, so that
- * the key they bring is all that they may do.
+ * A `fetch` that calls this process without a connection. Requests pass the same hooks as requests from outside, so
+ * their key's scopes apply.
  */
 export function fetchOwnRoutes(server: FastifyInstance): typeof fetch {
   return async (input, init = {}) => {

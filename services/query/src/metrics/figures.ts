@@ -1,6 +1,6 @@
 import type { CallMetrics, TaskMetrics } from '@agentlens/operations';
 
-/** What a row of figures is about: everything, or one bucket of time, agent, model or tool. */
+/** Subject of a row of figures: the total, or one time bucket, agent, model or tool. */
 export interface About {
   readonly by: 'all' | 'time' | 'agent' | 'tool' | 'model';
   readonly key: string | null;
@@ -33,7 +33,7 @@ const NO_TASKS: TaskFigures = {
   costUsd: 0,
 };
 
-/** Rates of nothing are unknown, not zero. */
+/** A rate without samples is null, not zero. */
 export function taskMetrics(figures: TaskFigures = NO_TASKS): TaskMetrics {
   const { started, finished, succeeded, finishedSteps, duration } = figures;
   const { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, costUsd } = figures;
@@ -59,7 +59,7 @@ export function callMetrics(
   return { calls, errors, errorRate: share(errors, calls), latencyMs: named(latency) };
 }
 
-/** Both kinds of figures about the same things, where there are any of either. */
+/** Joins both kinds of figures by subject, and keeps subjects that have only one kind. */
 export function aligned(
   by: About['by'],
   tasks: readonly (About & TaskFigures)[],

@@ -6,8 +6,8 @@ import { analyticsRange } from '../analytics/analytics-range.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type About, aligned, type CallFigures, callMetrics, type TaskFigures, taskMetrics } from './figures.ts';
 
-/** Agents, models and tools shown at most, each; the rest is in the totals. */
-const MOST_ROWS = 100;
+/** Maximum number of agents, models and tools to show, each. The totals include the rest. */
+const MAX_ROWS = 100;
 
 interface CallRow extends About, CallFigures {
   readonly provider: string | null;
@@ -22,7 +22,7 @@ type Scope = Omit<AnalyticsQuery, 'from' | 'to'> & {
   readonly to: string;
 };
 
-/** Aggregates over what is stored: nothing is kept for them beside events and runs, so nothing can disagree. */
+/** Aggregates stored events and runs on each read. No separate counters exist that could disagree with them. */
 @Injectable()
 export class MetricsQueries {
   constructor(
@@ -47,7 +47,7 @@ export class MetricsQueries {
         agents: aligned('agent', tasks, calls)
           .map(({ key, ...figures }) => ({ agentId: key, ...figures }))
           .sort((a, b) => b.tasks.started - a.tasks.started || b.toolCalls.calls - a.toolCalls.calls)
-          .slice(0, MOST_ROWS),
+          .slice(0, MAX_ROWS),
         models: named('model', calls).map(({ name, row }) => ({
           model: name,
           provider: row.provider,
@@ -62,12 +62,12 @@ export class MetricsQueries {
   }
 }
 
-/** Calls whose tool nobody named are in the totals only. */
+/** Drops calls without a tool name. The totals include them. */
 function named(by: About['by'], rows: readonly CallRow[]) {
   return rows.flatMap((row) => (row.by === by && row.key !== null ? [{ name: row.key, row }] : []));
 }
 
-/** One pass over the runs that started in the range, for the total, its buckets and its agents. */
+/** One pass over the runs that started in the range, for the total, the buckets and the agents. */
 async function taskFigures(db: ReadOnly, scope: Scope) {
   const { rows } = await sql<About & TaskFigures>`
     select * from (
@@ -88,13 +88,13 @@ async function taskFigures(db: ReadOnly, scope: Scope) {
       ) as started
       group by grouping sets ((), (bucket), (agent_id))
     ) as figures
-    where started > 0 and (by <> 'agent' or nth <= ${MOST_ROWS})`.execute(db);
+    where started > 0 and (by <> 'agent' or nth <= ${MAX_ROWS})`.execute(db);
   return rows;
 }
 
 /**
- * One pass over the calls that ended in the range: tool calls for the total, its buckets, agents and tools, and models.
- * Calls are counted as they end; tokens and money of models wherever they were reported, as in runs.
+ * One pass over the calls that ended in the range: tool calls for the total, buckets, agents and tools; model calls for
+ * models. Calls count when they end; model tokens and costs count on whichever event reported them, as in runs.
  */
 async function callFigures(db: ReadOnly, scope: Scope) {
   const { rows } = await sql<CallRow>`
@@ -119,10 +119,10 @@ async function callFigures(db: ReadOnly, scope: Scope) {
         coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
         coalesce(sum(cost_usd), 0) as cost_usd
       from ended where model is not null
-      group by model, provider order by calls desc, cost_usd desc, model limit ${MOST_ROWS}
+      group by model, provider order by calls desc, cost_usd desc, model limit ${MAX_ROWS}
     )
     select by, key, null as provider, calls, errors, latency, 0 as "inputTokens", 0 as "outputTokens", 0 as "costUsd"
-    from of_tools where calls > 0 and (by in ('all', 'time') or nth <= ${MOST_ROWS})
+    from of_tools where calls > 0 and (by in ('all', 'time') or nth <= ${MAX_ROWS})
     union all
     select 'model', model, provider, calls, errors, latency, input_tokens, output_tokens, cost_usd from of_models
     order by calls desc, "costUsd" desc, key`.execute(db);
@@ -143,5 +143,5 @@ function bucketOf({ granularity }: Scope, column: string) {
   return sql`date_trunc(${granularity}, ${sql.ref(column)}, 'UTC')`;
 }
 
-/** The start of a bucket as our text: written once per bucket, not once per row. */
+/** Start of a bucket as an ISO string, formatted once per bucket instead of once per row. */
 const BUCKET_TEXT = sql`to_char(bucket at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -12,10 +12,13 @@ import { Commands } from '../http/commands.ts';
 import { NowQueries } from './now.queries.ts';
 
 const MOST = { limit: 50, offset: 0 };
-const MOST_ALERTS = { limit: 200, offset: 0 };
-const MOST_BUDGETS = { limit: 8, offset: 0 };
+const ALERT_PAGE = { limit: 200, offset: 0 };
+const BUDGET_PAGE = { limit: 8, offset: 0 };
 
-/** One answer in place of a dozen: this page is opened at night, on a phone, and asked again after every change. */
+/**
+ * Returns the whole overview page in one response, because the page is opened on a phone at night and reloaded after
+ * every change.
+ */
 @Controller()
 export class NowController {
   constructor(
@@ -34,12 +37,12 @@ export class NowController {
     const [figures, approvals, open, orders, paused, breakers, overview, budgets] = await Promise.all([
       this.figures.figures(tenantId),
       this.alerts.list(tenantId, { ...MOST, kind: ['approval'], status: ['pending', 'acknowledged'] }),
-      this.alerts.list(tenantId, { ...MOST_ALERTS, kind: ['breaker', 'rule'], status: ['pending'] }),
+      this.alerts.list(tenantId, { ...ALERT_PAGE, kind: ['breaker', 'rule'], status: ['pending'] }),
       this.control.list(tenantId, { ...MOST, state: ['paused', 'killed'] }),
       this.agents.list(tenantId, { ...MOST, paused: true }),
       this.breakers.list(tenantId, { ...MOST, state: ['open', 'half_open'] }),
       this.analytics.overview(tenantId),
-      this.budgets.list(tenantId, { ...MOST_BUDGETS, enabled: true }),
+      this.budgets.list(tenantId, { ...BUDGET_PAGE, enabled: true }),
     ]);
     return {
       ...figures,
@@ -55,7 +58,7 @@ export class NowController {
     };
   }
 
-  /** Without pots where their owner does not answer: the rest of the page must not wait for it. */
+  /** Leaves pots out if the evaluator does not answer, so that the rest of the page does not wait for it. */
   private async controlStateOf(tenantId: string, budget: Budget): Promise<BudgetBalance> {
     try {
       return await this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId: budget.id });

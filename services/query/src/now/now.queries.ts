@@ -6,11 +6,11 @@ import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { IDLE_AFTER_MS } from '../runs/run-view.ts';
 
-const MOST_ROWS = 20;
+const MAX_ROWS = 20;
 const BUCKETS = 12;
 const MINUTES = 60;
 
-/** The figures of the last hour that no other read has. */
+/** Figures of the last hour that no other query returns. */
 @Injectable()
 export class NowQueries {
   constructor(
@@ -50,7 +50,7 @@ async function firingOf(db: ReadOnly, tenantId: string, nowMs: number): Promise<
       array_agg(least(${sql.lit(BUCKETS - 1)}, greatest(0,
         floor(extract(epoch from fired.at - ${from}::timestamptz) / 300)))::int) as buckets
     from fired left join guardrail_rules rules on rules.tenant_id = ${tenantId} and rules.rule_id = fired.rule_id
-    group by fired.rule_id, fired.shadow order by fired.shadow, times desc limit ${MOST_ROWS}`.execute(db);
+    group by fired.rule_id, fired.shadow order by fired.shadow, times desc limit ${MAX_ROWS}`.execute(db);
   return rows.map(({ buckets, ...row }) => ({ ...row, perFiveMinutes: histogram(buckets, BUCKETS) }));
 }
 
@@ -60,7 +60,7 @@ async function runningOf(db: ReadOnly, tenantId: string, nowMs: number): Promise
       count(*) filter (where last_event_at < ${iso(nowMs - IDLE_AFTER_MS)}::timestamptz) as idle,
       coalesce(sum(cost_usd), 0) as "costUsd"
     from runs where tenant_id = ${tenantId} and status = 'running'
-    group by agent_id order by runs desc, agent_id limit ${MOST_ROWS}`.execute(db);
+    group by agent_id order by runs desc, agent_id limit ${MAX_ROWS}`.execute(db);
   return rows;
 }
 

@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { type ApiSurface, apiSurface, linesOf, surfaceOf } from './api-surface.testing.ts';
 import { openApiDocument } from './openapi-document.ts';
 
-/** Of the last release, one promise a line; docs/api-versions.md says what may change. */
+/**
+ * The API surface of the last release, one promise per line. docs/api-versions.md defines which changes are allowed.
+ */
 const released = surfaceOf(
   readFileSync(new URL('./api-0.1.0.txt', import.meta.url), 'utf8')
     .trim()
@@ -13,28 +15,27 @@ const released = surfaceOf(
 );
 const today = apiSurface(openApiDocument(OPERATIONS, '1'));
 
-/** What release 0.1.0 promised and we took back or ask for since, and why. */
+/** Promises of release 0.1.0 that changed since, with the reason. */
 const ACCEPTED: Readonly<Record<string, string>> = {
-  'POST /v1/runs/{runId}/evaluate body agentId=': 'an empty id is one of all texts now, taken as none as before',
-  'GET /api/sessions/{id}/timeline 200 chainValid: boolean':
-    'clients of AgentLens read it as a boolean; null was broken',
-  'PUT /api/breakers/limits body limits: anything': 'what is no set of limits was refused before, by the owner',
+  'POST /v1/runs/{runId}/evaluate body agentId=': 'the schema now rejects an empty id; it meant "no agent" before',
+  'GET /api/sessions/{id}/timeline 200 chainValid: boolean': 'AgentLens clients read it as a boolean; null broke them',
+  'PUT /api/breakers/limits body limits: anything': 'the owner already rejected invalid limits before',
 };
 const isAccepted = (name: string) => Object.keys(ACCEPTED).some((start) => name.startsWith(start));
 
 const broken = [...missing(released, today), ...needed(released, today), ...retyped(released, today)];
 
-describe('the HTTP API, beside the last release', () => {
-  it('has what the release had, asks for nothing more, and is of the same types', () => {
+describe('the HTTP API compared with the last release', () => {
+  it('keeps every promise, requires nothing new, and keeps all types', () => {
     expect(broken.filter((name) => !isAccepted(name))).toEqual([]);
   });
 
-  it('differs only where it still has to be said', () => {
+  it('lists only changes that still differ from the release', () => {
     expect(Object.keys(ACCEPTED).filter((start) => !broken.some((name) => name.startsWith(start)))).toEqual([]);
   });
 });
 
-describe('a promise is broken', () => {
+describe('the comparison with the last release', () => {
   const op = {
     ...{ id: 'makeThing', method: 'post', path: '/things', tag: 'Things', summary: '', scope: 'read', tagged: true },
     query: z.object({ by: z.enum(['day', 'week']), q: z.string().optional() }),
@@ -49,44 +50,56 @@ describe('a promise is broken', () => {
   };
 
   it.each([
-    ['a word of a parameter goes', { query: op.query.extend({ by: z.enum(['day']) }) }, ['?by=week']],
-    ['a parameter takes words only', { query: op.query.extend({ q: z.enum(['a']).optional() }) }, ['?q: string']],
-    ['a parameter is needed', { query: op.query.extend({ q: z.string() }) }, ['needs ?q']],
-    ['a member of a body takes less', { body: op.body.extend({ n: z.int().optional() }) }, ['body n: number']],
-    ['a word of a body goes', { body: op.body.extend({ mode: z.enum(['on']).optional() }) }, ['body mode=off']],
-    ['a member of an answer is another', { response: op.response.extend({ id: z.int() }) }, ['200 id: integer']],
-    ['it may be null', { response: op.response.extend({ id: z.string().nullable() }) }, ['200 id: null']],
-    ['it may be more', { response: op.response.extend({ cost: z.number() }) }, ['200 cost: number']],
-    ['it may be anything', { response: op.response.extend({ id: z.unknown() }) }, ['200 id: anything']],
-    ['it goes', { response: z.object({ id: z.string() }) }, ['200 cost']],
-    ['a header goes', { tagged: false }, ['200 header ETag', '304 header ETag']],
-  ] as const)('where %s', (_what, change, names) => {
+    ['a parameter loses an enum value', { query: op.query.extend({ by: z.enum(['day']) }) }, ['?by=week']],
+    ['a string parameter becomes an enum', { query: op.query.extend({ q: z.enum(['a']).optional() }) }, ['?q: string']],
+    ['a parameter becomes required', { query: op.query.extend({ q: z.string() }) }, ['needs ?q']],
+    ['a body member accepts fewer types', { body: op.body.extend({ n: z.int().optional() }) }, ['body n: number']],
+    [
+      'a body member loses an enum value',
+      { body: op.body.extend({ mode: z.enum(['on']).optional() }) },
+      ['body mode=off'],
+    ],
+    ['a response member changes its type', { response: op.response.extend({ id: z.int() }) }, ['200 id: integer']],
+    [
+      'a response member becomes nullable',
+      { response: op.response.extend({ id: z.string().nullable() }) },
+      ['200 id: null'],
+    ],
+    [
+      'a response member gets a wider type',
+      { response: op.response.extend({ cost: z.number() }) },
+      ['200 cost: number'],
+    ],
+    ['a response member becomes any type', { response: op.response.extend({ id: z.unknown() }) }, ['200 id: anything']],
+    ['a response member is removed', { response: z.object({ id: z.string() }) }, ['200 cost']],
+    ['a header is removed', { tagged: false }, ['200 header ETag', '304 header ETag']],
+  ] as const)('breaks if %s', (_what, change, names) => {
     expect(brokenBy(change)).toEqual(names.map((name) => `POST /things ${name}`));
   });
 
   it.each([
-    ['a parameter takes another word', { query: op.query.extend({ by: z.enum(['day', 'week', 'month']) }) }],
-    ['a member of a body takes more', { body: op.body.extend({ n: z.union([z.number(), z.string()]).optional() }) }],
-    ['a body has another member', { body: op.body.extend({ more: z.string().optional() }) }],
-    ['an answer has another member', { response: op.response.extend({ more: z.string() }) }],
-    ['a member of an answer is one of words', { response: op.response.extend({ id: z.enum(['a', 'b']) }) }],
-  ])('not where %s', (_what, change) => {
+    ['a parameter gains an enum value', { query: op.query.extend({ by: z.enum(['day', 'week', 'month']) }) }],
+    ['a body member accepts more types', { body: op.body.extend({ n: z.union([z.number(), z.string()]).optional() }) }],
+    ['a body gains an optional member', { body: op.body.extend({ more: z.string().optional() }) }],
+    ['a response gains a member', { response: op.response.extend({ more: z.string() }) }],
+    ['a response member becomes an enum', { response: op.response.extend({ id: z.enum(['a', 'b']) }) }],
+  ])('holds if %s', (_what, change) => {
     expect(brokenBy(change)).toEqual([]);
   });
 });
 
-/** What the release had and there is not any more. */
+/** Promises of the release that no longer exist. */
 function missing(before: ApiSurface, after: ApiSurface): string[] {
   return [...before.keys()].filter((name) => !name.includes(' needs ') && !after.has(name));
 }
 
-/** What has to be sent now, of routes that the release had. */
+/** New required input on routes that the release had. */
 function needed(before: ApiSurface, after: ApiSurface): string[] {
   const wasThere = (name: string) => before.has(name.slice(0, name.indexOf(' needs ')));
   return [...after.keys()].filter((name) => name.includes(' needs ') && wasThere(name) && !before.has(name));
 }
 
-/** Types that requests may not have any more, and those that answers did not have. */
+/** Types that requests no longer accept, and types that responses did not have before. */
 function retyped(before: ApiSurface, after: ApiSurface): string[] {
   return [...before].flatMap(([name, was]) => {
     const is = after.get(name) ?? was;
@@ -97,7 +110,7 @@ function retyped(before: ApiSurface, after: ApiSurface): string[] {
   });
 }
 
-/** With what is one of them too. */
+/** Adds the types that the given types include. */
 function covered(types: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...types, ...(types.has('number') ? ['integer'] : []), ...(types.has('string') ? ['word'] : [])]);
 }

@@ -10,16 +10,16 @@ interface Answer {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
 
-/** What is promised, and of what types it is: none for what has no type (a route, a word, a need). */
+/** Promises of the API with their types. Routes, enum values and required input have no type. */
 export type ApiSurface = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Deeper than any answer; a schema that holds itself ends here. */
-const MOST_DEPTH = 8;
+/** Deeper than any response. Ends the walk of recursive schemas. */
+const MAX_DEPTH = 8;
 
 /**
- * What clients can rely on of an OpenAPI document: `GET /api/runs`, its parameters (`?limit`), what its answers have (`200
- * runs[].id`, `429 header Retry-After`), what its body may have (`body name`) and must have (`needs name`), and words of enums
- * that a parameter or body takes (`?by=day`, `body mode=off`).
+ * Lists what clients can rely on in an OpenAPI document: routes (`GET /api/runs`), parameters (`?limit`), response
+ * members (`200 runs[].id`, `429 header Retry-After`), body members (`body name`), required input (`needs name`) and
+ * accepted enum values (`?by=day`, `body mode=off`).
  */
 export function apiSurface(document: Json): ApiSurface {
   const surface = new Surface(document);
@@ -31,7 +31,7 @@ export function apiSurface(document: Json): ApiSurface {
   return surface.promises;
 }
 
-/** One promise a line, `GET /api/runs 200 runs[].id: string`. */
+/** Formats one promise per line: `GET /api/runs 200 runs[].id: string`. */
 export function linesOf(surface: ApiSurface): string[] {
   const lines = [...surface].map(([name, types]) =>
     types.size === 0 ? name : `${name}: ${[...types].sort().join(' | ')}`,
@@ -82,7 +82,7 @@ class Surface {
     this.promises.set(name, known);
   }
 
-  /** `word`: a text of an enum. */
+  /** Returns the types of a schema. An enum of strings has the type `word`. */
   typesOf(given: Json): string[] {
     const schema = this.resolved(given);
     const branches = (schema.anyOf ?? schema.oneOf ?? schema.allOf) as Json[] | undefined;
@@ -114,10 +114,10 @@ class Walk {
   }
 
   of(given: Json | undefined, at = '', depth = 0): void {
-    if (given === undefined || depth > MOST_DEPTH) return;
+    if (given === undefined || depth > MAX_DEPTH) return;
     const schema = this.#surface.resolved(given);
     for (const key of ['oneOf', 'anyOf', 'allOf'] as const) {
-      // What one of several needs is not needed.
+      // A member that only one alternative requires is not required.
       for (const branch of (schema[key] ?? []) as Json[]) this.#branch(key).of(branch, at, depth + 1);
     }
     for (const [member, value] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {

@@ -11,8 +11,8 @@ type Json = Readonly<Record<string, { readonly examples?: object }>>;
 
 const NO_PRICES: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
 
-/** What most programs send. */
-const MOST_USED = [
+/** The operations that most programs call. */
+const COMMON_OPERATIONS = [
   ...['createBudget', 'createKey', 'createOrder', 'createRule', 'createWebhook'],
   ...['evaluateCall', 'ingestEvents', 'setBreakerLimits'],
 ];
@@ -24,31 +24,31 @@ const all = withExamples.flatMap((op) =>
 );
 
 describe('an example', () => {
-  it.each(all)('%s is taken', (_name, op, body) => {
+  it.each(all)('%s is accepted', (_name, op, body) => {
     expect(op.body?.safeParse(body)).toMatchObject({ success: true });
   });
 
-  it('is there for what most programs send', () => {
+  it('exists for the operations that most programs call', () => {
     const ids = withExamples.map(({ id }) => id);
-    expect(MOST_USED.filter((id) => !ids.includes(id))).toEqual([]);
+    expect(COMMON_OPERATIONS.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  it('is in the document as it stands', () => {
+  it('appears unchanged in the document', () => {
     const { paths } = openApiDocument(OPERATIONS, '1') as unknown as Documented;
     expect(paths['/api/budgets']?.post?.requestBody.content['application/json']?.examples).toMatchObject({
       everyRun: { value: { scope: 'run', period: 'total' } },
     });
   });
 
-  it('of a rule has configs that its types know', () => {
+  it('of a rule uses valid configs', () => {
     expect(examplesOf(createRule).map(validateDraft)).toMatchObject([{ ok: true }, { ok: true }]);
   });
 
-  it('of events is in the words of the wire format', () => {
+  it('of events follows the wire format', () => {
     const events = examplesOf(ingestEvents).flatMap((body) => (body as { events: unknown[] }).events);
     expect(events.length).toBeGreaterThan(0);
     for (const event of events) {
-      // Old events are refused one day.
+      // The gateway rejects events that are too old, so a fixed time in an example would stop working.
       expect(event).not.toHaveProperty('timestamp');
       expect(translateAgentLensEvent(event, NO_PRICES, 0)).toEqual({ ok: true, event: expect.any(Object) });
     }

@@ -28,7 +28,7 @@ const document = openApiDocument(OPERATIONS, '1') as unknown as Documented;
 const documentedOf = ({ path, method }: { path: string; method: string }) =>
   document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method];
 
-/** Whether a text is what the document allows. */
+/** Whether the documented schema allows a text. */
 function isAllowed(
   { type, pattern, format, enum: words, minLength = 0, maxLength }: TextSchema,
   text: string,
@@ -46,10 +46,10 @@ describe('a query parameter', () => {
     Object.entries(op.query?.shape ?? {}).map(([name, schema]) => [`${name} of ${op.id}`, op, name, schema] as const),
   );
 
-  it.each(parameters)('%s takes every odd text that its document allows', (_name, op, name, schema) => {
+  it.each(parameters)('%s accepts every unusual text that its schema allows', (_name, op, name, schema) => {
     const described = documentedOf(op)?.parameters.find((one) => one.in === 'query' && one.name === name);
     expect(described).toBeDefined();
-    // Only the server can tell a cursor it gave from another text of its form.
+    // Only the server can distinguish its own cursor from another text of that form.
     const texts = name === 'cursor' ? ODD.slice(0, -2) : ODD;
     const refused = texts.filter((text) => described !== undefined && isAllowed(described.schema, text));
     expect(refused.filter((text) => !z.safeParse(schema, text).success)).toEqual([]);
@@ -61,18 +61,18 @@ describe('a body', () => {
     ['createBudget', createBudget, true],
     ['createOrder', createOrder, true],
     ['setBreakerLimits', setBreakerLimits, true],
-  ])('of %s is documented as needed', (_name, op, required) => {
+  ])('of %s is documented as required', (_name, op, required) => {
     expect(documentedOf(op)?.requestBody?.required).toBe(required);
   });
 
-  it('of a budget names the least amount', () => {
+  it('of a budget documents the minimum amount', () => {
     expect(document.components.schemas.BudgetDraft).toMatchObject({
       properties: { limitUsd: { minimum: 0.000001, maximum: 99_999_999 } },
       additionalProperties: false,
     });
   });
 
-  it.each(['CreateOrderBody', 'SetBreakerLimitsBody'])('%s needs the id of a run or agent', (name) => {
+  it.each(['CreateOrderBody', 'SetBreakerLimitsBody'])('%s requires the id of a run or agent', (name) => {
     const branches = (document.components.schemas[name] as { oneOf: { anyOf?: object[] }[] }).oneOf;
     const either = [{ required: ['scopeId'] }, { required: ['id'] }];
     expect(branches.map(({ anyOf }) => anyOf)).toEqual([undefined, either, either]);
@@ -80,13 +80,13 @@ describe('a body', () => {
 });
 
 describe('an operation', () => {
-  it('has an id of its own, a word in camel case', () => {
+  it('has a unique camel-case id', () => {
     const ids = OPERATIONS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([]);
   });
 
-  it('names the headers it reads, and what its stream carries', () => {
+  it('documents the headers it reads and the frames of its stream', () => {
     const stream = documentedOf({ path: '/api/stream', method: 'get' });
     expect(stream?.parameters).toContainEqual(expect.objectContaining({ name: 'last-event-id', in: 'header' }));
     expect(stream).toHaveProperty('x-frames.session_update', { $ref: '#/components/schemas/Session' });

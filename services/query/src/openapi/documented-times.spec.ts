@@ -7,36 +7,36 @@ type Json = Readonly<Record<string, unknown>>;
 
 const TIME = /(At|Until|Since)$|^(at|from|to|since|until|before|after|time|timestamp|bucket)$/;
 
-/** What is named like a time and is none, and why. */
+/** Members that are named like times but are not, with the reason. */
 const ACCEPTED: Readonly<Record<string, string>> = {
-  'changes.from': 'what a field of a rule was',
-  'changes.to': 'what a field of a rule is',
-  'get /v1/control/poll ?after': 'an answer before, by its id',
+  'changes.from': 'the previous value of a rule field',
+  'changes.to': 'the new value of a rule field',
+  'get /v1/control/poll ?after': 'the id of the previous answer',
 };
 
 describe('a time', () => {
-  it('says that it is one, wherever the document names one', () => {
-    const wrong = untold(openApiDocument(OPERATIONS, '1'));
+  it('declares the date-time format wherever it is documented', () => {
+    const wrong = undeclaredTimes(openApiDocument(OPERATIONS, '1'));
     expect(wrong.filter((place) => !isAccepted(place))).toEqual([]);
   });
 
-  it('is told from other things by a list without spare lines', () => {
-    const wrong = untold(openApiDocument(OPERATIONS, '1'));
+  it('has only exceptions that are still needed', () => {
+    const wrong = undeclaredTimes(openApiDocument(OPERATIONS, '1'));
     const unused = Object.keys(ACCEPTED).filter((end) => !wrong.some((place) => isOf(place, end)));
     expect(unused).toEqual([]);
   });
 
   it.each([
-    ['a text', z.object({ madeAt: z.string() })],
-    ['a text or null', z.object({ madeAt: z.string().nullable() })],
-    ['anything', z.object({ madeAt: z.unknown() })],
-    ['a text in a list', z.object({ rows: z.array(z.object({ since: z.string() })) })],
-  ])('is missed where it is %s', (_name, response) => {
+    ['a string', z.object({ madeAt: z.string() })],
+    ['a nullable string', z.object({ madeAt: z.string().nullable() })],
+    ['of any type', z.object({ madeAt: z.unknown() })],
+    ['a string in a list', z.object({ rows: z.array(z.object({ since: z.string() })) })],
+  ])('is reported if it is %s without a format', (_name, response) => {
     const op: Operation = {
       ...{ id: 'getThing', method: 'get', path: '/things', tag: 'Things', summary: '', scope: 'read' },
       response,
     };
-    expect(untold(openApiDocument([op], '1'))).toHaveLength(1);
+    expect(undeclaredTimes(openApiDocument([op], '1'))).toHaveLength(1);
   });
 });
 
@@ -48,8 +48,8 @@ function isOf(place: string, end: string): boolean {
   return place === end || place.endsWith(`.${end}`);
 }
 
-/** Members and parameters named like times that may be a text and do not say that it is a time. */
-function untold(document: Json): string[] {
+/** Members and parameters that are named like times, may be strings and do not declare a time format. */
+function undeclaredTimes(document: Json): string[] {
   const places: string[] = [];
   for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Json>>)) {
     for (const [method, op] of Object.entries(methods)) {
@@ -79,7 +79,7 @@ function walkMember([name, schema]: [string, unknown], at: string, places: strin
   walk(schema, `${at}.${name}`, places);
 }
 
-/** Of a schema that says no type anything may come. */
+/** A schema without a type allows any value. */
 function mayBeOtherText({ $ref, type, format, enum: words, const: word, anyOf, oneOf }: Json): boolean {
   const branches = (anyOf ?? oneOf) as Json[] | undefined;
   if (branches !== undefined) return branches.some(mayBeOtherText);

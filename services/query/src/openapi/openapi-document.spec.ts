@@ -27,8 +27,8 @@ const plain: Operation = {
 };
 const documentOf = (...operations: Operation[]) => openApiDocument(operations, '1') as unknown as Documented;
 
-describe('the refusals of an operation', () => {
-  it('say which scopes would do, and how large a body may be', () => {
+describe('the error responses of an operation', () => {
+  it('name the accepted scopes and the maximum body size', () => {
     const { paths, components } = documentOf({ ...plain, body: z.object({}) });
     const schemaOf = (status: number) =>
       paths['/things']?.post?.responses[status]?.content?.['application/json']?.schema;
@@ -45,25 +45,25 @@ describe('the refusals of an operation', () => {
     expect(components.schemas.TooLarge?.required).toEqual(['error', 'code', 'status', 'requestId', 'maxSize']);
   });
 
-  it('are about bodies only where there is one', () => {
+  it('mention bodies only if the operation has one', () => {
     const statusesOf = (op: Operation) => Object.keys(documentOf(op).paths['/things']?.post?.responses ?? {});
     expect(statusesOf(plain)).toEqual(['200', '400', '401', '403', '429', '431', '503']);
     expect(statusesOf({ ...plain, body: z.object({}) })).toEqual(expect.arrayContaining(['413', '415']));
   });
 
-  it('say when to come back', () => {
+  it('document Retry-After', () => {
     const { responses } = documentOf(plain).paths['/things']?.post ?? { responses: {} };
     const header = { 'Retry-After': expect.objectContaining({ required: true }) };
     expect(responses).toMatchObject({ 429: { headers: header }, 503: { headers: header } });
   });
 
-  it('say of health what it says when all is well', () => {
+  it('document that an unhealthy response has the same shape as a healthy one', () => {
     const { components } = documentOf(getServiceHealth);
     expect(components.schemas.DegradedHealth?.required).toEqual(['error', 'status', 'version', 'db']);
   });
 });
 
-describe('the answer to a question of an agent', () => {
+describe('document the degraded response of the health check', () => {
   const decision: Decision = {
     id: 'decision-1',
     tenantId: 'acme',
@@ -93,8 +93,8 @@ describe('the answer to a question of an agent', () => {
   const evaluate = INGEST_OPERATIONS.find(({ path }) => path.endsWith('/evaluate'));
 
   it.each([
-    ['as the client in the field knows it', decisionBody(decision)],
-    ['with our additions', decisionBodyWithExtras(decision)],
+    ['for AgentLens clients', decisionBody(decision)],
+    ['with the additions of this platform', decisionBodyWithExtras(decision)],
   ])('is documented %s', (_name, body) => {
     const [short, long] = documentedVerdicts();
     const documented = 'decisionId' in body ? long : short;
@@ -108,11 +108,11 @@ describe('the answer to a question of an agent', () => {
   }
 });
 
-describe('what stands against a run', () => {
-  it.each(['start', 'heartbeat'])('is documented where %s tells it', (moment) => {
-    const told = INGEST_OPERATIONS.find(({ path }) => path.endsWith(`/${moment}`))?.response;
+describe('the control state of a run', () => {
+  it.each(['start', 'heartbeat'])('is documented in the response to %s', (moment) => {
+    const documented = INGEST_OPERATIONS.find(({ path }) => path.endsWith(`/${moment}`))?.response;
     const lockdown = { active: true, reason: 'runaway', kind: 'killed', lockdownId: 'order-1' };
     const answer = { runId: 'run-1', lockdown, modelOverride: 'small' };
-    expect(told?.parse(answer)).toEqual(answer);
+    expect(documented?.parse(answer)).toEqual(answer);
   });
 });

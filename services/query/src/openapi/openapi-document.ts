@@ -5,34 +5,36 @@ import { z } from 'zod';
 type Json = Record<string, unknown>;
 
 const PROBLEMS: Readonly<Record<number, string>> = {
-  400: 'A parameter or the body is wrong; `details` names each path and what would be right.',
-  401: 'No key, or one that is not valid (any more).',
-  403: 'The key lacks the scope.',
-  404: 'There is no such thing in the tenant of the key.',
-  409: 'Not in the state this needs.',
-  412: 'Changed meanwhile: `currentVersion` and the ETag name the version that is current.',
+  400: 'A parameter or the body is invalid. `details` lists each path and what is allowed.',
+  401: 'The key is missing, invalid, revoked or expired.',
+  403: 'The key lacks the required scope.',
+  404: 'Not found in the tenant of the key.',
+  409: 'Not possible in the current state.',
+  412: 'Changed in the meantime: `currentVersion` and the ETag name the current version.',
   413: 'The body is too large.',
   415: 'The body is not JSON.',
-  422: 'Understood and refused.',
-  431: 'The headers, or the address with its parameters, are too long.',
-  429: 'Over the quota of this key; see Retry-After.',
-  503: 'The platform cannot do this now; see Retry-After.',
+  422: 'The request is valid but cannot be carried out.',
+  431: 'The headers, or the URL with its parameters, are too long.',
+  429: 'The quota of this key is exceeded; see Retry-After.',
+  503: 'Temporarily unavailable; see Retry-After.',
 };
 
-/** As every refusal leaves the platform. */
+/** The error body, as every error response has it. */
 const Refusal = Problem.required({ code: true, requestId: true });
 const PlainProblem = Refusal.meta({ id: 'Problem' });
 
 const Forbidden = Refusal.extend({
   required: z.array(z.string()).meta({ description: 'Scopes of which the key needs one.' }),
-  current: z.array(z.string()).meta({ description: 'Scopes the key has.' }),
+  current: z.array(z.string()).meta({ description: 'Scopes that the key has.' }),
 }).meta({ id: 'Forbidden' });
 
 const TooLarge = Refusal.extend({
-  maxSize: z.int().meta({ description: 'Bytes that are taken at once.' }),
+  maxSize: z.int().meta({ description: 'Maximum size in bytes.' }),
 }).meta({ id: 'TooLarge' });
 
-const ETAG = { ETag: { description: 'Names what the answer says.', required: true, schema: { type: 'string' } } };
+const ETAG = {
+  ETag: { description: 'Identifies the version of the response.', required: true, schema: { type: 'string' } },
+};
 const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer' } },
 };
@@ -40,7 +42,7 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of the answer you hold.',
+  description: 'The ETag of the response that you have.',
   schema: { type: 'string' },
 };
 
@@ -48,11 +50,11 @@ const ACTOR = {
   name: 'X-AgentLens-Actor',
   in: 'header',
   required: false,
-  description: 'Who acts with this key, for the audit: it gives no right to anything.',
+  description: 'The person who acts with this key, for the audit log. Grants no permissions.',
   schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]*$' },
 };
 
-/** OpenAPI 3.1 from the schemas the routes themselves parse with. */
+/** Builds the OpenAPI 3.1 document from the schemas that the routes parse with. */
 export function openApiDocument(operations: readonly Operation[], version: string): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
@@ -62,7 +64,11 @@ export function openApiDocument(operations: readonly Operation[], version: strin
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'AgentLens', version, description: 'Agent events in, guardrails held, everything readable back.' },
+    info: {
+      title: 'AgentLens',
+      version,
+      description: 'Ingest agent events, enforce guardrails and query the results.',
+    },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
     paths,
@@ -123,7 +129,7 @@ function successes(op: Operation, schemas: Json): Json {
       ...answer('Success', response, `${named(op)}Answer`),
       ...(tagged || versioned ? { headers: ETAG } : {}),
     },
-    ...(partial === undefined ? {} : { 207: answer('Taken in part', partial, `${named(op)}PartialAnswer`) }),
+    ...(partial === undefined ? {} : { 207: answer('Partly accepted', partial, `${named(op)}PartialAnswer`) }),
     ...(tagged ? { 304: { description: 'Not modified: your cached copy is current.', headers: ETAG } } : {}),
   };
 }
@@ -163,7 +169,7 @@ function parameters(place: 'path' | 'query' | 'header', schema: z.ZodType | unde
   }));
 }
 
-/** `ListRuns` of `listRuns`. */
+/** Turns the operation id `listRuns` into `ListRuns`. */
 function named({ id }: Operation): string {
   return id.charAt(0).toUpperCase() + id.slice(1);
 }
@@ -179,26 +185,26 @@ function frames(schemasOf: Readonly<Record<string, z.ZodType>>, schemas: Json): 
 }
 
 /**
- * Schemas with an id become components, and those of bodies and answers by the name of their operation: a client
- * generator names each once.
+ * Converts a schema. Schemas with an id become components; bodies and responses become components named after their
+ * operation, so that a client generator names each type once.
  */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, name?: string): Json {
   const made = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema: node }) => {
-      // The text form of a number is how it travels in a query, not what a reader wants to know.
+      // Query parameters also accept numbers and booleans as text. Readers only need the type.
       if (node.type === 'integer' || node.type === 'boolean') {
         delete node.pattern;
         if (node.enum?.every((word) => typeof word === 'string')) delete node.enum;
       }
-      // Of every whole number, so they say nothing.
+      // Every safe integer has these bounds, so they carry no information.
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.format === 'date-time') delete node.anyOf;
-      // Of answers the format says it all.
+      // In responses, the format makes the pattern redundant.
       if (io === 'output' && (node.format === 'date-time' || node.format === 'date')) delete node.pattern;
-      // zod leaves `default` out where a transform follows it.
+      // zod omits `default` if a transform follows it.
       const { 'x-default': byDefault } = node as Json;
       if (byDefault !== undefined) Object.assign(node, { default: byDefault, 'x-default': undefined });
     },

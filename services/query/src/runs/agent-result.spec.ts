@@ -1,6 +1,6 @@
 import { AgentResult } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
+import { type AgentResultCall, type AgentResultStory, agentResult, MAX_LISTED } from './agent-result.ts';
 import { aRun, NO_TOTALS } from './run.testing.ts';
 
 function aCall(fields: Partial<AgentResultCall> = {}): AgentResultCall {
@@ -29,7 +29,7 @@ function resultOf(fields: Partial<AgentResultStory> = {}): AgentResult {
 }
 
 describe('agent result', () => {
-  it('says what a run came to', () => {
+  it('summarizes a finished run', () => {
     const totals = { ...NO_TOTALS, steps: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15, costUsd: 0.5 };
     const latencyMs = { mean: 12, p50: 12, p95: 12, max: 12 };
     const result = resultOf({
@@ -63,19 +63,19 @@ describe('agent result', () => {
     ['cancelled', true],
     ['interrupted', true],
     ['lost', true],
-  ] as const)('of a run that is %s is no success, and says why', (status, aborted) => {
+  ] as const)('of a run that is %s reports failure with the reason', (status, aborted) => {
     const result = resultOf({ run: aRun({ status }) });
     expect(result).toMatchObject({ success: false, aborted, error: { code: status, message: expect.any(String) } });
     expect(resultOf({ run: aRun({ status }), errorMessage: 'no money' }).error?.message).toBe('no money');
   });
 
-  it('of a running run has neither end nor error', () => {
+  it('of a running run has neither an end nor an error', () => {
     const { endedAt: _, ...running } = aRun({ status: 'running' });
     expect(resultOf({ run: running })).toMatchObject({ success: false, finishedAt: null, aborted: false });
     expect(resultOf({ run: running }).error).toBeUndefined();
   });
 
-  it('keeps the error of a failed action, and nothing of that name for one that went well', () => {
+  it('keeps the error of a failed action and omits it for a successful one', () => {
     const calls = [aCall({ isError: true, error: 'boom', output: null }), aCall({ error: 'ignored' })];
     const { actions } = resultOf({ calls });
     expect(actions.map(({ ok, error }) => [ok, error])).toEqual([
@@ -84,11 +84,11 @@ describe('agent result', () => {
     ]);
   });
 
-  it('lists so many actions and says that there are more', () => {
-    const calls = Array.from({ length: MOST_LISTED + 1 }, () => aCall());
+  it('limits the listed actions and reports that there are more', () => {
+    const calls = Array.from({ length: MAX_LISTED + 1 }, () => aCall());
     const totals = { ...NO_TOTALS, steps: 500, unpricedCalls: 2 };
     const { actions, diagnostics } = resultOf({ run: aRun({ totals }), calls });
-    expect(actions).toHaveLength(MOST_LISTED);
+    expect(actions).toHaveLength(MAX_LISTED);
     expect(diagnostics.warnings).toEqual([
       'The cost of 2 model calls is not known',
       'Only the first 200 of 500 actions are listed',

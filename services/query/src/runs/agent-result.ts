@@ -1,9 +1,9 @@
 import type { AgentResult, Run, ToolTotals } from '@agentlens/operations';
 
-/** Tool and model calls listed at most, each. */
-export const MOST_LISTED = 200;
+/** Maximum number of listed tool calls and of listed model calls. */
+export const MAX_LISTED = 200;
 
-/** A tool or model call that ended, in order of time. `input` is what the call that began it said. */
+/** A finished tool or model call, in order of time. `input` comes from the event that started the call. */
 export interface AgentResultCall {
   readonly eventId: string;
   readonly at: string;
@@ -35,10 +35,10 @@ const ABORTED: readonly string[] = ['cancelled', 'interrupted', 'lost', 'timed_o
 
 const WHY: Readonly<Record<string, string>> = {
   failed: 'The run failed',
-  timed_out: 'The run took longer than it may',
+  timed_out: 'The run exceeded its time limit',
   cancelled: 'The run was cancelled',
   interrupted: 'The run was interrupted',
-  lost: 'The run was not heard of any more',
+  lost: 'The run stopped reporting',
   killed: 'The run was killed',
 };
 
@@ -59,8 +59,8 @@ export function agentResult(story: AgentResultStory): AgentResult {
     startedAt: run.startedAt,
     finishedAt: run.endedAt ?? null,
     steps: totals.steps,
-    actions: actions.slice(0, MOST_LISTED),
-    modelCalls: modelCalls.slice(0, MOST_LISTED),
+    actions: actions.slice(0, MAX_LISTED),
+    modelCalls: modelCalls.slice(0, MAX_LISTED),
     tokenUsage: {
       input: totals.inputTokens,
       output: totals.outputTokens,
@@ -121,17 +121,17 @@ function warningsOf({ run, calls }: AgentResultStory): string[] {
   const warnings: string[] = [];
   if (totals.unpricedCalls > 0) warnings.push(`The cost of ${totals.unpricedCalls} model calls is not known`);
   const ended = (kind: AgentResultCall['kind']) => calls.filter((call) => call.kind === kind).length;
-  if (totals.steps > ended('tool.completed') || ended('tool.completed') > MOST_LISTED) {
+  if (totals.steps > ended('tool.completed') || ended('tool.completed') > MAX_LISTED) {
     warnings.push(
-      `Only the first ${Math.min(MOST_LISTED, ended('tool.completed'))} of ${totals.steps} actions are listed`,
+      `Only the first ${Math.min(MAX_LISTED, ended('tool.completed'))} of ${totals.steps} actions are listed`,
     );
   }
-  if (ended('llm.completed') > MOST_LISTED) warnings.push(`Only the first ${MOST_LISTED} model calls are listed`);
-  if (run.idle) warnings.push('Nothing was heard of the run for a while');
+  if (ended('llm.completed') > MAX_LISTED) warnings.push(`Only the first ${MAX_LISTED} model calls are listed`);
+  if (run.idle) warnings.push('The run has not reported for a while');
   return warnings;
 }
 
 function present<T extends Record<string, unknown>>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const told = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(told) as { [K in keyof T]?: NonNullable<T[K]> };
+  const present = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]?: NonNullable<T[K]> };
 }

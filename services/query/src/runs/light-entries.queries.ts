@@ -3,15 +3,18 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ReadOnly } from '../http/tenant-reads.ts';
 import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 
-/** As a statement answers it, without the key: null is what an entry does not have. */
+/** A row without its key. Null means that the entry does not have the member. */
 type LightRow = { readonly key: string } & { readonly [K in keyof LightTimelineEntry]?: LightTimelineEntry[K] | null };
 
-/** Texts of rules and operators are short, but nothing keeps them so. */
+/** Truncates texts of rules and operators, which have no length limit. */
 function begin(column: 'message' | 'reason') {
   return sql`left(${sql.ref(column)}, 300) as message`;
 }
 
-/** What the keys stand for, as a function of the key, by statements that read no payload. */
+/**
+ * Reads timeline entries with statements that do not touch payloads. The returned function looks up an entry by its
+ * key.
+ */
 export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
   const of = (type: TimelineKey['type']) => keys.filter((key) => key.type === type);
   const ids = (type: TimelineKey['type']) => sql`any(${of(type).map(({ id }) => id)}::text[])`;
@@ -49,7 +52,7 @@ export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: reado
   for (const [type, statement] of Object.entries(statements)) {
     if (!keys.some((key) => key.type === type)) continue;
     for (const row of (await statement.execute(db)).rows) {
-      // An id alone need not be one event.
+      // Event ids are not unique on their own, so the key includes the time.
       rows.set(type === 'event' ? `event ${row.at} ${row.key}` : `${type} ${row.key}`, row);
     }
   }

@@ -5,7 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
+import { type AgentResultCall, type AgentResultStory, agentResult, MAX_LISTED } from './agent-result.ts';
 import { noticesOf } from './run-notices.ts';
 import { ofRun, spanOfRow, spanOfRun } from './run-span.ts';
 import { governedBy, IDLE_AFTER_MS, runFromRow } from './run-view.ts';
@@ -16,11 +16,11 @@ interface RunStory extends AgentResultStory {
 
 type OfRun = ReturnType<typeof ofRun>;
 
-const MOST_TOOLS = 100;
-/** Model calls that are looked through for what two instrumentations told. */
-const MOST_TOLD = 2_000;
-/** Arguments and results bigger than this are read from their events. */
-const MOST_BYTES = 4_096;
+const MAX_TOOLS = 100;
+/** Maximum number of model calls to check for duplicate reports by two instrumentations. */
+const MAX_MODEL_CALLS = 2_000;
+/** Larger arguments and results are read from their events. */
+const MAX_INLINE_BYTES = 4_096;
 
 @Injectable()
 export class RunDetailQueries {
@@ -34,7 +34,7 @@ export class RunDetailQueries {
     return story && { ...story.run, tools: story.tools, summary: agentResult(story), notices: story.notices };
   }
 
-  /** Whether it runs, was lately heard of and has no order to stop. Undefined where nobody ever heard of the run. */
+  /** Whether the run is running, reported recently and has no order to stop. Returns undefined for an unknown run. */
   async isActive(tenantId: string, runId: string): Promise<boolean | undefined> {
     const since = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
     return this.reads.read(tenantId, async (db) => {
@@ -97,7 +97,7 @@ async function toolTotals(db: ReadOnly, mine: OfRun): Promise<ToolTotals[]> {
       percentile_cont(0.95) within group (order by latency_ms) as p95
     from events
     where ${mine} and kind = 'tool.completed' and tool_name is not null
-    group by tool_name order by calls desc, tool_name limit ${MOST_TOOLS}`.execute(db);
+    group by tool_name order by calls desc, tool_name limit ${MAX_TOOLS}`.execute(db);
   return rows.map(({ tool, calls, errors, mean, p50, p95, max }) => ({
     tool,
     calls,
@@ -111,7 +111,7 @@ async function modelsOf(db: ReadOnly, mine: OfRun): Promise<AgentResultStory['mo
   const { rows } = await sql<AgentResultStory['models'][number]>`
     select model, provider, count(*) as calls from events
     where ${mine} and kind = 'llm.completed' and model is not null
-    group by model, provider order by calls desc, model limit ${MOST_TOOLS}`.execute(db);
+    group by model, provider order by calls desc, model limit ${MAX_TOOLS}`.execute(db);
   return rows;
 }
 
@@ -129,7 +129,7 @@ async function noticesAbout(db: ReadOnly, mine: OfRun): Promise<readonly RunNoti
       payload->'countedAs'->>'scope' as "countedScope"
     from events
     where ${mine} and dialect = ${OTLP_DIALECT} and (kind = 'llm.completed' or source_type = 'duplicate_model_call')
-    order by occurred_at, event_id limit ${MOST_TOLD}`.execute(db);
+    order by occurred_at, event_id limit ${MAX_MODEL_CALLS}`.execute(db);
   return noticesOf(
     rows.map(({ agentId, endedAt, latencyMs, scope, isCounted, countedScope }) => ({
       agentId,
@@ -141,7 +141,7 @@ async function noticesAbout(db: ReadOnly, mine: OfRun): Promise<readonly RunNoti
   );
 }
 
-/** One more than is listed, so that the rest is known to exist. */
+/** Reads one call more than is listed, to detect that more exist. */
 async function endedCalls(db: ReadOnly, mine: OfRun, kind: AgentResultCall['kind']): Promise<AgentResultCall[]> {
   const { rows } = await sql<AgentResultCall>`
     select event_id as "eventId", occurred_at as at, kind, tool_name as "toolName", call_id as "callId",
@@ -151,11 +151,11 @@ async function endedCalls(db: ReadOnly, mine: OfRun, kind: AgentResultCall['kind
       coalesce(${small('arguments')}, ${small('args')}) as input
     from events
     where ${mine} and kind = ${kind}
-    order by occurred_at, event_id limit ${MOST_LISTED + 1}`.execute(db);
+    order by occurred_at, event_id limit ${MAX_LISTED + 1}`.execute(db);
   return rows;
 }
 
-/** Some clients say a call's arguments with its result, others only when it begins. */
+/** Adds the arguments that some clients send only when a call starts, not with its result. */
 async function withInputs(db: ReadOnly, mine: OfRun, calls: AgentResultCall[]): Promise<AgentResultCall[]> {
   const missing = calls.flatMap(({ callId, input }) => (callId === null || input !== null ? [] : [callId]));
   if (missing.length === 0) return calls;
@@ -168,7 +168,7 @@ async function withInputs(db: ReadOnly, mine: OfRun, calls: AgentResultCall[]): 
   return calls.map((call) => ({ ...call, input: call.input ?? inputs.get(call.callId ?? '') ?? null }));
 }
 
-/** A member of the payload, unless it is big. */
+/** Selects a payload member unless it is large. */
 function small(member: string) {
-  return sql`case when pg_column_size(payload->${sql.lit(member)}) <= ${sql.lit(MOST_BYTES)} then payload->${sql.lit(member)} end`;
+  return sql`case when pg_column_size(payload->${sql.lit(member)}) <= ${sql.lit(MAX_INLINE_BYTES)} then payload->${sql.lit(member)} end`;
 }

@@ -6,7 +6,7 @@ import { TenantReads } from '../http/tenant-reads.ts';
 import { IDLE_AFTER_MS } from './run-view.ts';
 import { matchingRuns } from './runs.queries.ts';
 
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 interface Row {
   facet: 'status' | 'agent' | 'model' | 'idle' | 'all';
@@ -14,7 +14,7 @@ interface Row {
   runs: number;
 }
 
-/** How many runs match, by status, agent and model: what a list's filters are drawn from. */
+/** Counts matching runs by status, agent and model, for the filters of the run list. */
 @Injectable()
 export class RunFacetsQueries {
   constructor(
@@ -47,7 +47,7 @@ export class RunFacetsQueries {
         .filter((row) => row.facet === facet)
         .map(({ value, runs }) => ({ value: value ?? '', runs }))
         .sort((a, b) => b.runs - a.runs || (a.value < b.value ? -1 : 1))
-        .slice(0, MOST_NAMES);
+        .slice(0, MAX_NAMES);
     const [idle, all] = [ofFacet('idle')[0]?.runs ?? 0, ofFacet('all')[0]?.runs ?? 0];
     return { statuses: ofFacet('status'), agents: ofFacet('agent'), models: ofFacet('model'), idle, total: all };
   }

@@ -1,21 +1,24 @@
 import type { RunNotice } from '@agentlens/operations';
 
-/** A model call as a span told it. */
-export interface ToldCall {
+/** A model call as reported by a span. */
+export interface ReportedCall {
   readonly agentId: string;
   /** The instrumentation. */
   readonly scope: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** Of a call that another span told of too, and that does not count: the instrumentation of the one that does. */
+  /**
+   * Set if another span reported the same call and this one does not count: the instrumentation of the span that
+   * counts.
+   */
   readonly countedScope?: string;
 }
 
 /**
- * One notice for each pair of instrumentations that tell of the same model calls of an agent: known by the provider's id
- * of the answer, or because their spans lie in time above each other. Calls of the latter count twice.
+ * Returns one notice for each pair of instrumentations that report the same model calls of an agent. Calls match by the
+ * provider's response id, or because their spans overlap in time. Calls that match by time count twice.
  */
-export function noticesOf(calls: readonly ToldCall[]): RunNotice[] {
+export function noticesOf(calls: readonly ReportedCall[]): RunNotice[] {
   const pairs = new Map<string, RunNotice>();
   const note = (agentId: string, scopes: readonly [string, string], mayCountTwice: number) => {
     const sorted = scopes.toSorted();
@@ -33,10 +36,13 @@ export function noticesOf(calls: readonly ToldCall[]): RunNotice[] {
   return [...pairs.values()];
 }
 
-/** Calls of one agent that two instrumentations tell of at one time, each at most once, so that a parallel loop stays small. */
-function overlapping(calls: readonly ToldCall[]): (readonly [ToldCall, ToldCall])[] {
-  const pairs: (readonly [ToldCall, ToldCall])[] = [];
-  let open: ToldCall[] = [];
+/**
+ * Finds calls of one agent that two instrumentations report at the same time. Each call is used at most once, so that a
+ * parallel loop does not produce every combination.
+ */
+function overlapping(calls: readonly ReportedCall[]): (readonly [ReportedCall, ReportedCall])[] {
+  const pairs: (readonly [ReportedCall, ReportedCall])[] = [];
+  let open: ReportedCall[] = [];
   for (const call of calls.toSorted((a, b) => a.startMs - b.startMs || b.endMs - a.endMs)) {
     open = open.filter(({ endMs }) => endMs > call.startMs);
     const other = open.find(({ agentId, scope }) => agentId === call.agentId && scope !== call.scope);

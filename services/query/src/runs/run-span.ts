@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import type { ReadOnly } from '../http/tenant-reads.ts';
 
-/** From a run's first event to its last, ISO instants. */
+/** Time from a run's first event to its last, as ISO instants. */
 export interface RunSpan {
   readonly first: string;
   readonly last: string;
 }
 
 /**
- * Where the events of a run lie, so that reading them opens the days they lie on and no other. Undefined where nobody ever
- * told of the run, `empty` where a question was decided before its first event came.
+ * Returns the time range of a run's events, so that reading them opens only the partitions of those days. Returns
+ * undefined for an unknown run, and `empty` if a decision was made before the run's first event arrived.
  */
 export async function spanOfRun(db: ReadOnly, tenantId: string, runId: string): Promise<RunSpan | 'empty' | undefined> {
   const { rows } = await sql<{ first: string | null; last: string | null; decided: boolean }>`
@@ -21,19 +21,19 @@ export async function spanOfRun(db: ReadOnly, tenantId: string, runId: string): 
   return row?.decided ? 'empty' : undefined;
 }
 
-/** The condition on `events` that picks those of a run. */
+/** Condition on `events` for the events of a run. */
 export function ofRun(tenantId: string, runId: string, span: RunSpan | 'empty') {
   if (span === 'empty') return sql<boolean>`false`;
   return sql<boolean>`(tenant_id = ${tenantId} and run_id = ${runId}
     and occurred_at >= ${span.first}::timestamptz and occurred_at <= ${span.last}::timestamptz)`;
 }
 
-/** The same where the row of the run is at hand. */
+/** The same range from a run's row. */
 export function spanOfRow(row: { readonly started_at: string; readonly last_event_at: string }): RunSpan {
   return { first: row.started_at, last: row.last_event_at };
 }
 
-/** The events of a run, to be ordered and cut into pages. */
+/** The events of a run, as a query to order and page. */
 export function eventsOfRun(db: ReadOnly, tenantId: string, runId: string, span: RunSpan | 'empty') {
   return db.selectFrom('events').where(ofRun(tenantId, runId, span));
 }

@@ -32,12 +32,12 @@ import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 export class RunTimelineQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  /** Undefined where nobody ever heard of the run. */
+  /** Returns undefined for an unknown run. */
   page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
     return this.#page(tenantId, runId, query, entriesOf);
   }
 
-  /** The same without what the entries say. */
+  /** The same page without the contents of the entries. */
   lightPage(
     tenantId: string,
     runId: string,
@@ -62,13 +62,13 @@ export class RunTimelineQueries {
       const keys = await keysOf(db, { tenantId, runId }, span, query);
       const shown = await read(db, { tenantId, runId }, keys.slice(0, query.limit));
       const page = pageOf(RUN_TIMELINE, keys, query.limit, ({ at, place }) => ({ at, id: place }), shown);
-      // What retention drops between the two reads is left out.
+      // Entries that retention removed between the two reads are left out.
       return { ...page, items: page.items.filter((entry) => entry !== undefined) };
     });
   }
 }
 
-/** The places of one page: each source brings no more than the page can hold, in its own order. */
+/** Reads the keys of one page. Each source returns at most one page, in its own order. */
 async function keysOf(
   db: ReadOnly,
   { tenantId, runId }: TimelineRun,
@@ -104,7 +104,7 @@ async function keysOf(
   return rows;
 }
 
-/** Lets the index of the source begin at the cursor. */
+/** Lets the source's index scan start at the cursor. */
 function startingAt(column: string, cursor: Position | undefined) {
   return cursor === undefined ? sql`` : sql`and ${sql.ref(column)} >= ${cursor.at}::timestamptz`;
 }
@@ -113,7 +113,7 @@ function afterCursor(cursor: Position | undefined) {
   return cursor === undefined ? sql`true` : sql`(at, place) > (${cursor.at}::timestamptz, ${cursor.id} collate "C")`;
 }
 
-/** What the keys stand for, as a function of the key. */
+/** Reads timeline entries. The returned function looks up an entry by its key. */
 async function entriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
   const idsOf = (type: TimelineKey['type']) => keys.filter((key) => key.type === type).map(({ id }) => id);
   const [first, last] = [keys.at(0)?.at ?? '', keys.at(-1)?.at ?? ''];
@@ -145,7 +145,7 @@ function found<R>(row: R | undefined, entry: (row: R) => TimelineEntry): Timelin
   return row === undefined ? undefined : entry(row);
 }
 
-/** By instant and id: an id alone need not be one event. */
+/** Selects by time and id, because event ids are not unique on their own. */
 async function eventsBetween(db: ReadOnly, run: TimelineRun, ids: readonly string[], first: string, last: string) {
   if (ids.length === 0) return new Map<string, Selectable<EventsTable>>();
   const rows = await db
@@ -187,7 +187,7 @@ interface LatestRows {
   circuit_breakers: Selectable<CircuitBreakersTable>;
 }
 
-/** The one order, and the one breaker, there is of a run. */
+/** A run has at most one order and one breaker. */
 async function latestOf<T extends keyof LatestRows>(
   db: ReadOnly,
   run: TimelineRun,

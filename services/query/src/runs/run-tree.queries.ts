@@ -11,10 +11,10 @@ import { runTree, type TreeNode } from './run-tree.ts';
 import { governedBy, runFromRow } from './run-view.ts';
 import { type AgentSpan, type TraceCall, traceAgents } from './trace-agents.ts';
 
-const MOST_RUNS = 1_000;
-const MOST_DEPTH = 20;
-/** Spans of one run that are looked at for its agents; of a longer one, the first. */
-const MOST_SPANS = 10_000;
+const MAX_RUNS = 1_000;
+const MAX_DEPTH = 20;
+/** Maximum number of spans of a run to read for its agents, starting with the first. */
+const MAX_SPANS = 10_000;
 
 @Injectable()
 export class RunTreeQueries {
@@ -23,22 +23,22 @@ export class RunTreeQueries {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Undefined where there is no such run. */
+  /** Returns undefined for an unknown run. */
   async get(
     tenantId: string,
     runId: string,
   ): Promise<{ runs: TreeNode[]; truncated: boolean; agents: TraceAgent[] } | undefined> {
     const { rows, agents, controlOf } = await this.reads.read(tenantId, async (db) => {
-      // The recursion is read row by row, so the limit ends it; the path ends circles.
+      // Postgres evaluates the recursion row by row, so the limit ends it. The path detects cycles.
       const found = await sql<Selectable<RunsTable> & { depth: number }>`
         with recursive tree as (
           select run_id, 0 as depth, array[run_id] as path from runs where tenant_id = ${tenantId} and run_id = ${runId}
           union all
           select r.run_id, tree.depth + 1, tree.path || r.run_id
           from tree join runs r on r.tenant_id = ${tenantId} and r.parent_run_id = tree.run_id
-          where tree.depth <= ${MOST_DEPTH} and r.run_id <> all(tree.path)
+          where tree.depth <= ${MAX_DEPTH} and r.run_id <> all(tree.path)
         )
-        select runs.*, nearest.depth from (select * from tree limit ${MOST_RUNS + 1}) as nearest
+        select runs.*, nearest.depth from (select * from tree limit ${MAX_RUNS + 1}) as nearest
         join runs on runs.tenant_id = ${tenantId} and runs.run_id = nearest.run_id`.execute(db);
       return {
         rows: found.rows,
@@ -53,8 +53,8 @@ export class RunTreeQueries {
     if (rows.length === 0) return undefined;
     const kept = rows
       .toSorted((a, b) => a.depth - b.depth)
-      .filter(({ depth }) => depth <= MOST_DEPTH)
-      .slice(0, MOST_RUNS);
+      .filter(({ depth }) => depth <= MAX_DEPTH)
+      .slice(0, MAX_RUNS);
     const now = this.clock.now();
     const runs = runTree(
       runId,
@@ -64,9 +64,9 @@ export class RunTreeQueries {
   }
 }
 
-/** The agents inside a run, of which only a run of spans has any. */
+/** Returns the agents inside a run. Only a run built from spans has any. */
 async function agentsIn(db: ReadOnly, tenantId: string, run: Selectable<RunsTable> | undefined): Promise<TraceAgent[]> {
-  // Every run of spans that names an agent inside has the end of one.
+  // Every run of spans with an agent inside has the end of one.
   if (run === undefined || run.agent_end_place === null) return [];
   const { rows } = await sql<SpanRow>`
     select kind, occurred_at, is_error, metadata->'otlp'->>'spanId' as span_id,
@@ -78,7 +78,7 @@ async function agentsIn(db: ReadOnly, tenantId: string, run: Selectable<RunsTabl
     from events
     where ${ofRun(tenantId, run.run_id, spanOfRow(run))} and dialect = ${OTLP_DIALECT}
       and kind in ('run.ended', 'llm.completed', 'tool.completed')
-    order by occurred_at, event_id limit ${MOST_SPANS}`.execute(db);
+    order by occurred_at, event_id limit ${MAX_SPANS}`.execute(db);
   const spans = rows.filter(({ kind, by }) => kind === 'run.ended' && by !== 'root').map(agentOf);
   const calls = rows.filter(({ kind }) => kind !== 'run.ended').map(callOf);
   return traceAgents(spans, calls);

@@ -7,7 +7,7 @@ const run = (id: string, parentRunId?: string, costUsd = 0.1) =>
   aRun({ id, ...(parentRunId === undefined ? {} : { parentRunId }), totals: { ...NO_TOTALS, events: 1, costUsd } });
 
 describe('run tree', () => {
-  it('puts parents before children, the earliest first, with totals rolled up', () => {
+  it('lists parents before children, the earliest first, with rolled-up totals', () => {
     const late = { ...run('late', 'root'), startedAt: '2026-03-01T13:00:00.000Z' };
     const tree = runTree('root', [late, run('deep', 'early'), run('early', 'root'), run('root')]);
 
@@ -25,11 +25,11 @@ describe('run tree', () => {
     ]);
   });
 
-  it('is nothing without its root', () => {
+  it('is empty without its root', () => {
     expect(runTree('root', [run('child', 'root')])).toEqual([]);
   });
 
-  it('counts each run once, whatever parents they name', () => {
+  it('counts each run once if parents form a cycle', () => {
     const names = fc.constantFrom('root', 'a', 'b', 'c', 'd', undefined);
     const anyRuns = fc
       .tuple(names, names, names, names, names)

@@ -3,15 +3,15 @@ import type { Run, RunTotalsAnswer } from '@agentlens/operations';
 export interface TreeNode extends Run {
   readonly depth: number;
   readonly childCount: number;
-  /** Of this run and every run below it. */
+  /** Totals of this run and all its descendants. */
   readonly rolledUp: RunTotalsAnswer;
 }
 
 const MICRO = 1e6;
 
 /**
- * A run and those below it, each parent before its children, the earliest first. `runs` holds the root; of the others,
- * those that lead to it. Every run counts once, also where parents are named in a circle.
+ * Orders a run and its descendants: each parent before its children, the earliest first. `runs` contains the root; runs
+ * that are not connected to it are ignored. Every run counts once, even if parents form a cycle.
  */
 export function runTree(rootId: string, runs: readonly Run[]): TreeNode[] {
   const root = runs.find(({ id }) => id === rootId);
@@ -42,6 +42,6 @@ function nodesOf(
 function sumOf(a: RunTotalsAnswer, b: RunTotalsAnswer): RunTotalsAnswer {
   const names = Object.keys(a) as (keyof RunTotalsAnswer)[];
   const sums = Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as unknown as RunTotalsAnswer;
-  // Money is kept in millionths; adding binary fractions drifts.
+  // Costs are rounded to millionths, because adding binary fractions drifts.
   return { ...sums, costUsd: Math.round((a.costUsd + b.costUsd) * MICRO) / MICRO };
 }

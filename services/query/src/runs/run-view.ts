@@ -2,7 +2,7 @@ import type { RunsTable } from '@agentlens/database';
 import type { ControlStateView, Run, RunTotalsAnswer } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
-/** A running run that reported nothing for this long is shown as idle. */
+/** A running run is shown as idle after this time without an event. */
 export const IDLE_AFTER_MS = 5 * 60_000;
 
 type RunRow = Selectable<RunsTable>;
@@ -37,7 +37,7 @@ export function runFromRow(row: RunRow, nowMs: number, control: ControlStateView
   };
 }
 
-/** As what stands against a run is asked for. */
+/** The key for looking up the control state of a run. */
 export function governedBy({ agent_id, run_id }: Pick<RunRow, 'agent_id' | 'run_id'>) {
   return { agentId: agent_id, runId: run_id };
 }
@@ -64,7 +64,7 @@ function present<K extends string, T>(key: K, value: T | null): { [key in K]?: T
   return value === null ? {} : ({ [key]: value } as { [key in K]: T });
 }
 
-/** A run the platform gave up on has no end of its own: it was alive until its last event, or until its time was up. */
+/** End of a run. A run that the platform ended has no end event: its end is its last event, or its deadline. */
 export function endOf(row: Selectable<RunsTable>): string | null {
   if (row.ended_at !== null || row.status === 'running') return row.ended_at;
   if (row.killed_at !== null) return row.killed_at;

@@ -59,7 +59,7 @@ export class RunsController {
     const { tenantId } = caller;
     if (foundOr404('Run', await this.details.isActive(tenantId, runId))) {
       throw new ProblemException(409, 'The run is running', {
-        hint: `End or kill it first (POST /api/control), or wait until nothing was heard of it for five minutes.`,
+        hint: `End or kill it first (POST /api/control), or wait until it has not reported for five minutes.`,
       });
     }
     const { author } = await this.names.authorOf(caller);

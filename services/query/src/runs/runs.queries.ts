@@ -39,7 +39,7 @@ export class RunsQueries {
     return pageOf(RUNS_LIST, rows, filter.limit, positionOf, (row) => runFromRow(row, now, controlOf(governedBy(row))));
   }
 
-  /** Undefined where nobody ever heard of the run. */
+  /** Returns undefined for an unknown run. */
   async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<WrittenPage | undefined> {
     return this.reads.read(tenantId, async (db) => {
       const span = await spanOfRun(db, tenantId, runId);
@@ -47,7 +47,7 @@ export class RunsQueries {
     });
   }
 
-  /** Undefined where nobody ever heard of the run. */
+  /** Returns undefined for an unknown run. */
   async decisions(tenantId: string, runId: string, query: RunDecisionsQuery): Promise<Page<DecisionView> | undefined> {
     const rows = await this.reads.read(tenantId, async (db) =>
       (await spanOfRun(db, tenantId, runId)) ? decisionRows(db, tenantId, runId, query) : undefined,
@@ -74,7 +74,7 @@ function pageRows(db: ReadOnly, tenantId: string, filter: RunFilter) {
     .execute();
 }
 
-/** The runs a filter picks, to be ordered, cut into pages or counted. */
+/** The runs that match a filter, as a query to order, page or count. */
 export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQuery) {
   let query = db.selectFrom('runs').where('tenant_id', '=', tenantId);
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
@@ -92,7 +92,7 @@ export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQu
   return query;
 }
 
-/** `name=value` is looked for among the tags of the run, and, like every other text, among those of its events. */
+/** Searches tags. `name=value` matches a tag of the run; any text matches a tag of the run's events. */
 function hasAnyTag(tags: readonly string[]) {
   const named = tags.flatMap((tag) => {
     const equals = tag.indexOf('=');

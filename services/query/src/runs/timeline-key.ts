@@ -1,6 +1,6 @@
 import type { AlertMoment, TimelineEntry } from '@agentlens/operations';
 
-/** Where an entry stands, and what it is of. `place` orders entries of one instant. */
+/** Position and source of a timeline entry. `place` orders entries of the same instant. */
 export interface TimelineKey {
   readonly at: string;
   readonly place: string;

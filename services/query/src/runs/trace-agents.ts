@@ -1,6 +1,6 @@
 import type { TraceAgent } from '@agentlens/operations';
 
-/** The end of an agent inside a trace, as its event tells it. */
+/** The end of an agent inside a trace, from its event. */
 export interface AgentSpan {
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
@@ -10,10 +10,10 @@ export interface AgentSpan {
   readonly failed: boolean;
 }
 
-/** A call of a trace, and what it adds to the totals of whoever made it. */
+/** A call of a trace, and what it adds to its agent's totals. */
 export interface TraceCall {
   readonly parentSpanId: string | undefined;
-  /** Of the agent that made it, where its span says so. */
+  /** The agent that made the call, if its span names one. */
   readonly agentName: string | undefined;
   readonly atMs: number;
   readonly isModelCall: boolean;
@@ -23,7 +23,7 @@ export interface TraceCall {
   readonly costUsd: number;
 }
 
-/** Sums of money are rounded here: a millionth of a millionth of a dollar. */
+/** Sums are rounded to a millionth of a micro-dollar. */
 const PLACES = 1e12;
 
 interface OpenAgent extends AgentSpan {
@@ -33,10 +33,10 @@ interface OpenAgent extends AgentSpan {
 }
 
 /**
- * The agents inside a run that is a trace, each parent before its children, the earliest first, with the calls that each
- * made itself. The steps between a call and its agent are not stored. So a call belongs to the agent that is its parent;
- * else, of the agents that ran at its end, to one of the name that the call says; else to the innermost. An agent in one of
- * its own name is the same agent, told twice.
+ * Returns the agents inside a run that is a trace, each parent before its children, the earliest first, with each
+ * agent's own calls. Steps between a call and its agent are not stored, so a call belongs to, in this order: the agent
+ * that is its parent; an agent with the name in the call, among those that ran when the call ended; the innermost of
+ * those. An agent nested in one of the same name is the same agent, reported twice.
  */
 export function traceAgents(spans: readonly AgentSpan[], calls: readonly TraceCall[]): TraceAgent[] {
   const agents: OpenAgent[] = [];
@@ -59,7 +59,7 @@ function makerOf({ parentSpanId, agentName, atMs }: TraceCall, agents: readonly 
   return innermost(named.length > 0 ? named : running);
 }
 
-/** Of agents that all ran at one time, the one that began last. */
+/** Of agents that ran at the same time, the one that started last. */
 function innermost(agents: readonly OpenAgent[]): OpenAgent | undefined {
   return agents.reduce<OpenAgent | undefined>(
     (inner, agent) => (inner === undefined || agent.startMs >= inner.startMs ? agent : inner),

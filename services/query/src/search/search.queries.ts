@@ -6,18 +6,18 @@ import { TenantReads } from '../http/tenant-reads.ts';
 
 const LAYOUT = 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx';
 const HEX = /^[0-9a-f]$/;
-/** Sorts behind every character that an id may go on with. */
+/** Sorts after every character that can follow in an id. */
 const LAST = '\u{10ffff}';
 const DIGITS_OF_TIME = 12;
 
-/** Texts that begin alike, as a range in the order of bytes. */
+/** Returns the byte-order range of texts with a prefix. */
 export function bytesFrom(prefix: string): { readonly first: string; readonly last: string } {
   return { first: prefix, last: `${prefix}${LAST}` };
 }
 
 /**
- * The range of UUIDs that begin so, if any does. Their order is the same in every collation: hyphens stand at the same
- * places, and digits come before letters.
+ * Returns the range of UUIDs with a prefix, or null if there are none. UUIDs have the same order in every collation,
+ * because hyphens have fixed positions and digits sort before letters.
  */
 export function uuidsFrom(prefix: string): { readonly first: string; readonly last: string } | null {
   const text = prefix.toLowerCase();
@@ -28,19 +28,19 @@ export function uuidsFrom(prefix: string): { readonly first: string; readonly la
   return { first: text + rest.replaceAll('x', '0'), last: text + rest.replaceAll('x', 'f') };
 }
 
-/** The time that a UUID of version 7 carries, ms. */
+/** Returns the time in a version 7 UUID, in ms. */
 export function timeIn(uuid: string): number {
   return Number.parseInt(uuid.replaceAll('-', '').slice(0, DIGITS_OF_TIME), 16);
 }
 
-const MOST_HITS = 20;
-/** Of what only begins so: one kind does not hide the others. */
-const MOST_OF_A_KIND = 10;
-/** Of which conversations are made: one may have any number of runs. */
-const MOST_RUNS_READ = 500;
-/** Fewer characters begin too many ids. */
-const SHORTEST_PREFIX = 6;
-/** Of an id that carries its time, how far that of the row may be from it. */
+const MAX_HITS = 20;
+/** Limit for prefix matches, so that one kind does not hide the others. */
+const MAX_HITS_PER_KIND = 10;
+/** Maximum number of runs to read for conversations, because a conversation may have any number of runs. */
+const MAX_RUNS_READ = 500;
+/** A shorter prefix matches too many ids. */
+const MIN_PREFIX_CHARS = 6;
+/** Maximum difference between the time in an id and the time of its row. */
 const NEAR_MS = DAY_MS;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -51,20 +51,20 @@ type Row = { readonly [K in keyof Required<SearchHit>]: SearchHit[K] | null } & 
 export class SearchQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  /** What has this id, then what begins with it. Every read is by an index. */
+  /** Returns exact matches first, then prefix matches. Every read uses an index. */
   async byId(tenantId: string, id: string): Promise<{ hits: SearchHit[]; truncated: boolean }> {
     const rows = await this.reads.read(tenantId, async (db) => {
       const whole = (await wholeId(tenantId, id).execute(db)).rows;
-      if (id.length < SHORTEST_PREFIX || UUID.test(id)) return whole;
+      if (id.length < MIN_PREFIX_CHARS || UUID.test(id)) return whole;
       const begun = (await idPrefix(tenantId, id).execute(db)).rows;
       const known = new Set(whole.map(({ kind, id: found }) => `${kind} ${found}`));
       return [...whole, ...begun.filter(({ kind, id: found }) => !known.has(`${kind} ${found}`))];
     });
-    return { hits: rows.slice(0, MOST_HITS).map(hitOf), truncated: rows.length > MOST_HITS };
+    return { hits: rows.slice(0, MAX_HITS).map(hitOf), truncated: rows.length > MAX_HITS };
   }
 }
 
-/** Of triggers and events, which are ordered by time, only around that of the id. */
+/** Triggers and events are partitioned by time, so they are searched only around the time in the id. */
 function wholeId(tenantId: string, id: string): RawBuilder<Row> {
   const { from, to } = UUID_V7.test(id) ? around(timeIn(id), timeIn(id)) : { from: instant(0), to: instant(0) };
   return sql<Row>`
@@ -91,18 +91,18 @@ function wholeId(tenantId: string, id: string): RawBuilder<Row> {
     union all select 'event', event_id, true, kind, run_id, agent_id, occurred_at
       from events where tenant_id = ${tenantId} and event_id = ${id}
         and occurred_at between ${from}::timestamptz and ${to}::timestamptz
-    limit ${MOST_HITS + 1}`;
+    limit ${MAX_HITS + 1}`;
 }
 
 /**
- * Ids that clients choose by an index in the order of bytes; those that the platform makes, which are UUIDs, by their
- * primary keys; of agents, rules and budgets a tenant has few. Events are left out: an index for this would be paid with
- * every event. `>=` and its like, because row level security keeps `like` away from indexes.
+ * Searches by prefix. Ids that clients choose use an index in byte order; ids that the platform generates (UUIDs) use
+ * their primary key; a tenant has few agents, rules and budgets. Events are left out, because an index for them would
+ * cost something on every insert. Uses `>=` and `<=`, because row level security prevents `like` from using indexes.
  */
 export function idPrefix(tenantId: string, prefix: string): RawBuilder<Row> {
   const { first, last } = bytesFrom(prefix);
   const uuids = uuidsFrom(prefix);
-  const most = sql`limit ${MOST_OF_A_KIND}`;
+  const most = sql`limit ${MAX_HITS_PER_KIND}`;
   const clients = sql`
     (select 'run' as kind, run_id as id, false as whole, agent_name as name, null as "runId", agent_id as "agentId",
         started_at as at
@@ -113,13 +113,13 @@ export function idPrefix(tenantId: string, prefix: string): RawBuilder<Row> {
       from (
         select session_id, run_id, agent_id, started_at
         from runs where tenant_id = ${tenantId} and session_id ~>=~ ${first} and session_id ~<~ ${last}
-        limit ${MOST_RUNS_READ}
+        limit ${MAX_RUNS_READ}
       ) as begun order by session_id, started_at desc ${most})
     union all (select 'rule', rule_id, false, name, null, agent_id, created_at
       from guardrail_rules where tenant_id = ${tenantId} and starts_with(rule_id, ${prefix}) ${most})
     union all (select 'budget', budget_id, false, name, null, null, created_at
       from budgets where tenant_id = ${tenantId} and starts_with(budget_id, ${prefix}) ${most})`;
-  if (uuids === null) return sql<Row>`${clients} limit ${MOST_HITS + 1}`;
+  if (uuids === null) return sql<Row>`${clients} limit ${MAX_HITS + 1}`;
   const { from, to } = around(timeIn(uuids.first), timeIn(uuids.last));
   return sql<Row>`${clients}
     union all (select 'trigger', trigger_id, false, rule_name, run_id, agent_id, triggered_at
@@ -131,14 +131,14 @@ export function idPrefix(tenantId: string, prefix: string): RawBuilder<Row> {
       from alerts where tenant_id = ${tenantId} and alert_id between ${uuids.first} and ${uuids.last} ${most})
     union all (select 'delivery', delivery_id, false, action_type, null, agent_id, created_at
       from deliveries where tenant_id = ${tenantId} and delivery_id between ${uuids.first} and ${uuids.last} ${most})
-    limit ${MOST_HITS + 1}`;
+    limit ${MAX_HITS + 1}`;
 }
 
 function hitOf(row: Row): SearchHit {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as SearchHit;
 }
 
-/** Any instant that a row of an id of this time may have. */
+/** The range of times that a row with an id of this time may have. */
 function around(fromMs: number, toMs: number): { readonly from: string; readonly to: string } {
   return { from: instant(fromMs - NEAR_MS), to: instant(toMs + NEAR_MS) };
 }

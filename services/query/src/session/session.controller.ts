@@ -43,9 +43,9 @@ export class SessionController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    // Else another page could sign a browser in as somebody else.
+    // Otherwise another site could sign the browser in with its own key.
     if (request.headers.origin !== undefined && !comesFromHere(request)) {
-      throw new ProblemException(403, 'A session is made by the console itself, not by another page');
+      throw new ProblemException(403, 'Only the console itself can create a session, not another page');
     }
     const shown = key?.trim() ?? (await this.codes.exchange(code ?? ''));
     await this.requireReader(shown);

@@ -13,7 +13,7 @@ import { z } from 'zod';
 
 const LIFE_MS = 60 * 60_000;
 const CONTEXT = ['sign-in-code'];
-/** Uses are remembered under this name in place of a tenant; no tenant can be called so. */
+/** Stands in for the tenant when a use is recorded. No tenant can have this name. */
 const USES = '*sign-in*';
 
 const Code = z.object({ id: z.string(), key: z.string(), until: z.number() });
@@ -24,8 +24,8 @@ export interface SignInCode {
 }
 
 /**
- * Codes that sign a browser in once. A code holds its key sealed, so that any replica can exchange it; that it was used is
- * remembered where all replicas look.
+ * One-time sign-in codes for browsers. A code contains its sealed key, so any replica can exchange it. The replicas
+ * share the record of used codes.
  */
 @Injectable()
 export class SignInCodes {
@@ -35,14 +35,17 @@ export class SignInCodes {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Good for one exchange within the next hour. */
+  /** Creates a code for one exchange within the next hour. */
   create(key: string): SignInCode {
     const until = this.clock.now() + LIFE_MS;
     const sealed = this.secrets.seal(JSON.stringify({ id: randomUUID(), key, until }), CONTEXT);
     return { code: Buffer.from(sealed).toString('base64url'), expiresAt: new Date(until).toISOString() };
   }
 
-  /** @returns the key. @throws ProblemException 401 where the code is not good, or not any more */
+  /**
+   * @returns the key
+   * @throws ProblemException 401 if the code is invalid, expired or used
+   */
   async exchange(code: string): Promise<string> {
     const { id, key, until } = this.#open(code);
     if (until <= this.clock.now()) throw refused('This sign-in link has expired');
@@ -62,5 +65,5 @@ export class SignInCodes {
 }
 
 function refused(error: string): ProblemException {
-  return new ProblemException(401, error, { hint: 'Sign in with an API key, or make another link.' });
+  return new ProblemException(401, error, { hint: 'Sign in with an API key, or create another link.' });
 }

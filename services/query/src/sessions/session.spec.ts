@@ -10,7 +10,7 @@ describe('session status', () => {
     expect(sessionStatus({ status: 'running', last_event_at: quietFor(IDLE_AFTER_MS) }, now)).toBe('active');
   });
 
-  it('is idle after five minutes without one', () => {
+  it('is idle after five minutes without an event', () => {
     expect(sessionStatus({ status: 'running', last_event_at: quietFor(IDLE_AFTER_MS + 1) }, now)).toBe('idle');
   });
 

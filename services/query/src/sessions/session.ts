@@ -4,15 +4,15 @@ import type { Selectable } from 'kysely';
 import { endOf, IDLE_AFTER_MS } from '../runs/run-view.ts';
 
 /**
- * What a run's end means in the four words of AgentLens. A run that timed out, was cut off or went silent did not do what it
- * was for: that is an error, not a completion. A run its operator ended by hand is complete.
+ * Maps a run's end to the four session states of AgentLens. A run that timed out, was interrupted or was lost did not
+ * finish its task, so it is an error. A run that its operator cancelled is completed.
  */
 export const RUN_STATUSES_OF = {
   completed: ['succeeded', 'cancelled'],
   error: ['failed', 'timed_out', 'interrupted', 'lost', 'killed'],
 } as const;
 
-/** The word AgentLens clients know for the state of a run at `nowMs`. */
+/** Returns the AgentLens session state of a run at `nowMs`. */
 export function sessionStatus(run: { status: string; last_event_at: string }, nowMs: number): SessionStatus {
   if (run.status === 'running') return nowMs - Date.parse(run.last_event_at) > IDLE_AFTER_MS ? 'idle' : 'active';
   return (RUN_STATUSES_OF.completed as readonly string[]).includes(run.status) ? 'completed' : 'error';

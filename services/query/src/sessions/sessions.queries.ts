@@ -59,7 +59,7 @@ export class SessionsQueries {
     return rows.map((row) => sessionFromRow(row, this.clock.now()));
   }
 
-  /** Undefined where there is no such session. */
+  /** Returns undefined for an unknown session. */
   async timeline(tenantId: string, runId: string, query: TimelineQuery): Promise<WrittenPage | undefined> {
     return this.reads.read(tenantId, async (db) => {
       const run = await db
@@ -101,7 +101,7 @@ export class SessionsQueries {
     return query;
   }
 
-  /** The same reading of a run as `sessionStatus`, as a condition. */
+  /** The SQL condition that corresponds to `sessionStatus`. */
   #hasStatus(status: SessionStatus) {
     const idleSince = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
     switch (status) {

@@ -15,7 +15,7 @@ const COLUMNS = [
   'settings_version',
 ] as const;
 
-/** The columns of `tenants` that a tenant may set itself; this service is their only writer. */
+/** The columns of `tenants` that a tenant can set itself. This service is their only writer. */
 @Injectable()
 export class SettingsRepository {
   constructor(
@@ -32,7 +32,8 @@ export class SettingsRepository {
   }
 
   /**
-   * What is not named stays. Null: no such tenant; without `settings`: they are at the version `current`, not at `ifVersion`.
+   * Changes the named settings and keeps the others. Returns null if the tenant does not exist. The result has no
+   * `settings` if their version is `current` instead of `ifVersion`.
    */
   change(
     tenantId: string,

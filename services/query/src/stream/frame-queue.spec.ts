@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FrameQueue } from './frame-queue.ts';
 
-/** A reader that takes nothing until told to. */
+/** A reader that accepts data only on `take`. */
 class SlowReader extends Writable {
   readonly got: string[] = [];
   #next: (() => void) | undefined;
@@ -17,7 +17,7 @@ class SlowReader extends Writable {
     this.#next = done;
   }
 
-  /** Resolves when everything that could be written meanwhile was. */
+  /** Resolves when everything that could be written in the meantime was written. */
   async take(): Promise<void> {
     const next = this.#next;
     this.#next = undefined;
@@ -39,7 +39,7 @@ describe('frame queue', () => {
     expect(reader.got).toEqual(['event: event\nid: 1\ndata: {"n":1}\n\n', 'event: event\nid: 2\ndata: {"n":2}\n\n']);
   });
 
-  it('drops the oldest for a reader that does not read, and says how many and where to resume', async () => {
+  it('drops the oldest frames for a blocked reader and reports their number and where to resume', async () => {
     const queue = new FrameQueue(() => undefined, { frames: 2, bytes: 10_000 });
     const reader = new SlowReader();
     queue.start(reader);
@@ -53,7 +53,7 @@ describe('frame queue', () => {
     ]);
   });
 
-  it('bounds the bytes that wait', async () => {
+  it('limits the bytes that wait', async () => {
     const queue = new FrameQueue(() => undefined, { frames: 1_000, bytes: 500 });
     const reader = new SlowReader();
     queue.start(reader);
@@ -63,7 +63,7 @@ describe('frame queue', () => {
     expect(reader.got.at(-1)).toContain('"count":9');
   });
 
-  it('counts as dropped exactly what the reader was not given, and tells it the same number', async () => {
+  it('counts exactly the dropped frames and reports the same number to the reader', async () => {
     const moves = fc.array(fc.constantFrom('push', 'push', 'push', 'take'), { maxLength: 80 });
     await fc.assert(
       fc.asyncProperty(moves, fc.integer({ min: 1, max: 5 }), async (steps, frames) => {
@@ -76,17 +76,17 @@ describe('frame queue', () => {
           if (step === 'push') queue.push(frame(pushed++));
           else await reader.take();
         }
-        // Each lets at least one frame through: so often, and nothing waits any more.
+        // Each `take` lets at least one frame through, so after this many nothing waits.
         for (let n = 0; n <= pushed; n++) await reader.take();
         const shown = reader.got.filter((text) => text.startsWith('event: event')).length;
-        const told = reader.got.flatMap((text) => /"count":(\d+)/.exec(text)?.[1] ?? []).map(Number);
+        const reported = reader.got.flatMap((text) => /"count":(\d+)/.exec(text)?.[1] ?? []).map(Number);
         expect(shown + dropped).toBe(pushed);
-        expect(told.reduce((sum, count) => sum + count, 0)).toBe(dropped);
+        expect(reported.reduce((sum, count) => sum + count, 0)).toBe(dropped);
       }),
     );
   });
 
-  it('sends nothing to a reader that is gone', () => {
+  it('sends nothing to a reader that has disconnected', () => {
     const queue = new FrameQueue(() => undefined);
     const reader = new SlowReader();
     queue.start(reader);

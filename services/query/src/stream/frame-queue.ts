@@ -2,13 +2,13 @@ import type { Writable } from 'node:stream';
 import { Fifo } from '@agentlens/messaging';
 import { frameText, type StreamFrame } from '@agentlens/platform';
 
-/** What a slow reader may have waiting before the oldest of it is given up. */
+/** Limits of what may wait for a slow reader before the oldest frames are dropped. */
 interface QueueBounds {
   readonly frames: number;
   readonly bytes: number;
 }
 
-/** Wide enough for what a client missed during a short absence, which arrives at once. */
+/** Large enough for the frames that a client missed during a short absence, which arrive at once. */
 const DEFAULT_BOUNDS: QueueBounds = { frames: 20_000, bytes: 16 * 1024 * 1024 };
 
 interface Waiting {
@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * The frames of one client on their way out. Written at once while the client reads; while it does not, a bounded number
- * waits, then the oldest are dropped and the client is told how many and where to resume to get them.
+ * Outgoing frames of one client. Frames are written immediately while the client reads. Otherwise a limited number
+ * waits; beyond that the oldest are dropped, and the client receives their number and the position to resume from.
  */
 export class FrameQueue {
   readonly #bounds: QueueBounds;
@@ -30,13 +30,13 @@ export class FrameQueue {
   #lastSentId: string | undefined;
   readonly #onDropped: () => void;
 
-  /** @param onDropped called once for each frame the client will not get */
+  /** @param onDropped called once for each dropped frame */
   constructor(onDropped: () => void, bounds: QueueBounds = DEFAULT_BOUNDS) {
     this.#onDropped = onDropped;
     this.#bounds = bounds;
   }
 
-  /** From now on frames go here; what was pushed before goes first. */
+  /** Sends all waiting frames to `out`, then every new frame. */
   start(out: Writable): void {
     this.#out = out;
     out.on('drain', () => this.#flush());

@@ -29,7 +29,7 @@ async function openFeed(bus: EventBus, lastEventId?: string) {
     tenantId: 'acme',
     filter: {},
     resume: (lastEventId === undefined ? null : parsePosition(lastEventId)) ?? undefined,
-    // Asked for frames of the record only, which stream.int.spec.ts does.
+    // Only record frames need this; stream.int.spec.ts covers them.
     record: { follow: () => Promise.reject(new Error('not asked for')) },
     updates: new SessionUpdates({
       read: async () => [],
@@ -52,7 +52,7 @@ const shown = (frames: readonly StreamFrame[]) =>
   });
 
 describe('a feed on a broker with several instances', () => {
-  it('begins now, and shows on every instance what is published on any', async () => {
+  it('starts now and shows on every instance what any instance publishes', async () => {
     await publish('before');
     const feeds = [await openFeed(one), await openFeed(other)];
     await publish('e1', 'e2');
@@ -62,7 +62,7 @@ describe('a feed on a broker with several instances', () => {
     }
   });
 
-  it('is resumed on another instance, in the middle of a batch, without gap or repetition', async () => {
+  it('resumes on another instance, in the middle of a batch, without gap or repetition', async () => {
     const first = await openFeed(one);
     await publish('f1', 'f2', 'f3');
     await eventually(() => expect(first.frames).toHaveLength(3));
@@ -75,7 +75,7 @@ describe('a feed on a broker with several instances', () => {
     await resumed.feed.close();
   });
 
-  it('that saw nothing yet can be resumed from where it began', async () => {
+  it('can be resumed from its start if it has not shown a frame yet', async () => {
     const first = await openFeed(one);
     const began = first.feed.frameId;
     await first.feed.close();

@@ -31,7 +31,7 @@ import { eventFromBatch } from '../events/stored-event.ts';
 import type { RecordFeed } from './record-feed.ts';
 import type { SessionUpdates } from './session-updates.ts';
 
-/** Where the facts of each kind are published. */
+/** Topic of each kind of fact. */
 const FACT_TOPICS: Readonly<Record<FactKind, Topic<object>>> = {
   alert_changed: alertChanged as Topic<object>,
   decision: decisionDecided as Topic<object>,
@@ -45,7 +45,7 @@ interface FeedOptions {
   readonly bus: EventBus;
   readonly tenantId: string;
   readonly filter: StreamFilter;
-  /** Go on after this; absent: from now on. */
+  /** Position to resume after. Without it the feed starts now. */
   readonly resume?: StreamPosition;
   readonly updates: SessionUpdates;
   readonly record: Pick<RecordFeed, 'follow'>;
@@ -53,8 +53,9 @@ interface FeedOptions {
 }
 
 /**
- * What one client sees of its tenant's topics. Each kept topic is watched from the client's position. A client without one is
- * first shown the newest message of each subject, only to learn where "now" is, so that its first frame can be resumed from.
+ * One client's view of its tenant's topics. Each kept topic is watched from the client's position. For a client without
+ * a position, the feed reads the newest message of each subject without sending it. This finds the current position, so
+ * that the client can resume from its first frame.
  */
 export class LiveFeed {
   readonly #options: FeedOptions;
@@ -73,8 +74,8 @@ export class LiveFeed {
   }
 
   /**
-   * Resolves when nothing published from now on can be missed. What a resumed client missed may still be coming then: it is
-   * handed on as it comes, not collected first.
+   * Resolves when the feed cannot miss new messages. Messages that a resumed client missed may still be arriving; they
+   * are passed on as they arrive.
    */
   async open(): Promise<void> {
     const { bus, tenantId, resume, updates } = this.#options;
@@ -113,7 +114,7 @@ export class LiveFeed {
     return (this.#options.filter.kinds ?? USUAL_KINDS).some((wanted) => wanted === kind);
   }
 
-  /** A fact that names no run or no agent concerns all of them. */
+  /** A fact without a run or agent concerns all of them. */
   #concerns(fact: { readonly runId?: string; readonly agentId?: string }): boolean {
     const { sessionId, agentId } = this.#options.filter;
     if (sessionId !== undefined && (fact.runId ?? sessionId) !== sessionId) return false;
@@ -127,14 +128,14 @@ export class LiveFeed {
     await Promise.all(open.map((subscription) => subscription.close()));
   }
 
-  /** The id a frame gets that is sent now. */
+  /** The id of a frame that is sent now. */
   get frameId(): string {
     return frameId(this.#position);
   }
 
   async #resume({ batch, trigger }: StreamPosition): Promise<void> {
     const { bus, tenantId } = this.#options;
-    // The batch itself comes again: some of its events may not have been shown yet.
+    // Resume at the batch itself, because some of its events may not have been sent yet.
     const from = Math.max(0, batch - 1);
     this.#subscriptions.push(
       await bus.watch(agentEvents, { tenantId, from }, (message) => this.#onBatch(message)),
@@ -193,7 +194,7 @@ export class LiveFeed {
   }
 }
 
-/** The fields AgentLens clients read, then ours. */
+/** The fields that AgentLens clients read, then the platform's own. */
 function alertOf(trigger: Trigger): TriggerNotice {
   return {
     ruleId: trigger.ruleId,

@@ -17,12 +17,12 @@ interface StreamRequest {
   readonly caller: Caller;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** The key, where it came as a parameter. */
+  /** The key, if it was sent as a query parameter. */
   readonly token: string | undefined;
   readonly feedOf: (stream: LiveStream) => Feed & { open(): Promise<void> };
 }
 
-/** Turns a request into a live stream of some feed. */
+/** Turns a request into a live stream of a feed. */
 @Injectable()
 export class LiveStreamService {
   constructor(
@@ -34,7 +34,7 @@ export class LiveStreamService {
 
   async serve({ caller, request, reply, token, feedOf }: StreamRequest): Promise<void> {
     if (request.method === 'HEAD') {
-      // The router answers HEAD by the same method; nobody would read the frames.
+      // The router calls this method for HEAD too, which has no body.
       await reply.headers(EVENT_STREAM_HEADERS).send();
       return;
     }

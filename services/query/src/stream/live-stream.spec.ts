@@ -9,7 +9,7 @@ import { SessionUpdates } from './session-updates.ts';
 
 let server: Server;
 let address: string;
-/** Hands out the response of the next request. */
+/** Resolves with the response of the next request. */
 let next = Promise.withResolvers<ServerResponse>();
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ async function anOpenFeed(stream: LiveStream): Promise<LiveFeed> {
     bus: createMemoryBus(),
     tenantId: 'acme',
     filter: {},
-    // Asked for frames of the record only, which stream.int.spec.ts does.
+    // Only record frames need this; stream.int.spec.ts covers them.
     record: { follow: () => Promise.reject(new Error('not asked for')) },
     updates: new SessionUpdates({
       read: async () => [],
@@ -58,7 +58,7 @@ function aStream(check: () => KeyCheck) {
 const caller = { tenantId: 'acme', keyId: 'k', scopes: ['read' as const], eventsPerSecond: 1 };
 
 describe('a live stream', () => {
-  it('lets go of everything when its reader left before it began', async () => {
+  it('releases everything if its reader left before it started', async () => {
     next = Promise.withResolvers();
     const abort = new AbortController();
     const request = fetch(address, { signal: abort.signal }).catch(() => undefined);
@@ -72,7 +72,7 @@ describe('a live stream', () => {
     expect(ended).toContain(stream);
   });
 
-  it('does not begin when it was closed before', async () => {
+  it('does not start after it was closed', async () => {
     next = Promise.withResolvers();
     const request = fetch(address);
     const { stream, ended } = aStream(() => ({ kind: 'accepted', caller }));
@@ -83,7 +83,7 @@ describe('a live stream', () => {
     expect(ended).toContain(stream);
   });
 
-  it('stays open while keys cannot be checked, and ends when the key is refused', async () => {
+  it('stays open while keys cannot be checked and ends when the key is rejected', async () => {
     next = Promise.withResolvers();
     const request = fetch(address);
     let checks = 0;

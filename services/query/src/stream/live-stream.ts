@@ -5,25 +5,25 @@ import { FrameQueue } from './frame-queue.ts';
 const HEARTBEAT_MS = 30_000;
 const RETRY_MS = 2_000;
 
-/** Where the frames of a stream come from. */
+/** Source of a stream's frames. */
 export interface Feed {
-  /** The id a frame gets that is sent now. */
+  /** The id of a frame that is sent now. */
   readonly frameId: string;
   close(): Promise<void>;
 }
 
 interface LiveStreamOptions {
   readonly keyId: string;
-  /** Checked again and again while the stream is open. */
+  /** Checked periodically while the stream is open. */
   readonly key: string;
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: LiveStream) => void;
-  /** A frame was given up because the client does not read. */
+  /** Called when a frame was dropped because the client does not read. */
   readonly onDropped: () => void;
 }
 
-/** One open connection of a feed: what is pushed before it starts is sent first. */
+/** One open connection of a feed. Frames that arrive before it starts are sent first. */
 export class LiveStream {
   readonly frames: FrameQueue;
   readonly keyId: string;
@@ -46,7 +46,8 @@ export class LiveStream {
 
   start(feed: Feed, out: ServerResponse): void {
     this.#feed = feed;
-    // A stream ends when the server goes down or the key is gone: the connection must not stay behind, idle.
+    // A stream ends when the server shuts down or the key is revoked. The connection must close with it instead of
+    // staying idle.
     if (!this.#events.open(out, { connection: 'close' })) {
       void this.#closeFeed();
       return;

@@ -4,15 +4,18 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { metrics } from '@opentelemetry/api';
 import type { FastifyInstance } from 'fastify';
 
-const MOST_STREAMS = 500;
-const MOST_PER_KEY = 50;
+const MAX_STREAMS = 500;
+const MAX_STREAMS_PER_KEY = 50;
 
 interface OpenStream {
   readonly keyId: string;
   close(reason: string): Promise<void>;
 }
 
-/** The streams this instance has open: bounded, and ended when the server goes down (it would wait for them). */
+/**
+ * The open streams of this instance. Limits their number and ends them at shutdown, because the server waits for open
+ * connections.
+ */
 @Injectable()
 export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   readonly #streams = new Set<OpenStream>();
@@ -33,16 +36,16 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     await Promise.all([...this.#streams].map((stream) => stream.close('The server is going down; reconnect')));
   }
 
-  /** @throws ProblemException 429 when this key, 503 when this instance, has too many open. */
+  /** @throws ProblemException 429 if this key, or 503 if this instance, has too many open streams */
   makeRoomFor(keyId: string): void {
     const ofKey = [...this.#streams].filter((stream) => stream.keyId === keyId).length;
-    if (ofKey >= MOST_PER_KEY) {
+    if (ofKey >= MAX_STREAMS_PER_KEY) {
       throw new ProblemException(429, 'Too many streams', {
-        hint: `This key has ${MOST_PER_KEY} streams open: close some, or share one.`,
+        hint: `This key has ${MAX_STREAMS_PER_KEY} streams open: close some, or share one.`,
         headers: { 'retry-after': '30' },
       });
     }
-    if (this.#streams.size < MOST_STREAMS) return;
+    if (this.#streams.size < MAX_STREAMS) return;
     throw new ProblemException(503, 'Too many streams are open', { headers: { 'retry-after': '30' } });
   }
 

@@ -8,19 +8,19 @@ const EVERY_MS = 2_000;
 
 type Listener = (news: News) => void;
 
-/** One tenant's record, read as long as somebody listens. */
+/** One tenant's record, which is read while a stream listens. */
 interface Watched {
   readonly news: RecordNews;
   readonly listeners: Set<Listener>;
-  /** Streams that listen, or are about to. */
+  /** Number of streams that listen or are about to. */
   holders: number;
   readonly repeating: Repeating;
   looking: Promise<void>;
 }
 
 /**
- * What is new in the record, for live streams. Nobody publishes it: it is read, by the code that webhooks use too, for the
- * tenants that somebody watches, once for all streams of a tenant.
+ * Feeds new audit entries and reached budgets to live streams. No service publishes them, so this polls them with the
+ * code that webhooks use too: only for tenants with open streams, and once for all streams of a tenant.
  */
 @Injectable()
 export class RecordFeed {
@@ -32,11 +32,14 @@ export class RecordFeed {
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
 
-  /** Resolves once nothing that is written from now on can be missed. @throws what Postgres says */
+  /**
+   * Resolves when the feed cannot miss new entries.
+   * @throws the error of Postgres
+   */
   async follow(tenantId: string, listener: Listener): Promise<Subscription> {
     const watched = this.#hold(tenantId);
     try {
-      // What is there already is told to those who listened before.
+      // Existing entries go only to the earlier listeners.
       await this.#look(tenantId, watched);
       watched.listeners.add(listener);
     } catch (error) {
@@ -58,7 +61,7 @@ export class RecordFeed {
     }
     const repeating = new Repeating(async () => {
       await this.#look(tenantId, watched).catch((error: unknown) =>
-        this.logger.warn({ err: error }, 'live streams could not be told of changes and budgets just now'),
+        this.logger.warn({ err: error }, 'reading changes and budgets for live streams failed, will retry'),
       );
       return EVERY_MS;
     });
@@ -77,7 +80,7 @@ export class RecordFeed {
     await watched.looking;
   }
 
-  /** After the look before, whatever came of it. */
+  /** Runs after the previous poll, even if that one failed. */
   #look(tenantId: string, watched: Watched): Promise<void> {
     const of = { changes: [tenantId], budgets: [tenantId] };
     const tell = (news: News) => {

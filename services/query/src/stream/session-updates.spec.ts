@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { SessionUpdates } from './session-updates.ts';
 
-/** Reads wait for `answer`, which tells whether the next one succeeds. */
+/** Reads wait for `answer`, which decides whether the next one succeeds. */
 function updatesOn() {
   const dropped = { session_change: 0, unread_session: 0 };
   const reads: { readonly runIds: readonly string[]; readonly answer: PromiseWithResolvers<void> }[] = [];
@@ -27,7 +27,7 @@ function updatesOn() {
 }
 
 describe('changed sessions of a stream', () => {
-  it('are shown, or counted as dropped, whatever comes at once and whichever read fails', async () => {
+  it('are shown or counted as dropped, even if many arrive at once or a read fails', async () => {
     const additions = fc.array(fc.integer({ min: 1, max: 1_200 }), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(additions, fc.array(fc.boolean(), { minLength: 5 }), async (sizes, failing) => {

@@ -3,20 +3,20 @@ import type { Session } from '@agentlens/operations';
 interface SessionUpdatesOptions {
   readonly read: (runIds: readonly string[]) => Promise<readonly Session[]>;
   readonly show: (session: Session) => void;
-  /** Only this session, where given. */
+  /** Restricts updates to this session. */
   readonly sessionId?: string;
   readonly onError: (error: unknown) => void;
-  /** Changes that will not be shown, for being too many or for a failed read. */
+  /** Called for changes that will not be shown, because there were too many or a read failed. */
   readonly onDropped: (what: 'session_change' | 'unread_session', count: number) => void;
-  /** Least time between two reads, ms. Default 250. */
+  /** Minimum time between two reads, in ms. Default 250. */
   readonly everyMs?: number;
 }
 
-const MOST_PER_READ = 50;
-/** Beyond this the oldest are forgotten: a busy session changes again soon. */
-const MOST_WAITING = 1_000;
+const MAX_SESSIONS_PER_READ = 50;
+/** Beyond this the oldest are dropped. A busy session soon changes again. */
+const MAX_WAITING_SESSIONS = 1_000;
 
-/** Turns "these runs moved" into the runs as they are now: many changes between two reads cost one read. */
+/** Reads the current state of runs that changed. Changes between two reads cost a single read. */
 export class SessionUpdates {
   readonly #options: SessionUpdatesOptions;
   readonly #changed = new Set<string>();
@@ -33,7 +33,7 @@ export class SessionUpdates {
       if (sessionId === undefined || sessionId === runId) this.#changed.add(runId);
     }
     for (const oldest of this.#changed) {
-      if (this.#changed.size <= MOST_WAITING) break;
+      if (this.#changed.size <= MAX_WAITING_SESSIONS) break;
       this.#changed.delete(oldest);
       this.#options.onDropped('session_change', 1);
     }
@@ -50,9 +50,9 @@ export class SessionUpdates {
     this.#timer = setTimeout(() => void this.#read(), this.#options.everyMs ?? 250);
   }
 
-  /** A failed read forgets its changes: the next change of a run shows it whole again. */
+  /** A failed read drops its changes. The next change of a run shows its whole state. */
   async #read(): Promise<void> {
-    const runIds = [...this.#changed].slice(0, MOST_PER_READ);
+    const runIds = [...this.#changed].slice(0, MAX_SESSIONS_PER_READ);
     for (const runId of runIds) this.#changed.delete(runId);
     try {
       const sessions = await this.#options.read(runIds);

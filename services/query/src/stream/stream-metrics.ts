@@ -2,16 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { metrics } from '@opentelemetry/api';
 
 /**
- * What a client of a live stream was not shown: a frame it was too slow for, a changed session among more than anybody
- * reads, one that could not be read.
+ * What a live stream did not show: a frame that the client was too slow for, a changed session beyond the limit, or a
+ * session that could not be read.
  */
 type Unshown = 'slow_reader_frame' | 'session_change' | 'unread_session';
 
-/** What live streams leave out. The client is told of its frames; of a session it sees the next change. */
+/**
+ * Counts what live streams leave out. The client learns about dropped frames; a session is shown at its next change.
+ */
 @Injectable()
 export class StreamMetrics {
   readonly #dropped = metrics.getMeter('agentlens').createCounter('agentlens.query.dropped', {
-    description: 'What clients of live streams were not shown, by what it was',
+    description: 'Items that live streams left out, by kind',
   });
 
   dropped(what: Unshown, count: number): void {

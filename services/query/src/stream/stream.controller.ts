@@ -75,7 +75,7 @@ export class StreamController {
         stream.frames.push({ event: 'session_update', data: session });
       },
       sessionId: filter.sessionId,
-      onError: (error) => this.logger.warn({ err: error }, 'a changed session could not be read for a stream'),
+      onError: (error) => this.logger.warn({ err: error }, 'reading a changed session for a stream failed'),
       onDropped: (what, count) => this.metrics.dropped(what, count),
     });
     const emit = stream.frames.push.bind(stream.frames);

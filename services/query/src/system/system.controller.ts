@@ -16,8 +16,8 @@ export class SystemController {
   async deadLetters(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listDeadLetters>) {
     if (!caller.scopes.includes('platform')) return this.system.deadLetters(query, caller.tenantId);
     if (query.content !== true) return this.system.deadLetters(query);
-    throw new ProblemException(403, 'The scope "platform" reads no data of tenants', {
-      hint: 'Leave "content" out, or ask with an admin key of the tenant.',
+    throw new ProblemException(403, 'The scope "platform" cannot read data of tenants', {
+      hint: 'Leave "content" out, or use an admin key of the tenant.',
     });
   }
 }

@@ -19,13 +19,13 @@ import {
 import { Inject, Injectable } from '@nestjs/common';
 import { endOfPage } from '../http/page.ts';
 
-/** What the broker is given to answer; a page of large messages needs part of it. */
+/** Timeout for the broker. A page of large messages needs part of it. */
 const DEADLINE_MS = 4_000;
 
-/** Letters stand in the order of their sequence: the instant in their cursors says nothing. */
+/** Dead letters are ordered by sequence, so their cursors need no time. */
 const NO_INSTANT = new Date(0).toISOString();
 
-/** How the platform's messages fare, by what the broker says. */
+/** Reads the state of the platform's messages from the broker. */
 @Injectable()
 export class SystemReads {
   constructor(
@@ -34,7 +34,7 @@ export class SystemReads {
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
 
-  /** @throws ProblemException 503 where the broker is silent */
+  /** @throws ProblemException 503 if the broker does not answer */
   async lag() {
     const lags = await this.#answered(
       Promise.all(CONSUMERS.map(({ topic, group }) => this.bus.lag(topic as Topic<unknown>, group))),
@@ -44,8 +44,8 @@ export class SystemReads {
   }
 
   /**
-   * @param tenantId only of its messages; without it, of all
-   * @throws ProblemException 503 where the broker is silent
+   * @param tenantId limits the result to this tenant's messages
+   * @throws ProblemException 503 if the broker does not answer
    */
   async deadLetters({ limit: most, cursor, content = false }: DeadLetterFilter, tenantId?: string) {
     const after = cursor === undefined ? 0 : Number(cursor.id);
@@ -62,9 +62,9 @@ export class SystemReads {
     try {
       return await withDeadline(work, DEADLINE_MS);
     } catch (error) {
-      this.logger.warn({ err: error }, 'the message broker did not answer');
+      this.logger.warn({ err: error }, 'message broker did not answer');
       throw new ProblemException(503, 'The message broker does not answer', {
-        hint: 'How far consumers are and what they gave up is not known without it. See that NATS runs, then ask again.',
+        hint: 'The lag of consumers and the dead letters are unknown without it. Check that NATS is running, then try again.',
       });
     }
   }
@@ -86,7 +86,7 @@ function letterView(letter: DeadLetter, content: boolean): DeadLetterView {
   };
 }
 
-/** The beginning of a message as text. A character that the cut goes through, or that is none, is shown as U+FFFD. */
+/** Decodes the start of a message. A truncated or invalid character is shown as U+FFFD. */
 function contentOf(body: Buffer) {
   return {
     content: body.subarray(0, MAX_LETTER_CONTENT_BYTES).toString('utf8'),

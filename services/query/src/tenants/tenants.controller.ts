@@ -17,7 +17,7 @@ export class TenantsController {
     const { author } = await this.names.authorOf(caller);
     const made = await this.tenants.create(id, name, author);
     if (made === null) {
-      throw new ProblemException(409, `There is a tenant "${id}" already`, { hint: 'Choose another id.' });
+      throw new ProblemException(409, `A tenant "${id}" exists already`, { hint: 'Choose another id.' });
     }
     const { id: keyId, key } = made.adminKey;
     return { ...made.tenant, adminKey: { id: keyId, key } };

@@ -11,7 +11,7 @@ interface MadeTenant {
   readonly adminKey: NewApiKey;
 }
 
-/** The table `tenants`, across tenants: for keys that make them. */
+/** The table `tenants` across tenants, for keys that may create them. */
 @Injectable()
 export class TenantsRepository {
   constructor(
@@ -20,7 +20,7 @@ export class TenantsRepository {
     private readonly keys: ApiKeys,
   ) {}
 
-  /** Null: there is one of this id. */
+  /** Returns null if a tenant with this id exists. */
   create(id: string, name: string, author: ChangeAuthor): Promise<MadeTenant | null> {
     return this.database.db.transaction().execute(async (db) => {
       const row = await db

@@ -20,7 +20,7 @@ export class WebhooksQueries {
   }
 }
 
-/** Everything but the secret. */
+/** All columns except the secret. */
 function endpoints(db: ReadOnly, tenantId: string) {
   return db
     .selectFrom('webhook_endpoints as w')

@@ -73,14 +73,14 @@ describe('auditor', () => {
     await fresh.drop();
   });
 
-  /** A minute of each test's own: the servers are shared, and one minute's tally with them. */
+  /** Each test uses its own minute, because the servers and the tallies of a minute are shared. */
   let minutes = 0;
   const now = () => new Date(Date.parse('2026-11-21T09:00:00.000Z') + minutes * 60_000).toISOString();
   const batchOf = (ids: readonly string[], fields: Partial<EventBatch> = {}) => {
     const receivedAt = fields.receivedAt ?? now();
     return aBatch({ events: ids.map((id) => anEvent({ id, occurredAt: receivedAt })), receivedAt, ...fields });
   };
-  /** Publishes, and says of it what an evaluator would. */
+  /** Publishes a batch and reports it as evaluated, like an evaluator. */
   const accept = async (batch: EventBatch, evaluated = true) => {
     const { sequence } = await bus.publish(agentEvents, batch);
     for (const { id } of batch.events) acceptedIds.add(id);
@@ -88,7 +88,9 @@ describe('auditor', () => {
     if (evaluated) await state.evaluationTally.add([mark]);
     return mark;
   };
-  /** A broker may say that nothing waits before its consumer has heard of the last message, so the rows are asked too. */
+  /**
+   * Also checks the rows, because the broker may report no backlog before the consumer has received the last message.
+   */
   const allStored = () =>
     eventually(async () => {
       const rows = await database.db.selectFrom('events').select('event_id').execute();
@@ -104,7 +106,7 @@ describe('auditor', () => {
       .orderBy('minute')
       .execute();
 
-  it('finds the three equal, by tenant', async () => {
+  it('finds equal counts per tenant', async () => {
     await accept(batchOf(['a', 'b']));
     await accept(batchOf(['a', 'c'], { tenantId: 'globex' }));
     await allStored();
@@ -119,7 +121,7 @@ describe('auditor', () => {
     expect(lines).toEqual([]);
   });
 
-  it('finds a row that is gone, names it, and finds it back', async () => {
+  it('names a missing row and notices when it is back', async () => {
     const batch = batchOf(['a', 'b', 'c']);
     await accept(batch);
     await allStored();
@@ -148,7 +150,7 @@ describe('auditor', () => {
     expect(lines.at(-1)).toMatchObject({ msg: 'accepted, stored and evaluated events agree again' });
   });
 
-  it('finds what nobody evaluated, and is content when somebody did, twice', async () => {
+  it('finds events that were not evaluated, and settles when they are evaluated twice', async () => {
     const mark = await accept(batchOf(['a', 'b']), false);
     await allStored();
     await auditor.turn();
@@ -161,7 +163,7 @@ describe('auditor', () => {
     expect(await findings()).toMatchObject([{ state: 'equal', not_evaluated: 0 }]);
   });
 
-  it('does not take an event that came twice for a lost one, in one minute or in two', async () => {
+  it('does not count a duplicate as missing, within one minute or across two', async () => {
     await accept(batchOf(['a', 'b'], { receivedAt: '2026-11-21T10:00:59.000Z' }));
     await accept(
       aBatch({
@@ -186,7 +188,7 @@ describe('auditor', () => {
     expect(lines).toEqual([]);
   });
 
-  it('opens a minute again for a message that comes late', async () => {
+  it('compares a minute again after a late message', async () => {
     const receivedAt = '2026-11-21T11:00:00.000Z';
     await accept(batchOf(['a'], { receivedAt }));
     await allStored();
@@ -200,7 +202,7 @@ describe('auditor', () => {
     expect(await findings()).toMatchObject([{ accepted: 2, state: 'differs', not_stored: 1 }]);
   });
 
-  it('goes on where it was after a restart, and lets replicas take turns', async () => {
+  it('resumes after a restart and lets replicas take turns', async () => {
     await accept(batchOf(['a']));
     await allStored();
     await Promise.all([anAuditor().turn(), anAuditor().turn(), auditor.turn()]);
@@ -220,7 +222,7 @@ describe('auditor', () => {
     });
   });
 
-  it('waits for what is still under way, and says so when a service stays away', async () => {
+  it('reports events that stay unstored while the tracker is down, and settles when it is back', async () => {
     await tracker.stop();
     await accept(batchOf(['a']));
     await auditor.turn();
@@ -234,7 +236,7 @@ describe('auditor', () => {
     expect(await findings()).toMatchObject([{ state: 'equal', not_stored: 0 }]);
   });
 
-  it('says that messages were gone before it could read them', async () => {
+  it('reports messages that expired before it could read them', async () => {
     const forgetful = createMemoryBus({ history: { messages: 1, bytes: 1_000_000 } });
     const watching = new Auditor({ ...parts(), bus: forgetful });
     await database.pool.query('delete from audit_position');

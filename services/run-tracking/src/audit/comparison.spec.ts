@@ -15,7 +15,7 @@ const envelopeOf = (batch: EventBatch, sequence: number): MessageEnvelope => ({
   headers: eventBatchHeaders(factsOfBatch(batch)),
 });
 
-/** Messages of two tenants over three minutes; few ids, so that many events come twice. */
+/** Messages of two tenants over three minutes. There are few ids, so many events are duplicates. */
 const message = fc
   .record({
     tenantId: fc.constantFrom('acme', 'globex'),
@@ -29,7 +29,7 @@ const message = fc
 const traffic = fc.array(message, { minLength: 1, maxLength: 40 });
 const minuteAt = ({ receivedAt }: EventBatch) => minuteOf(Date.parse(receivedAt));
 
-/** What a store does that takes messages in any order: the first to bring an event stamps its arrival. */
+/** Models a store that receives messages in any order: the first message with an event sets its time of arrival. */
 function storedAfter(order: readonly EventBatch[]): Map<string, number> {
   const rows = new Map<string, number>();
   for (const batch of order) {
@@ -41,7 +41,7 @@ function storedAfter(order: readonly EventBatch[]): Map<string, number> {
   return rows;
 }
 
-/** The auditor's verdicts over a store of rows and a set of evaluated messages, by tenant and minute. */
+/** Returns the auditor's verdicts for stored rows and evaluated messages, by tenant and minute. */
 async function verdicts(
   messages: readonly EventBatch[],
   rows: ReadonlyMap<string, number>,
@@ -66,8 +66,8 @@ async function verdicts(
   return results;
 }
 
-describe('comparing what was accepted with what is stored and evaluated', () => {
-  it('finds nothing where everything arrived, whatever was sent twice and in whatever order it was stored', async () => {
+describe('comparing accepted events with stored and evaluated events', () => {
+  it('finds no difference if everything arrived, with any duplicates and in any order', async () => {
     await fc.assert(
       fc.asyncProperty(
         traffic.chain((messages) =>
@@ -82,7 +82,7 @@ describe('comparing what was accepted with what is stored and evaluated', () => 
     );
   });
 
-  it('finds every lost row and every message that was not evaluated, exactly, in each minute that accepted it', async () => {
+  it('finds every missing row and every unevaluated message, exactly, in each minute that accepted it', async () => {
     await fc.assert(
       fc.asyncProperty(traffic, fc.infiniteStream(fc.integer({ min: 0, max: 4 })), async (messages, dice) => {
         const rows = storedAfter(messages);
@@ -95,15 +95,15 @@ describe('comparing what was accepted with what is stored and evaluated', () => 
     );
   });
 
-  it('does not look for single events where the counts agree', async () => {
+  it('does not look up single events if the counts agree', async () => {
     const counts = { accepted: 100, stored: 100, evaluated: 100 };
-    const never = () => Promise.reject(new Error('nobody should look'));
+    const never = () => Promise.reject(new Error('must not be called'));
     expect(await judgeMinute(counts, never)).toEqual({ notStored: 0, notEvaluated: 0 });
   });
 });
 
 describe('tallies of a minute', () => {
-  it('know where in the stream their events lie', () => {
+  it('contain the stream positions of their events', () => {
     const on = (...days: string[]) => days.map((day) => anEvent({ occurredAt: `${day}T10:00:00.000Z` }));
     const at = (receivedAt: string, events: EventBatch['events']) => aBatch({ receivedAt, events });
     const envelopes = [
@@ -121,7 +121,7 @@ describe('tallies of a minute', () => {
     ]);
   });
 
-  it('leave out what says nothing of itself', () => {
+  it('skip messages without counts', () => {
     expect(minuteTallies([{ subject: 'agent.events.00.acme', sequence: 1, headers: {} }])).toEqual([]);
   });
 });

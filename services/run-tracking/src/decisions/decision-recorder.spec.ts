@@ -41,7 +41,7 @@ describe('decision recorder', () => {
     expect(all.stored).toEqual(['a', 'b', 'c']);
   });
 
-  it('stores the others of one that can never be stored, which becomes a dead letter', async () => {
+  it('turns a decision that can never be stored into a dead letter and stores the others', async () => {
     const all = recorder((decisions) => (decisions.some(({ id }) => id === 'b') ? '22P05' : undefined));
 
     const reason = 'decision b cannot be stored: SQLSTATE 22P05';
@@ -50,7 +50,7 @@ describe('decision recorder', () => {
     expect(all.poison).toEqual([reason]);
   });
 
-  it('keeps all for later while the database is away', async () => {
+  it('keeps all messages for later while the database is unavailable', async () => {
     const all = recorder(() => 'ECONNREFUSED');
 
     const outcomes = await all.recorder.record(messages);

@@ -21,9 +21,9 @@ export class DecisionRecorder {
   constructor(private readonly parts: DecisionRecorderDependencies) {}
 
   async record(messages: readonly Received<Decision>[]): Promise<readonly HandlingOutcome[]> {
-    const together = await this.#attempt(messages);
-    if (typeof together === 'string' || messages.length === 1) {
-      return messages.map((message) => this.#outcome(together, message));
+    const whole = await this.#attempt(messages);
+    if (typeof whole === 'string' || messages.length === 1) {
+      return messages.map((message) => this.#outcome(whole, message));
     }
     // One by one, so that one that cannot be stored does not affect the others.
     const outcomes: HandlingOutcome[] = [];

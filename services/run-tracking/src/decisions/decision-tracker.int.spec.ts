@@ -10,7 +10,7 @@ import { DecisionStore } from './decision-store.ts';
 
 const logger = createLogger({ name: 'run-tracking', level: 'silent' });
 
-/** Where decisions come from. */
+/** A bus and the rest of the platform. */
 interface World {
   bus(): Promise<EventBus>;
   stop(): Promise<void>;
@@ -67,9 +67,9 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       return found;
     });
 
-  it('counts what rules said by day, each decision once however often it is told', async () => {
+  it('counts rule matches by day, each decision once for any number of deliveries', async () => {
     const finding = { ruleVersion: 1, enabled: true, matched: true, violated: true, mode: 'enforce' as const };
-    const said = (id: string, effect: 'ask' | 'block' | 'allow', mode: 'enforce' | 'shadow' = 'enforce') =>
+    const decided = (id: string, effect: 'ask' | 'block' | 'allow', mode: 'enforce' | 'shadow' = 'enforce') =>
       aDecision({
         id,
         evaluatedRules: [
@@ -77,8 +77,13 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
         ],
       });
     const store = new DecisionStore(database.pool);
-    await store.record([said('c1', 'block'), said('c2', 'ask'), said('c3', 'allow'), said('c4', 'block', 'shadow')]);
-    expect(await store.record([said('c1', 'block'), said('c5', 'allow')])).toBe(1);
+    await store.record([
+      decided('c1', 'block'),
+      decided('c2', 'ask'),
+      decided('c3', 'allow'),
+      decided('c4', 'block', 'shadow'),
+    ]);
+    expect(await store.record([decided('c1', 'block'), decided('c5', 'allow')])).toBe(1);
     const counted = await database.db.selectFrom('rule_daily').selectAll().where('rule_id', '=', 'r').execute();
     expect(counted).toEqual([
       {
@@ -88,7 +93,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     ]);
   });
 
-  it('keeps why, the budget and the arguments', async () => {
+  it('stores the reason, the budget and the arguments', async () => {
     const store = new DecisionStore(database.pool);
     const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' }, wouldHave: 'terminate' } as const;
     await store.record([aDecision({ id: 'kept', ...kept })]);
@@ -101,7 +106,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     expect(row?.arguments).toEqual({ to: '[email]' });
   });
 
-  it('stores what was decided, without the arguments it changed', async () => {
+  it('stores a decision without the arguments that it modified', async () => {
     const decision = aDecision({ callId: 'call', modifiedArgs: { secret: 'x' }, approvalId: 'alert' });
 
     await bus.publish(decisionDecided, decision);
@@ -131,7 +136,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     });
   });
 
-  it('stores each once, however often and in whatever company it comes, and tenants of the same ids apart', async () => {
+  it('stores each decision once, for any grouping of messages, and separates tenants with equal ids', async () => {
     const store = new DecisionStore(database.pool);
     const [a, b, foreign] = [
       aDecision({ id: 'a' }),
@@ -149,9 +154,9 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     ]);
   });
 
-  it('stores what was decided while it was away, each once, also where it is told again', async () => {
+  it('stores decisions made during its downtime, each once, even if they are redelivered', async () => {
     await tracker.stop();
-    // In one process a message is published when everybody has it.
+    // On the memory bus, publishing resolves when all consumers have acknowledged.
     const published = Promise.all(['x', 'y', 'x'].map((id) => bus.publish(decisionDecided, aDecision({ id }))));
 
     tracker = trackerAt('2026-03-01T12:00:00.000Z');
@@ -161,7 +166,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     expect((await stored(2)).map((row) => row.decision_id)).toEqual(['x', 'y']);
   });
 
-  it('drops what is older than retention', async () => {
+  it('removes decisions past retention', async () => {
     await bus.publish(decisionDecided, aDecision({ id: 'old', decidedAt: '2026-02-01T00:00:00.000Z' }));
     await bus.publish(decisionDecided, aDecision({ id: 'new' }));
     await stored(2);

@@ -35,7 +35,7 @@ export function aDecision(fields: Partial<Decision> = {}): Decision {
   };
 }
 
-/** As the bus hands it over. */
+/** A decision as a message of the bus. */
 export function decisionMessage(decision: Decision, attempt = 1): Received<Decision> {
   return {
     value: decision,

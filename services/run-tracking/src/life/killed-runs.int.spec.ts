@@ -60,7 +60,7 @@ describe('killed runs', () => {
     return rows[0];
   };
 
-  it('end as killed, whatever is told of their end, in whatever order it comes', async () => {
+  it('end as killed, regardless of the reported end and of the order of events', async () => {
     const steps = {
       begin: (runId: string) => began(runId),
       end: (runId: string) => ended(runId),
@@ -80,11 +80,11 @@ describe('killed runs', () => {
       }),
       { numRuns: 40 },
     );
-    // None succeeded, though all said so; each has an event that is an error.
+    // No run counts as succeeded, although all reported success. Each has an event that is an error.
     expect(await days()).toEqual({ succeeded: 0, failed: 40 });
   });
 
-  it('take what came from them along, and nobody else', async () => {
+  it('include descendants, and no other run', async () => {
     await began('parent');
     await began('child', { parentRunId: 'parent' });
     await began('grandchild', { parentRunId: 'child' });
@@ -120,7 +120,7 @@ describe('killed runs', () => {
     expect(await statuses()).toMatchObject({ later: 'killed' });
   });
 
-  it('go on when their own order is lifted, unless they told their end', async () => {
+  it('continue when their own order is lifted, unless they reported an end', async () => {
     for (const runId of ['goes-on', 'over']) {
       await began(runId);
       await order('run', runId, 'killed');
@@ -132,7 +132,7 @@ describe('killed runs', () => {
     expect(await statuses()).toEqual({ 'goes-on': 'running', over: 'killed' });
   });
 
-  it('stay so while another order kills them, although their own says running', async () => {
+  it('stay killed while another order kills them, even if their own order is lifted', async () => {
     await began('of-killed-agent', { agentId: 'b' });
     await began('parent');
     await began('child', { parentRunId: 'parent' });
@@ -144,7 +144,7 @@ describe('killed runs', () => {
     expect(await statuses()).toEqual({ 'of-killed-agent': 'killed', parent: 'killed', child: 'killed' });
   });
 
-  it('take what came from them along when they go on', async () => {
+  it('continue together with their descendants', async () => {
     await began('parent');
     await began('child', { parentRunId: 'parent' });
     await began('stopped', { parentRunId: 'child' });
@@ -158,7 +158,7 @@ describe('killed runs', () => {
     expect(await killed.settle()).toEqual([]);
   });
 
-  it('of another tenant under the same name are left alone', async () => {
+  it('do not include a run with the same id in another tenant', async () => {
     await new EventStore(database.pool).record(
       chunkOf([aBatch({ tenantId: 'globex', events: [anEvent({ id: 'g', runId: 'same', agentId: 'a' })] })]),
     );

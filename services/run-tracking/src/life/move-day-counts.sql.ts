@@ -11,7 +11,7 @@ moved as (
     count(*) filter (where ${status} = 'failed' and error_count = 0) as failed
   from ${changed} group by 1, 2, 3
 ),
--- In the order in which days are locked everywhere.
+-- In the order in which all writers lock days.
 locked as (
   select d.tenant_id, d.agent_id, d.day, succeeded, failed
   from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0

@@ -57,7 +57,7 @@ describe('run sweeper', () => {
     anEvent({ id: 'start', runId: 'run', kind: 'run.started', payload: { ...payload }, ...fields });
   const later = (fields: Partial<AgentEvent>) =>
     anEvent({ id: 'later', runId: 'run', occurredAt: '2026-03-01T13:00:00.000Z', ...fields });
-  /** Lets time pass for the database: the run was first and last heard of this long ago. */
+  /** Ages the rows: makes the database consider all runs created and last updated `ms` ago. */
   const age = (ms: number) =>
     owner.query(
       `update runs set created_at = now() - $1 * interval '1 ms', updated_at = now() - $1 * interval '1 ms'`,
@@ -72,12 +72,12 @@ describe('run sweeper', () => {
 
   it.each([
     ['times out a run past its time to live', { runTtlMs: 1_000 }, 1_001, 'timed_out'],
-    ['leaves one within its time to live', { runTtlMs: AN_HOUR }, 1_000, 'running'],
-    ['gives up a run after three missed heartbeats', { heartbeatEveryMs: 2_000 }, 6_001, 'lost'],
-    ['takes no less than five seconds for silence', { heartbeatEveryMs: 100 }, 3_000, 'running'],
-    ['waits for the third', { heartbeatEveryMs: AN_HOUR }, 2 * AN_HOUR, 'running'],
-    ['calls one that is both timed out', { heartbeatEveryMs: 1_000, runTtlMs: 1_000 }, 6_001, 'timed_out'],
-    ['leaves a run that promised neither', {}, 365 * 24 * AN_HOUR, 'running'],
+    ['keeps a run within its time to live', { runTtlMs: AN_HOUR }, 1_000, 'running'],
+    ['marks a run as lost after three missed heartbeats', { heartbeatEveryMs: 2_000 }, 6_001, 'lost'],
+    ['waits at least five seconds, even if heartbeats are more frequent', { heartbeatEveryMs: 100 }, 3_000, 'running'],
+    ['does not mark a run as lost after two missed heartbeats', { heartbeatEveryMs: AN_HOUR }, 2 * AN_HOUR, 'running'],
+    ['prefers timed out if a run is also lost', { heartbeatEveryMs: 1_000, runTtlMs: 1_000 }, 6_001, 'timed_out'],
+    ['keeps a run that has neither a time to live nor heartbeats', {}, 365 * 24 * AN_HOUR, 'running'],
   ])('%s', async (_, payload, ms, status) => {
     await record(started(payload));
     await age(ms);
@@ -87,7 +87,7 @@ describe('run sweeper', () => {
     expect(await run()).toMatchObject({ status, ended_at: null, end_place: null });
   });
 
-  it('goes by the platform, not by the clock of the agent', async () => {
+  it('uses the database clock, not the clock of the agent', async () => {
     await record(started({ runTtlMs: 60_000 }, { occurredAt: '2020-01-01T00:00:00.000Z' }));
 
     await sweeper.sweep();
@@ -96,12 +96,12 @@ describe('run sweeper', () => {
   });
 
   it.each([
-    ['a lost run is running again when it is heard of', { heartbeatEveryMs: 1 }, {}, 'running'],
-    ['a lost run that says it ended has ended', { heartbeatEveryMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
-    ['a run that timed out stays so when it goes on', { runTtlMs: 1 }, {}, 'timed_out'],
-    ['a run that timed out has ended when it says so', { runTtlMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
+    ['a lost run is running again after a new event', { heartbeatEveryMs: 1 }, {}, 'running'],
+    ['a lost run that reports its end has ended', { heartbeatEveryMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
+    ['a timed-out run stays timed out after a new event', { runTtlMs: 1 }, {}, 'timed_out'],
+    ['a timed-out run that reports its end has ended', { runTtlMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
     [
-      'a run that timed out is running again when it is given more time',
+      'a timed-out run is running again after its time to live was extended',
       { runTtlMs: 1 },
       { kind: 'run.started', payload: { runTtlMs: AN_HOUR } },
       'running',
@@ -128,7 +128,7 @@ describe('run sweeper', () => {
         .select(['run_count', 'run_succeeded_count', 'run_error_count'])
         .executeTakeFirstOrThrow();
 
-    it.each(['succeeded', 'failed'] as const)('has %s as its agent did, once it is quiet', async (outcome) => {
+    it.each(['succeeded', 'failed'] as const)('ends as %s like its agent after a quiet period', async (outcome) => {
       await record(call('a'), agentEnded(outcome));
       await age(119_000);
       await sweeper.sweep();
@@ -145,7 +145,7 @@ describe('run sweeper', () => {
       });
     });
 
-    it('goes on when it is heard of again, and its day with it', async () => {
+    it('is running again after a new event, and so are its day counts', async () => {
       await record(call('a'), agentEnded('succeeded'));
       await age(121_000);
       await sweeper.sweep();
@@ -159,7 +159,7 @@ describe('run sweeper', () => {
       expect(await day()).toEqual({ run_count: 1, run_succeeded_count: 1, run_error_count: 0 });
     });
 
-    it('that nobody ended is lost after half an hour, and back with its next span', async () => {
+    it('is lost after half an hour without an end, and running again with its next span', async () => {
       await record(call('a'));
       await age(AN_HOUR / 2 - 10_000);
       await sweeper.sweep();
@@ -173,7 +173,7 @@ describe('run sweeper', () => {
       expect(await run()).toMatchObject({ status: 'running' });
     });
 
-    it('has failed where the agent below a root that is well has failed, whichever comes first', async () => {
+    it('fails if its agent failed although the root succeeded, in either order', async () => {
       const root = span({ id: 'root', kind: 'run.ended', outcome: 'succeeded', payload: { by: 'root' } });
       await record(root);
       expect(await run()).toMatchObject({ status: 'succeeded' });
@@ -182,7 +182,7 @@ describe('run sweeper', () => {
     });
   });
 
-  it('leaves a run alone that has ended', async () => {
+  it('does not change a run that has ended', async () => {
     await record(started({ runTtlMs: 1, heartbeatEveryMs: 1 }), later({ kind: 'run.ended', outcome: 'cancelled' }));
     await age(AN_HOUR);
 
@@ -191,7 +191,7 @@ describe('run sweeper', () => {
     expect(await run()).toMatchObject({ status: 'cancelled' });
   });
 
-  it('ends each run once when several sweep at once, and says which', async () => {
+  it('ends each run once if several replicas sweep, and publishes the change', async () => {
     await record(...Array.from({ length: 50 }, (_, i) => started({ runTtlMs: 1 }, { id: `e${i}`, runId: `run-${i}` })));
     await age(AN_HOUR);
     const changes: RunChanged[] = [];
@@ -205,7 +205,7 @@ describe('run sweeper', () => {
     expect(new Set(changes.flatMap(({ runIds }) => runIds)).size).toBe(50);
   });
 
-  it('does not take a backlog of events for silence', async () => {
+  it('does not treat a backlog of events as silence', async () => {
     await record(started({ heartbeatEveryMs: 1 }));
     await age(AN_HOUR);
     const held = Promise.withResolvers<readonly [typeof ACK]>();
@@ -220,7 +220,7 @@ describe('run sweeper', () => {
     await published;
   });
 
-  it('hears heartbeats, which keep a run alive and bring a lost one back', async () => {
+  it('records heartbeats, which keep a run alive and revive a lost one', async () => {
     await sweeper.start();
     await record(started({ heartbeatEveryMs: 1_000 }));
     await age(AN_HOUR);
@@ -238,7 +238,7 @@ describe('run sweeper', () => {
     expect(await run()).toMatchObject({ status: 'running' });
   });
 
-  it('counts the heartbeats it could not write down, and those it has no place for', async () => {
+  it('counts heartbeats that it could not record or hold', async () => {
     await owner.query('alter table runs rename to elsewhere');
     await sweeper.start();
     const beats = Array.from({ length: 10_500 }, (_, n) => ({ runId: `run-${n}`, agentId: 'agent', at: NOW }));
@@ -249,7 +249,7 @@ describe('run sweeper', () => {
     expect(new Set(dropped.map(([what]) => what))).toEqual(new Set(['heartbeat']));
   });
 
-  it('takes no heartbeat of a run it never heard of, or of another tenant', async () => {
+  it('ignores heartbeats of an unknown run or of another tenant', async () => {
     await sweeper.start();
     await record(started({ heartbeatEveryMs: 1 }));
     await age(AN_HOUR);

@@ -44,7 +44,7 @@ describe('event recorder', () => {
       .execute();
     return rows.map((row) => row.event_id);
   };
-  /** 9 good events and, in the middle, one whose payload holds this raw JSON. */
+  /** Nine valid events and, in the middle, one whose payload contains this raw JSON. */
   const poisoned = (tenantId: string, fragment: string) => {
     const events = Array.from({ length: 10 }, (_, i) =>
       anEvent({ id: `e${i}`, payload: i === 4 ? { x: '__HERE__' } : { i } }),
@@ -57,7 +57,7 @@ describe('event recorder', () => {
     ['a lone surrogate', String.raw`"cut \ud83d"`],
     ['nesting 20,000 deep', `${'['.repeat(20_000)}${']'.repeat(20_000)}`],
     ['a number of 200,000 digits', '1e200000'],
-  ])('stores every good event beside one with %s, which makes its message a dead letter', async (_, fragment) => {
+  ])('stores every valid event next to one with %s, which makes its message a dead letter', async (_, fragment) => {
     const tenantId = newTenant();
     const neighbour = messageOf(aBatch({ tenantId, events: [anEvent({ id: 'neighbour' })] }));
 
@@ -69,10 +69,10 @@ describe('event recorder', () => {
 
   it.each([
     ['a count beyond bigint', { usage: { inputTokens: 1e19 } }],
-    ['a cost beyond all money', { usage: { costUsd: 1e12 } }],
+    ['a cost that is too large', { usage: { costUsd: 1e12 } }],
     ['no hash', { hash: undefined }],
-    ['a status that does not exist', { kind: 'run.ended', outcome: 'exploded' }],
-    ['a time that is none', { occurredAt: 'yesterday evening' }],
+    ['an unknown status', { kind: 'run.ended', outcome: 'exploded' }],
+    ['an invalid time', { occurredAt: 'yesterday evening' }],
   ])('does the same for %s', async (_, fields) => {
     const tenantId = newTenant();
     const bad = { ...anEvent({ id: 'bad' }), ...(fields as object) } as ReturnType<typeof anEvent>;
@@ -84,7 +84,7 @@ describe('event recorder', () => {
     expect(await storedIds(tenantId)).toEqual(['before', 'end']);
   });
 
-  it('finds each of several bad events', async () => {
+  it('finds each of several invalid events', async () => {
     const tenantId = newTenant();
     const events = Array.from({ length: 50 }, (_, i) =>
       anEvent({ id: `e${String(i).padStart(2, '0')}`, payload: i % 17 === 3 ? { x: 'a\u0000b' } : {} }),
@@ -96,7 +96,7 @@ describe('event recorder', () => {
     expect(await storedIds(tenantId)).toEqual(good);
   });
 
-  it('counts nothing again when a message comes back after its events were stored but not acknowledged', async () => {
+  it('counts nothing twice if a message is redelivered after its events were stored but not acknowledged', async () => {
     const tenantId = newTenant();
     const batch = aBatch({ tenantId, events: [anEvent({ id: 'a', usage: { costUsd: 0.5 } }), anEvent({ id: 'b' })] });
     await recorderOn(database).record([messageOf(batch)]);
@@ -107,7 +107,7 @@ describe('event recorder', () => {
     expect(run).toMatchObject({ event_count: 2, cost_usd: 0.5 });
   });
 
-  it('counts totals exactly that are too big together for one statement', async () => {
+  it('counts totals exactly even if their sum is too large for one statement', async () => {
     const tenantId = newTenant();
     const events = ['a', 'b', 'c'].map((id) => anEvent({ id, usage: { inputTokens: 2 ** 52 } }));
 
@@ -119,7 +119,7 @@ describe('event recorder', () => {
     expect(rows).toEqual([{ tokens: String(3n * 2n ** 52n) }]);
   });
 
-  it('stores what is new beside what is there already', async () => {
+  it('stores new events next to ones that are stored already', async () => {
     const tenantId = newTenant();
     const event = (id: string) => anEvent({ id, usage: { costUsd: 0.5 } });
     await recorderOn(database).record([messageOf(aBatch({ tenantId, events: [event('a')] }))]);
@@ -132,7 +132,7 @@ describe('event recorder', () => {
     expect(run).toMatchObject({ event_count: 2, cost_usd: 1 });
   });
 
-  it('stores more events than one statement takes', async () => {
+  it('stores more events than fit into one statement', async () => {
     const tenantId = newTenant();
     const messages = Array.from({ length: 6 }, (_, m) =>
       messageOf(aBatch({ tenantId, events: Array.from({ length: 400 }, (_, i) => anEvent({ id: `${m}-${i}` })) })),
@@ -145,7 +145,7 @@ describe('event recorder', () => {
     expect(seen.recorded.map(({ stored }) => stored)).toEqual([800, 800, 800]);
   });
 
-  it('keeps messages for later while the database is away, whatever they hold', async () => {
+  it('keeps messages with any contents for later while the database is unavailable', async () => {
     const tenantId = newTenant();
     const proxy = await tcpProxy(fresh.url);
     const away = openDatabase({ url: proxy.url, role: 'run-tracking' });

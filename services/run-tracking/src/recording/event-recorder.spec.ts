@@ -20,7 +20,7 @@ function batch(id: string, eventIds: readonly string[]): EventBatch {
   } as unknown as EventBatch;
 }
 
-/** Takes everything but events whose id begins with `bad`; counts its statements. */
+/** A store that rejects events whose id begins with `bad`. Counts its statements. */
 function store(failures: Error[] = []) {
   const stored = new Set<string>();
   let statements = 0;
@@ -49,7 +49,7 @@ const recorder = (target: ReturnType<typeof store>) =>
   });
 
 describe('bisection', () => {
-  it('stores every good event and gives up exactly the messages that hold a bad one', async () => {
+  it('stores every valid event and rejects exactly the messages with an invalid one', async () => {
     const anyMessages = fc.array(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), {
       minLength: 1,
       maxLength: 8,
@@ -80,7 +80,7 @@ describe('bisection', () => {
     );
   });
 
-  it('isolates one bad event among 500 in at most 20 statements', async () => {
+  it('isolates one invalid event among 500 in at most 20 statements', async () => {
     const ids = Array.from({ length: 500 }, (_, i) => (i === 123 ? 'bad' : `good-${i}`));
     const target = store();
 
@@ -91,8 +91,8 @@ describe('bisection', () => {
   });
 });
 
-describe('messages whose headers say what they hold', () => {
-  /** Parsed only by who asks for its value, and then said to be unreadable. */
+describe('messages with event facts in their headers', () => {
+  /** A message whose value throws when it is read. */
   function unread(value: EventBatch): Received<EventBatch> {
     const message = { ...messageOf(value), headers: eventBatchHeaders(factsOfBatch(value)) };
     return Object.defineProperty(message, 'value', {
@@ -109,7 +109,7 @@ describe('messages whose headers say what they hold', () => {
     expect([...target.stored]).toEqual(['a', 'b']);
   });
 
-  it('are given up alone where they cannot be read after all', async () => {
+  it('become dead letters individually if they cannot be parsed when needed', async () => {
     const target = store();
     const messages = [unread(batch('broken', ['bad'])), messageOf(batch('m', ['a', 'b']))];
 
@@ -119,13 +119,13 @@ describe('messages whose headers say what they hold', () => {
 });
 
 describe('errors of the database', () => {
-  it('that pass by themselves are tried again at once', async () => {
+  it('that are transient are retried at once', async () => {
     const target = store([codeError('40P01'), codeError('40001')]);
 
     expect(await recorder(target).record([messageOf(batch('m', ['a']))])).toEqual([ACK]);
   });
 
-  it('that do not concern the data keep the message, with growing pauses', async () => {
+  it('that do not concern the data keep the message, with growing backoff', async () => {
     const target = store([codeError('53100'), codeError('53100')]);
 
     const [first] = await recorder(target).record([messageOf(batch('m', ['a']), 1)]);
@@ -141,7 +141,7 @@ describe('errors of the database', () => {
     ['23502', 'data'],
     ['54001', 'data'],
     ['40P01', 'again'],
-    // Of no constraint with a name: the partition was attached meanwhile.
+    // Without a constraint name: the partition was attached in the meantime.
     ['23514', 'again'],
     ['53100', 'away'],
     ['57P01', 'away'],
@@ -149,11 +149,11 @@ describe('errors of the database', () => {
     ['08006', 'away'],
     ['42501', 'away'],
     ['ECONNREFUSED', 'away'],
-  ])('%s is a matter of %s', (code, fault) => {
+  ])('%s is classified as %s', (code, fault) => {
     expect(databaseFault(codeError(code))).toBe(fault);
   });
 
-  it('without any code is the database being away', () => {
+  it('without a code count as an unavailable database', () => {
     expect(databaseFault(new Error('Query read timeout'))).toBe('away');
     expect(databaseFault(undefined)).toBe('away');
   });

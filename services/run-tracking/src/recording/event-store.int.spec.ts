@@ -20,10 +20,10 @@ const anyTool = fc.record(
   },
   { requiredKeys: ['name'] },
 );
-/** As it is on the wire, where -0 is written as 0. */
+/** A JSON value as on the wire, where -0 is written as 0. */
 const anyResult = fc.jsonValue({ maxDepth: 1, noUnicodeString: true }).map((one) => JSON.parse(JSON.stringify(one)));
 
-/** What clients put there, and what else they could. */
+/** Payloads that clients send, and unusual ones. */
 const anyPayload = fc.record(
   {
     actor: anyActor,
@@ -88,7 +88,7 @@ const anyEvents = fc
   .array(anyEvent, { minLength: 1, maxLength: 25 })
   .map((list) => list.map((fields, i) => anEvent({ ...fields, ...oneSlugEach(fields), id: `e${i}` })));
 
-/** As the gateway makes them: an agent's id follows from its slug. */
+/** Matches the gateway, which derives an agent's id from its slug. */
 function oneSlugEach({ agentId, payload }: Partial<AgentEvent>): Partial<AgentEvent> {
   return { payload: payload?.slug === 'support' ? { ...payload, slug: `support-${agentId}` } : payload };
 }
@@ -111,7 +111,7 @@ describe('event store', () => {
   const newTenant = () => `tenant-${++tenants}`;
   const record = (...batches: EventBatch[]) => store.record(chunkOf(batches));
 
-  it('agrees with the pure fold for any events, split, repeated, shuffled and stored by two writers at once', async () => {
+  it('agrees with the pure fold for any events, in any batches, order and repetition, stored by two writers at once', async () => {
     const deliveries = anyEvents.chain((events) =>
       fc.tuple(
         fc.constant(events),
@@ -140,7 +140,7 @@ describe('event store', () => {
     );
   });
 
-  it('takes three deliveries of everything, shuffled, as one', async () => {
+  it('counts three shuffled deliveries of everything once', async () => {
     const tenantId = newTenant();
     const events = Array.from({ length: 300 }, (_, i) =>
       anEvent({
@@ -174,7 +174,7 @@ describe('event store', () => {
     expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf(events)));
   });
 
-  it('counts an event once although two batches of one chunk hold it, and keeps tenants of the same names apart', async () => {
+  it('counts an event once if two batches of a chunk contain it, and separates tenants with equal ids', async () => {
     const [one, two] = [newTenant(), newTenant()];
     const event = anEvent({ id: 'same', usage: { costUsd: 1 } });
 
@@ -204,7 +204,7 @@ describe('event store', () => {
     expect(row?.payload).toEqual({ n: 1 });
   });
 
-  it('stores the same of new events, as the gateway writes them or otherwise, as of events that may have been there', async () => {
+  it('stores the same rows on the fast path, on the slow path and for possible duplicates', async () => {
     await fc.assert(
       fc.asyncProperty(anyEvents, async (events) => {
         const [asWritten, asNew, asOld] = [newTenant(), newTenant(), newTenant()];
@@ -223,7 +223,7 @@ describe('event store', () => {
     );
   });
 
-  it('stores contents that look like the events around them', async () => {
+  it('stores contents that look like the surrounding JSON', async () => {
     const tenantId = newTenant();
     const inner = { id: 'x', metadata: { n: 1 }, payload: { n: 2 } };
     const contents = [
@@ -244,7 +244,7 @@ describe('event store', () => {
     );
   });
 
-  it('stores an event that has more behind its contents', async () => {
+  it('stores an event that has members after its contents', async () => {
     const tenantId = newTenant();
     const { batches, eventCount } = writtenChunk(
       aBatch({ tenantId, events: [anEvent({ id: 'x', payload: { n: 7 } })] }),
@@ -255,7 +255,7 @@ describe('event store', () => {
     expect(await eventsOf(database, tenantId)).toMatchObject([{ event_id: 'x', payload: { n: 7 } }]);
   });
 
-  it('stores a number as it was written that JavaScript cannot hold', async () => {
+  it('stores a number exactly as written if JavaScript cannot represent it', async () => {
     const tenantId = newTenant();
     const batchOf = (id: string) => aBatch({ tenantId, events: [anEvent({ id, payload: { n: 7 } })] });
 
@@ -270,7 +270,7 @@ describe('event store', () => {
     expect(huge.rows).toEqual([{ kept: true }, { kept: true }]);
   });
 
-  it('goes on where the types of its rows are others than before', async () => {
+  it('continues after its row types were recreated', async () => {
     const events = [anEvent({ id: 'x' })];
     await record(aBatch({ tenantId: newTenant(), events }));
     const { rows } = await database.pool.query<{ definition: string }>(
@@ -305,10 +305,10 @@ function replaced(body: Uint8Array, written: string, by: string): Uint8Array {
   return Buffer.from(Buffer.from(body).toString('utf8').replace(written, by));
 }
 
-/** As the gateway writes it. */
+/** A chunk as the gateway writes it. */
 function writtenChunk(batch: EventBatch) {
   const { events } = batch;
-  // Their hashes are the builder's.
+  // Keeps the hashes of the event builder.
   const texts = events.map((event) => writeEvent(event).json.replace(/"hash":"[^"]*"/, `"hash":"${event.hash}"`));
   const body = batchBody(batch, texts, Buffer.byteLength(`${texts.join()},`));
   return { batches: [body], eventCount: events.length };
@@ -326,7 +326,7 @@ async function stateOf({ db }: Database, tenantId: string) {
   return {
     runs: sorted(runs, (run) => run.run_id),
     agents: sorted(agents, (agent) => agent.agent_id),
-    // A run that moved leaves a day of zeros behind.
+    // A run that moved leaves a day with zero counts behind.
     days: sorted(
       days.filter((day) => day.event_count + day.run_count > 0),
       (day) => `${day.agent_id}\n${day.day}`,

@@ -91,8 +91,7 @@ export class EventStore {
   async #recordNew(chunk: EventChunk, types: RowTypes): Promise<RecordedEvents> {
     const rows = this.#rowsFor(types);
     const tallies = taken(chunk, asWritten, rows) ?? taken(chunk, asParsed, rows);
-    if (tallies === undefined)
-      throw new UnreadableChunk('a chunk holds more or fewer events than were said to be there');
+    if (tallies === undefined) throw new UnreadableChunk('a chunk does not have the stated number of events');
     rows.addTotals(tallies);
     const values = [...rows.totals(), rows.events.toBuffer()];
     await this.pool.query({ name: 'record-new-events', text: RECORD_NEW_EVENTS, values });

@@ -8,7 +8,7 @@ import { messageOf } from './message.testing.ts';
 const message = (id: string, events = 1): Received<EventBatch> =>
   messageOf(aBatch({ id, events: Array.from({ length: events }, (_, i) => anEvent({ id: `${id}-${i}` })) }));
 
-/** Statements that end when they are told to. */
+/** Statements that the test ends. */
 function statements(paceMs: number) {
   const begun: { ids: string[]; end(outcome?: HandlingOutcome): void; fail(error: Error): void }[] = [];
   const gathering = new Gathering<EventBatch>({
@@ -28,7 +28,7 @@ function statements(paceMs: number) {
 }
 
 describe('gathering', () => {
-  it('stores at once where nothing runs, and what came meanwhile together afterwards', async () => {
+  it('starts at once if no statement is running, and gathers messages that arrive meanwhile', async () => {
     const { gathering, begun, ids } = statements(0);
 
     const first = gathering.record([message('a')]);
@@ -45,7 +45,7 @@ describe('gathering', () => {
     ]);
   });
 
-  it('begins a second statement beside a running one only where enough waits for it, and never a third', () => {
+  it('starts a second concurrent statement only if enough events wait, and never a third', () => {
     const { gathering, ids } = statements(0);
 
     void gathering.record([message('a')]);
@@ -66,7 +66,7 @@ describe('gathering', () => {
       jest.useRealTimers();
     });
 
-    /** Statements of which the first has ended. */
+    /** Returns statements of which the first has ended. */
     async function afterFirst(events: number) {
       const story = statements(200);
       const first = story.gathering.record([message('first', events)]);
@@ -75,7 +75,7 @@ describe('gathering', () => {
       return story;
     }
 
-    it('keeps few events that follow others to it, many not at all', async () => {
+    it('delays a few events until the pace allows them, but not many', async () => {
       const { gathering, begun, ids } = await afterFirst(50);
 
       void gathering.record([message('b')]);
@@ -90,7 +90,7 @@ describe('gathering', () => {
       expect(ids()).toEqual([['first'], ['b', 'c'], ['many']]);
     });
 
-    it('lets an event that follows few of them wait less, and none that comes after quiet', async () => {
+    it('waits less after a small statement, and not at all after a pause', async () => {
       const { gathering, begun, ids } = await afterFirst(1);
 
       const second = gathering.record([message('second')]);
@@ -104,7 +104,7 @@ describe('gathering', () => {
       expect(ids()).toHaveLength(3);
     });
 
-    it('takes many calls for enough, however few events they bring', async () => {
+    it('starts after many calls, regardless of their number of events', async () => {
       const { gathering, ids } = await afterFirst(1);
 
       for (let call = 1; call < 50; call++) void gathering.record([message(`${call}`)]);
@@ -114,7 +114,7 @@ describe('gathering', () => {
     });
   });
 
-  it('goes on after a statement that threw, which every call in it learns of', async () => {
+  it('continues after a failed statement, which rejects every call in it', async () => {
     const { gathering, begun, ids } = statements(0);
     const first = gathering.record([message('a')]);
     const second = gathering.record([message('b')]);

@@ -1,5 +1,5 @@
 /** Tools of the row and of the addition, the later definition of each, up to the maximum. */
-const TOGETHER = `(
+const MERGED_TOOLS = `(
         select name, tool, place, row_number() over (order by name) as nth
         from (
           select distinct on (name) name, tool, place
@@ -22,7 +22,7 @@ agent_rows as (
     coalesce(last_seen_at::timestamptz, '-infinity'),
     coalesce(moved.runs, 0), coalesce(event_count, 0), coalesce(error_count, 0), coalesce(cost_usd::numeric, 0), slug,
     description, description_place, coalesce(tags, '{}'), tags_place, coalesce(tools, '[]'), coalesce(tool_places, '{}')
-  from unnest($2::agent_row[]) as told
+  from unnest($2::agent_row[]) as counted
   full join (
     select tenant_id, agent_id, sum(runs) as runs from run_moves group by tenant_id, agent_id having sum(runs) <> 0
   ) as moved using (tenant_id, agent_id)
@@ -40,11 +40,11 @@ agent_rows as (
     description_place = greatest(a.description_place, excluded.description_place),
     tags = case when a.tags_place > excluded.tags_place or excluded.tags_place is null then a.tags else excluded.tags end,
     tags_place = greatest(a.tags_place, excluded.tags_place),
-    -- Hardly an event registers tools; for the others the two are not looked into.
+    -- Few events register tools. The others skip both lookups.
     tools = case when excluded.tools = '[]' then a.tools else (
-      select jsonb_agg(tool order by name) from ${TOGETHER}) end,
+      select jsonb_agg(tool order by name) from ${MERGED_TOOLS}) end,
     tool_places = case when excluded.tools = '[]' then a.tool_places else (
-      select jsonb_object_agg(name, place) from ${TOGETHER}) end
+      select jsonb_object_agg(name, place) from ${MERGED_TOOLS}) end
   returning 1
 )`;
 
@@ -61,13 +61,13 @@ const DAY_ROWS = `
     select tenant_id, agent_id, day::date, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
       input_tokens, output_tokens, cost_usd::numeric
     from unnest($3::day_row[])
-  ) as told
+  ) as counted
   full join (
     select tenant_id, agent_id, day, sum(runs) as runs, sum(failed) as failed, sum(completed) as completed,
       sum(ms) as ms, sum(usd) as usd
     from run_moves group by tenant_id, agent_id, day
   ) as moved using (tenant_id, agent_id, day)
-  -- Always true; what it says is that the agents come before their days.
+  -- Always true. Makes Postgres update agents before their days.
   where (select count(*) from agent_rows) >= 0
   order by tenant_id, agent_id, day
   on conflict (tenant_id, agent_id, day) do update set
@@ -157,7 +157,7 @@ run_rows as (
     cache_write_tokens, step_count, actor, actor_id, actor_place, run_tags, ttl_ms, heartbeat_every_ms, result,
     result_place, error_message, error_place, end_status, agent_end_status, agent_end_place,
     parent_place
-  from unnest($1::run_row_2[]) as told left join deleted_runs as gone using (tenant_id, run_id) ${after}
+  from unnest($1::run_row_2[]) as counted left join deleted_runs as gone using (tenant_id, run_id) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
     agent_id = case when r.first_place < excluded.first_place then r.agent_id else excluded.agent_id end,
@@ -170,7 +170,7 @@ run_rows as (
     provider = case when r.model_place > excluded.model_place or excluded.model_place is null
       then r.provider else excluded.provider end,
     model_place = greatest(r.model_place, excluded.model_place),
-    -- What the sweeper said of a run that did not end itself is undone by whatever speaks against it.
+    -- A later event overrides the status that the sweeper gave to a run without an end of its own.
     status = case when r.killed_at is not null then 'killed'
       when r.end_place is null and excluded.end_place is null then
         case when r.status = 'lost' or r.agent_end_place is not null or excluded.ttl_ms > r.ttl_ms then 'running'
@@ -214,7 +214,7 @@ run_rows as (
     run_tags = case when excluded.run_tags <@ r.run_tags then r.run_tags else (
       select jsonb_object_agg(name, text) from (
         select key as name, max(value collate "C") as text, row_number() over (order by key collate "C") as nth
-        from (select * from jsonb_each_text(r.run_tags) union all select * from jsonb_each_text(excluded.run_tags)) as together
+        from (select * from jsonb_each_text(r.run_tags) union all select * from jsonb_each_text(excluded.run_tags)) as merged
         group by key) as named where nth <= 100) end,
     ttl_ms = greatest(r.ttl_ms, excluded.ttl_ms),
     heartbeat_every_ms = greatest(r.heartbeat_every_ms, excluded.heartbeat_every_ms),

@@ -85,7 +85,7 @@ describe('actor eraser', () => {
     return rows;
   };
 
-  it('empties the runs of the actor and their sub-runs, and keeps counts and everybody else', async () => {
+  it('erases the runs of the actor and their sub-runs, and keeps counts and other actors', async () => {
     await started('of-ann', 'ann');
     await started('sub', undefined, { parentRunId: 'of-ann' });
     await started('of-ben', 'ben', { parentRunId: 'of-ann' });
@@ -113,7 +113,7 @@ describe('actor eraser', () => {
     ]);
   });
 
-  it('goes on where the dispatcher did not answer, and counts nothing twice', async () => {
+  it('continues after the dispatcher did not answer, and counts nothing twice', async () => {
     await started('of-ann', 'ann');
     await erase('ann');
     dispatcherIsAway = true;
@@ -128,7 +128,7 @@ describe('actor eraser', () => {
     expect((await audit()).map(({ kind }) => kind)).toEqual(['erasure.started', 'erasure.finished']);
   });
 
-  it('answers the erasure under way, and begins another once it is finished', async () => {
+  it('returns the running erasure, and starts a new one after it has finished', async () => {
     const first = await erase('ann');
     expect(await erase('ann')).toBe(first);
     await eraser.turn();

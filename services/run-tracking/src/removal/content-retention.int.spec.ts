@@ -58,7 +58,7 @@ describe('retention of contents', () => {
     return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
   };
 
-  it('takes the contents of what is older and leaves counts, of the tenants that set it', async () => {
+  it('removes older contents and keeps counts, only for tenants with the setting', async () => {
     const payload = { arguments: { to: 'ann@example.org' }, result: 'sent', error: 'no such user ann', durationMs: 12 };
     const metadata = { note: 'for ann', otlp: { spanId: 's', parentSpanId: 'p', attributes: { prompt: 'hello' } } };
     const fields = { payload, metadata, usage: { inputTokens: 5, costUsd: 0.5 } };
@@ -83,10 +83,10 @@ describe('retention of contents', () => {
     expect(rows).toEqual([{ input_tokens: 5, cost_usd: 0.5 }]);
   });
 
-  it('takes the arguments of decisions and the results of runs', async () => {
-    const told = { result: { text: 'dear ann' }, error: 'ann was away' };
-    await send('acme', 'old', OLD, { kind: 'run.ended', payload: told });
-    await send('acme', 'new', NOW, { kind: 'run.ended', payload: told });
+  it('removes the arguments of decisions and the results of runs', async () => {
+    const content = { result: { text: 'dear ann' }, error: 'ann was away' };
+    await send('acme', 'old', OLD, { kind: 'run.ended', payload: content });
+    await send('acme', 'new', NOW, { kind: 'run.ended', payload: content });
     for (const [id, decidedAt] of Object.entries({ d1: OLD, d2: NOW })) {
       await bus.publish(decisionDecided, aDecision({ id, decidedAt, arguments: { to: 'ann' } }));
     }
@@ -96,7 +96,7 @@ describe('retention of contents', () => {
     const { rows: runs } = await sql`
       select run_id as id, result, error_message as error from runs order by 1`.execute(database.db);
     expect(runs).toEqual([
-      { id: 'new', result: told.result, error: told.error },
+      { id: 'new', result: content.result, error: content.error },
       { id: 'old', result: null, error: null },
     ]);
     const { rows } = await sql`select decision_id as id, arguments from decisions order by 1`.execute(database.db);
@@ -106,7 +106,7 @@ describe('retention of contents', () => {
     ]);
   });
 
-  it('goes in bounded batches, then waits, and finds what came late', async () => {
+  it('works in bounded batches, then waits, and finds late events', async () => {
     const many = Array.from({ length: 2_001 }, (_, i) => anEvent({ id: `e${i}`, runId: 'r', occurredAt: OLD }));
     await bus.publish(agentEvents, aBatch({ tenantId: 'acme', events: many }));
     const rounds = retention();

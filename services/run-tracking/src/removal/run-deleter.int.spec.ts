@@ -72,7 +72,7 @@ describe('run deleter', () => {
   };
   const pass = () => sql`update deleted_runs set next_pass_at = now() - interval '1 second'`.execute(database.db);
 
-  it('removes the run here and at the dispatcher, says so in the audit, and leaves others and the figures of days', async () => {
+  it('deletes the run here and in the dispatcher, audits it, and keeps other runs and daily counts', async () => {
     await event('e1', 'gone');
     await event('e2', 'stays');
     await event('e3', 'gone', 'globex');
@@ -100,7 +100,7 @@ describe('run deleter', () => {
     expect(days.rows).toEqual([{ events: 2 }]);
   });
 
-  it('drops and does not count what comes again or late, beside what belongs to other runs', async () => {
+  it('drops late and redelivered events of deleted runs without counting them, and stores those of other runs', async () => {
     await event('e1', 'gone');
     await remove('gone');
 
@@ -123,7 +123,7 @@ describe('run deleter', () => {
     expect(days.rows).toEqual([{ events: 2 }]);
   });
 
-  it('removes in a later pass what was being stored while the run was deleted', async () => {
+  it('deletes in a later pass what was being stored during the deletion', async () => {
     await event('e1', 'gone');
     await remove('gone');
     await sql`delete from deleted_runs`.execute(database.db);
@@ -135,7 +135,7 @@ describe('run deleter', () => {
     expect(await stored()).toEqual({ events: [], runs: [], decisions: [] });
   });
 
-  it('asks the dispatcher again where it did not answer, and stops looking after an hour', async () => {
+  it('retries the dispatcher until it answers, and stops after an hour', async () => {
     await event('e1', 'gone');
     dispatcherIsAway = true;
     expect(await remove('gone')).toMatchObject({ ok: true, value: { complete: false } });
@@ -153,7 +153,7 @@ describe('run deleter', () => {
     expect(rows).toEqual([{ next_pass_at: null }]);
   });
 
-  it('takes the link from its sub-runs, and knows no run that was never there or is gone', async () => {
+  it('detaches sub-runs, and returns 404 for a run that never existed or is deleted', async () => {
     await event('e1', 'gone');
     await bus.publish(
       agentEvents,
