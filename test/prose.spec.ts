@@ -45,7 +45,6 @@ const PENDING = [
   'examples/',
   'integrations/',
   'interop/',
-  'libs/agent/',
   'libs/client/',
   'libs/mcp/',
   'libs/operations/',

@@ -1,4 +1,4 @@
-// Events to many readers of one session: processor time of each event and of each delivery, µs.
+// Events to many readers of one session: CPU time of each event and of each delivery, µs.
 import { AgentRuntime, AgentSession } from '../src/index.ts';
 import { cpuMicrosSince, table } from './measure.mjs';
 

@@ -1,6 +1,7 @@
 /**
- * Rounds of all variants in turn, so that a busy moment hits all of them; the median of each, in µs of processor time per
- * turn of `run`. Everything here is of one thread, and processor time says more than the clock on a machine that is shared.
+ * Alternates rounds of all variants, so that a busy moment affects all of them. Returns the median of each, in µs of
+ * CPU time per iteration of `run`. Everything is single-threaded, and on a shared machine CPU time is more reliable
+ * than the clock.
  */
 export async function compare(variants, { rounds = 15, perRound = 200 } = {}) {
   const times = new Map(Object.keys(variants).map((name) => [name, []]));
@@ -19,7 +20,7 @@ export async function compare(variants, { rounds = 15, perRound = 200 } = {}) {
   );
 }
 
-/** Processor time since `started` (of `process.cpuUsage()`), µs. */
+/** CPU time since `started` (of `process.cpuUsage()`), µs. */
 export function cpuMicrosSince(started) {
   const { user, system } = process.cpuUsage(started);
   return user + system;

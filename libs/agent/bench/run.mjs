@@ -1,9 +1,9 @@
-// Every bench, each in a process of its own.
+// Runs every benchmark in a separate process.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const BENCHES = [
-  ['steps.mjs', 'a step beside other frameworks'],
+  ['steps.mjs', 'a step compared with other frameworks'],
   ['sessions.mjs', '10,000 idle sessions'],
   ['events.mjs', 'events to many readers'],
 ];

@@ -1,4 +1,4 @@
-// 10,000 idle sessions in one process: heap each, memory in all, processor time to begin and to end them.
+// 10,000 idle sessions in one process: heap of each, total memory, CPU time to start and end them.
 import { AgentRuntime, AgentSession, Message } from '../src/index.ts';
 import { cpuMicrosSince, table } from './measure.mjs';
 

@@ -1,4 +1,5 @@
-// A step (a model call that calls one validated tool) beside a bare loop, the AI SDK and OpenAI's Agents SDK, in one process.
+// A step (a model call that calls one validated tool) compared with a bare loop, the AI SDK and OpenAI's Agents SDK, in
+// one process.
 import {
   AgentRuntime,
   AgentSession,

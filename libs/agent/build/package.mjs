@@ -1,6 +1,6 @@
-// Makes the package as it is published: node libs/agent/build/package.mjs [folder for the tarball]
-// The code of the workspace it stands on is bundled in, except the SDK, which is a package of its own. What is published
-// is written to dist/npm, with a manifest of its own, and packed from there.
+// Builds the published package: node libs/agent/build/package.mjs [folder for the tarball] Workspace code that it
+// depends on is bundled, except the SDK, which is a separate package. The result is written to dist/npm with its own
+// manifest and packed from there.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -13,10 +13,10 @@ import { publishedFields } from '../../../scripts/published-fields.mjs';
 const agent = fileURLToPath(new URL('..', import.meta.url));
 const root = join(agent, '../..');
 const out = join(agent, 'dist/npm');
-/** Bundled; all they import of others becomes a dependency of the package. */
+/** Bundled; their third-party imports become dependencies of the package. */
 const BUNDLED = ['agent', 'egress', 'guardrails', 'contracts'];
 const SDK = '@agentlens/sdk';
-/** Loaded when it is first used, which a bundler does not see. */
+/** Loaded on first use, which a bundler does not see. */
 const LOADED_LATER = ['undici'];
 
 const run = promisify(execFile);
@@ -31,7 +31,7 @@ const entries = Object.fromEntries(
 );
 const peers = manifest.peerDependencies;
 
-/** Every package of others that the bundled code may import, with its version. */
+/** Every third-party package that the bundled code may import, with its version. */
 async function othersOf(libs) {
   const manifests = await Promise.all(libs.map((lib) => readManifest(join(root, 'libs', lib))));
   const all = manifests.flatMap(({ dependencies }) => Object.entries(dependencies));
@@ -44,7 +44,7 @@ async function compile() {
   await run(process.execPath, [join(dirname(compiler), 'bin/tsc'), '--build', agent]);
 }
 
-/** Answers the names of the packages that are imported. */
+/** Returns the names of imported packages. */
 async function bundle(others) {
   const { metafile } = await esbuild.build({
     entryPoints: Object.fromEntries(Object.values(entries).map((name) => [name, join(agent, 'src', `${name}.ts`)])),
@@ -75,7 +75,9 @@ function packageOf(path) {
     .join('/');
 }
 
-/** Copies what the entries' declarations reach. Fails where they need types of what the package does not depend on. */
+/**
+ * Copies the declarations reachable from the entries. Fails if they need types of packages that are not dependencies.
+ */
 async function declare(known) {
   const waiting = Object.values(entries).map((name) => join(agent, 'dist', `${name}.d.ts`));
   const done = new Set();
@@ -138,7 +140,7 @@ async function writePackageManifest(others, imported) {
   );
 }
 
-/** Answers the tarball. */
+/** Returns the tarball. */
 export async function makePackage(folder) {
   await compile();
   await rm(out, { recursive: true, force: true });

@@ -1,10 +1,10 @@
-// A coding agent at the terminal, with seven tools and the loop written by hand.
+// A coding agent in the terminal, with seven tools and a hand-written loop.
 //
 //   node examples/coder-console.mjs --scripted          a scripted model, no key
 //   ANTHROPIC_API_KEY=… node examples/coder-console.mjs  a real one
 //   OPENAI_API_KEY=… node examples/coder-console.mjs
 //
-// It works in the current folder, asks before it writes or runs anything, and keeps its sessions in .agent-sessions.
+// It works in the current folder, asks before it writes or runs anything, and stores its sessions in .agent-sessions.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,7 +97,7 @@ function realModel() {
   process.exit(1);
 }
 
-/** Reads a file, is asked about an edit, runs a harmless command, and reports. */
+/** Reads a file, asks about an edit, runs a harmless command, and reports. */
 function scriptedModel() {
   return new ScriptedModel([
     {

@@ -1,12 +1,12 @@
-// An agent under an AgentLens platform: told on its run's timeline, blocked before a tool runs, held for a human, and
-// killed in the middle of a tool; then its session goes on in a new process.
+// An agent with an AgentLens platform: recorded on its run's timeline, blocked before a tool runs, held for approval,
+// and killed in the middle of a tool; then its session continues in a new process.
 //
 //   npm start                                                  (in another terminal)
-//   node libs/agent/examples/guarded.mjs --rules               makes the two rules, then runs
-//   node libs/agent/examples/guarded.mjs --resume <session>    goes on with a session
+//   node libs/agent/examples/guarded.mjs --rules               creates the two rules, then runs
+//   node libs/agent/examples/guarded.mjs --resume <session>    continues a session
 //
-// AGENTLENS_URL (default http://127.0.0.1:3400) and AGENTLENS_API_KEY (default: the key that `npm start` keeps) say
-// where and as whom. Approve the payment and kill the run in the console, or with the API.
+// AGENTLENS_URL (default http://127.0.0.1:3400) and AGENTLENS_API_KEY (default: the key that `npm start` stores) select
+// the platform and the identity. Approve the payment and kill the run in the console, or with the API.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Agent, AgentRuntime, FileSessionStore, PermissionRule, tool } from '@agentlens/agent';

@@ -1,4 +1,4 @@
-// Records a run, replays it without its model and tools, and finds the first difference of another one.
+// Records a run, replays it without its model and tools, and finds the first difference of another run.
 //
 //   node libs/agent/examples/replay.mjs
 import { Agent, PermissionRule, tool } from '@agentlens/agent';

@@ -1,4 +1,4 @@
-// One agent hands work to others: one that it waits for, one in the background. Their tokens are counted upwards.
+// One agent delegates to others: one that it waits for, one in the background. Their tokens count for the parent.
 //
 //   node libs/agent/examples/sub-agents.mjs
 import { Agent, AgentRuntime, AgentSession, Message } from '@agentlens/agent';
@@ -28,7 +28,7 @@ const result = await writer.run();
 console.log(result.result);
 console.log(`tokens ${result.tokenUsage.total}, of which sub-agents ${result.tokenUsage.children}`);
 
-// The same with a loop written by hand, and a child that goes on by itself.
+// The same with a hand-written loop and an independent child.
 const watcher = new Agent({
   id: 'watcher',
   taskPrompt: 'You watch.',

@@ -2,7 +2,7 @@
 //
 //   node libs/agent/examples/two-tools.mjs
 //
-// The notes come from a server of its own; the host lets the agent reach that address and no other.
+// The notes come from a local server; the host lets the agent reach that address only.
 import { createServer } from 'node:http';
 import { Agent, AgentRuntime, PermissionRule } from '@agentlens/agent';
 import { httpConnector, kvConnector } from '@agentlens/agent/connectors';

@@ -19,19 +19,19 @@ const programs = pages.flatMap((page) => {
   ]);
 });
 
-/** Inside of the package, where its imports and those of its tests are found. */
+/** Inside the package, so that its imports and those of its tests resolve. */
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(here, 'dist-docs-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('the programs in the documentation', () => {
+describe('programs in the documentation', () => {
   it.each(programs)('run: %s', async (name, code) => {
     const path = join(folder, `${name.replace(/\W/g, '-')}.mjs`);
     await writeFile(path, code);
     const { stdout } = await run(process.execPath, [...FLAGS, path], { cwd: folder, timeout: 60_000 });
-    // What a page says a line prints is what it prints.
+    // A comment after console.log states what the line prints.
     for (const [, printed = ''] of code.matchAll(/^console\.log\(.*\); \/\/ (?:… )?(.+)$/gm))
       expect(stdout).toContain(printed.trim());
   });

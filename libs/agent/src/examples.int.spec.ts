@@ -9,13 +9,13 @@ const run = promisify(execFile);
 const FLAGS = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
 const pathOf = (name: string) => join(import.meta.dirname, '..', 'examples', name);
 
-/** As a user runs it, from the sources instead of a build. */
+/** Runs the example as a user does, but from the sources. */
 async function example(name: string): Promise<string> {
   const { stdout } = await run(process.execPath, [...FLAGS, pathOf(name)], { env: { PATH: '' } });
   return stdout;
 }
 
-/** With lines that somebody types. */
+/** With typed lines. */
 function typed(name: string, args: readonly string[], lines: string, cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...FLAGS, pathOf(name), ...args], {
@@ -23,50 +23,50 @@ function typed(name: string, args: readonly string[], lines: string, cwd: string
       env: { PATH: process.env.PATH, TMPDIR: cwd },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    let said = '';
+    let output = '';
     child.stdout.on('data', (bytes: Buffer) => {
-      said += bytes.toString();
+      output += bytes.toString();
     });
     child.once('error', reject);
-    child.once('close', () => resolve(said));
+    child.once('close', () => resolve(output));
     child.stdin.end(lines);
   });
 }
 
 describe('the examples', () => {
-  it('use HTTP and a map in one run, with a key that nobody sees', async () => {
-    const said = await example('two-tools.mjs');
-    expect(said).toContain('"changes":["the v1 API is removed"]');
-    expect(said).toContain('[secret NOTES_KEY]');
-    expect(said).not.toContain('only the host knows this');
-    expect(said).toContain('the host example.com is not on this agent');
-    expect(said).toContain('Version 2.0 removes the v1 API.');
+  it('use HTTP and a map in one run without revealing the key', async () => {
+    const output = await example('two-tools.mjs');
+    expect(output).toContain('"changes":["the v1 API is removed"]');
+    expect(output).toContain('[secret NOTES_KEY]');
+    expect(output).not.toContain('only the host knows this');
+    expect(output).toContain('the host example.com is not on this agent');
+    expect(output).toContain('Version 2.0 removes the v1 API.');
   });
 
-  it('hand work to sub-agents and count their tokens', async () => {
-    const said = await example('sub-agents.mjs');
-    expect(said).toContain('At 100 °C water turns to steam.');
-    expect(said).toContain('tokens 360, of which sub-agents 120');
-    expect(said).toContain('the watcher says: Nothing happened.');
+  it('delegate to sub-agents and count their tokens', async () => {
+    const output = await example('sub-agents.mjs');
+    expect(output).toContain('At 100 °C water turns to steam.');
+    expect(output).toContain('tokens 360, of which sub-agents 120');
+    expect(output).toContain('the watcher says: Nothing happened.');
   });
 
-  it('replay a run without throwing the dice again, and name the first difference of another', async () => {
-    const said = await example('replay.mjs');
-    expect(said).toContain('equal: true, throws: 2');
-    expect(said).toContain('first at $.messages[0].content[0].text');
+  it('replay a run without rolling the dice again, and name the first difference of another run', async () => {
+    const output = await example('replay.mjs');
+    expect(output).toContain('equal: true, throws: 2');
+    expect(output).toContain('first at $.messages[0].content[0].text');
   });
 
-  it('write code at a terminal, asking first', async () => {
+  it('write code in a terminal, asking first', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-coder-'));
-    const said = await typed('coder-console.mjs', ['--scripted'], 'fix the spelling\nmaybe\ny\n', folder);
-    expect(said).toContain('? edit: Edit hello.js');
-    expect(said).toContain("+console.log('hello');");
-    expect(said).toContain('Refused: rule "deny command sudo, git push"');
-    expect(said).toContain('Fixed the spelling in hello.js.');
-    const [, root = ''] = /in (\/\S+)/.exec(said) ?? [];
+    const output = await typed('coder-console.mjs', ['--scripted'], 'fix the spelling\nmaybe\ny\n', folder);
+    expect(output).toContain('? edit: Edit hello.js');
+    expect(output).toContain("+console.log('hello');");
+    expect(output).toContain('Refused: rule "deny command sudo, git push"');
+    expect(output).toContain('Fixed the spelling in hello.js.');
+    const [, root = ''] = /in (\/\S+)/.exec(output) ?? [];
     expect(await readFile(join(root, 'hello.js'), 'utf8')).toBe("console.log('hello');\n");
     const refused = await typed('coder-console.mjs', ['--scripted'], 'fix the spelling\nn\n', folder);
-    expect(refused).toContain('A human said no');
+    expect(refused).toContain('A human output no');
     await rm(folder, { recursive: true });
   });
 });

@@ -1,5 +1,5 @@
 export { ActiveSession } from './agent/active-session.ts';
-/** `AgentService` is another name of it: an agent over a runtime that makes sessions. */
+/** `AgentService` is an alias: an agent over a runtime that creates sessions. */
 export { Agent, Agent as AgentService, type DriveOptions, type Health } from './agent/agent.ts';
 export type { AgentConfig, AgentSpec, MemoryPolicy, PromptReference, RunOptions } from './agent/agent-config.ts';
 export type { AgentResult, Event, EventHandler, ModelCall, Provenance } from './agent/agent-result.ts';

@@ -20,7 +20,7 @@ interface Published {
   readonly engines: { readonly node: string };
 }
 
-/** As somebody else has it: a folder that knows nothing of this workspace, without any optional peer. */
+/** A folder as a user has it: outside this workspace, without any optional peer dependency. */
 let home: string;
 let manifest: Published;
 
@@ -29,13 +29,13 @@ async function packed(lib: string): Promise<string> {
   return stdout.trim();
 }
 
-/** No network: what it depends on is taken from this workspace, as copies. */
+/** No network: dependencies are copied from this workspace. */
 function folderOf(name: string): string {
   const own = join(root, 'libs/agent/node_modules', name);
   return existsSync(own) ? own : join(root, 'node_modules', name);
 }
 
-/** The packages, and those that they depend on in turn: the registry is not asked for them either. */
+/** The packages with their transitive dependencies, also without the registry. */
 async function withTheirs(names: readonly string[], known = new Set<string>()): Promise<readonly string[]> {
   for (const name of names) {
     if (known.has(name)) continue;
@@ -109,7 +109,7 @@ const QUICK_START = `
 `;
 
 describe('the package of the agent runtime', () => {
-  it('has every file that its manifest names, and nothing of the workspace', async () => {
+  it('contains every file named in its manifest, and nothing of the workspace', async () => {
     for (const target of Object.values(manifest.exports))
       for (const file of [target.types, target.default])
         expect({ file, there: existsSync(join(published, file)) }).toEqual({ file, there: true });
@@ -130,7 +130,7 @@ describe('the package of the agent runtime', () => {
     ]);
   });
 
-  it('offers every entry that needs no optional package, and names the package that another one needs', async () => {
+  it('offers every entry that needs no optional package, and names the missing package of the others', async () => {
     const names = Object.keys(manifest.exports).map((path) => `@agentlens/agent${path.slice(1)}`);
     const code = `
       const answers = {};
@@ -148,7 +148,7 @@ describe('the package of the agent runtime', () => {
     ]);
   });
 
-  it('reaches the network of its host through what it brings along', async () => {
+  it("reaches the host's network with its own dependencies", async () => {
     const code = `
       import { createServer } from 'node:http';
       import { localHost } from '@agentlens/agent/host';
@@ -162,7 +162,7 @@ describe('the package of the agent runtime', () => {
     expect(await ran('network.mjs', code)).toBe('hello\n');
   });
 
-  it('is typed for somebody else', async () => {
+  it('has complete types', async () => {
     await writeFile(join(home, 'typed.ts'), QUICK_START);
     const compilerOptions = {
       module: 'nodenext',
@@ -201,7 +201,7 @@ describe('the package of the agent runtime', () => {
       'node:child_process',
     ])
       expect({ name, loaded: code.includes(name) }).toEqual({ name, loaded: false });
-    // Measured when it was set: 57 kB, not minified. A budget is a reason to look, not a wall.
+    // Measured when it was set: 57 kB, not minified. Exceeding a budget is a reason to look, not a hard limit.
     expect(gzipSync(code).length).toBeLessThan(60_000);
   });
 });

@@ -16,7 +16,7 @@ import * as testing from '@agentlens/agent/testing';
 import * as tools from '@agentlens/agent/tools';
 import { describe, expect, it } from '@jest/globals';
 
-/** The names of the two source documents that are types here: this file does not compile without one of them. */
+/** The type names of the two source documents: this file does not compile if one is missing. */
 type Types = readonly [
   ...[
     agent.AgentHandle,
@@ -73,7 +73,7 @@ type Types = readonly [
   ],
 ];
 
-/** The names that are values, by the entry that has them. */
+/** The value names, by the entry that exports them. */
 const VALUES: readonly (readonly [object, readonly string[]])[] = [
   [
     agent,
@@ -129,13 +129,13 @@ const VALUES: readonly (readonly [object, readonly string[]])[] = [
 ];
 
 describe('the names of the source documents', () => {
-  it('are all there', () => {
+  it('all exist', () => {
     const types: Types | null = null;
     expect(types).toBeNull();
     for (const [entry, names] of VALUES) expect(names.filter((name) => !(name in entry))).toEqual([]);
   });
 
-  it('have the methods that are named there', () => {
+  it('have the documented methods', () => {
     const methods = (of: { readonly prototype: object }) => Object.getOwnPropertyNames(of.prototype);
     expect(methods(agent.AgentSession)).toEqual(
       expect.arrayContaining([

@@ -1,10 +1,10 @@
-// A real agent that calls its tool again and again until it is stopped; whoever forks it says when a run begins.
-// node libs/sdk/bench/agent-in-a-loop.mjs <platform> <API key> <agent slug>
+// An agent that calls its tool until it is stopped; the parent process signals when a run starts. node
+// libs/sdk/bench/agent-in-a-loop.mjs <platform> <API key> <agent slug>
 import { setTimeout as after } from 'node:timers/promises';
 import { AgentLens, defineTool, isBlockedResult, wrapTool } from '../dist/index.js';
 
 const [baseUrl, apiKey, slug] = process.argv.slice(2);
-/** What a tool does: wait for something else than this process. */
+/** Duration of a tool call, spent waiting. */
 const TOOL_MS = 2;
 const monotonicMs = () => Number(process.hrtime.bigint()) / 1_000_000;
 

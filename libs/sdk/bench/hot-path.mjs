@@ -1,4 +1,4 @@
-// What the SDK costs an agent, without any server: node libs/sdk/bench/hot-path.mjs [--json] (after a build)
+// Overhead of the SDK without a server: node libs/sdk/bench/hot-path.mjs [--json] (after a build)
 import { fileURLToPath } from 'node:url';
 import { CLOSED_BREAKER, check, DEFAULT_BREAKER_LIMITS, record } from '@agentlens/guardrails/breaker';
 import { catalogRules } from '../dist/rules/index.js';
@@ -11,7 +11,7 @@ import { measure, measureAsync, print } from './measure.mjs';
 
 const ARGS = { path: '/srv/data/report.txt', text: 'x'.repeat(1_000) };
 
-/** One event made and enqueued, with 1 kB of arguments: id, time, object, ring. */
+/** One event created and enqueued, with 1 kB of arguments: id, time, object, ring. */
 export function benchEnqueue() {
   const newId = idSource();
   const tools = { clock: systemClock, random: Math.random, newId, agentId: () => undefined };
@@ -38,7 +38,7 @@ export function benchBreakerRecord() {
   });
 }
 
-/** One call judged among `count` rules, of which one is about it. */
+/** One call judged among `count` rules, of which one applies. */
 export function benchLocalDecision(count) {
   const rules = Array.from({ length: count }, (_, index) => rule(`r${index}`, `tool_${index}`));
   const compiled = catalogRules.compile(rules);
@@ -49,7 +49,7 @@ export function benchLocalDecision(count) {
   return measure(`local decision, ${count} rules`, () => compiled.judge(call).ask, 10);
 }
 
-/** `run.beforeTool` whole, decided without the server: arguments measured, breaker, rules, decision event. */
+/** A complete `run.beforeTool`, decided locally: arguments measured, breaker, rules, decision event. */
 export async function benchBeforeTool() {
   const server = new TestPlatform();
   server.offerBundle({ version: 1, ttlSeconds: 3_600, askAlways: [], rules: [rule('r', 'shell*')] });

@@ -2,9 +2,9 @@ const SAMPLES = 4_000;
 const WARM_UP = 500;
 
 /**
- * Nanoseconds per call of a synchronous function, from the means of small batches: a single call is shorter than what
- * a clock can tell. Batches of longer calls are smaller: on a busy machine the p99 of long samples is the scheduler's.
- * `empty` is the same loop around a function that does nothing, measured in the same run.
+ * Nanoseconds per call of a synchronous function, from the means of small batches, because a single call is shorter
+ * than the clock's resolution. Batches of longer calls are smaller: on a busy machine the p99 of long samples measures
+ * the scheduler. `empty` is the same loop around an empty function, measured in the same run.
  */
 export function measure(name, work, batch = 50) {
   const empty = nanosecondsOf((n) => n, batch);
@@ -12,7 +12,7 @@ export function measure(name, work, batch = 50) {
   return line(name, done, empty);
 }
 
-/** The same for a function that answers a promise; one call is one sample. */
+/** Like `measure` for an async function; one call is one sample. */
 export async function measureAsync(name, work) {
   const empty = await nanosecondsOfAsync(async (n) => n);
   const done = await nanosecondsOfAsync(work);

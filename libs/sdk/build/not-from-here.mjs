@@ -1,3 +1,3 @@
-// This folder's manifest names packages that only exist in the workspace, which is also why it is private.
+// This folder's manifest names workspace-only packages, so it is private.
 console.error('Pack with `npm run package -w @agentlens/sdk`; publish the folder libs/sdk/dist/npm it makes.');
 process.exit(1);

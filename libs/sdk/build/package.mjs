@@ -1,6 +1,6 @@
-// Makes the package as it is published: node libs/sdk/build/package.mjs [folder for the tarball]
-// The code of the workspace that the SDK stands on is bundled in; packages of others stay dependencies. What is
-// published is written to dist/npm, with a manifest of its own, and packed from there.
+// Builds the published package: node libs/sdk/build/package.mjs [folder for the tarball] Workspace code that the SDK
+// depends on is bundled; third-party packages stay dependencies. The result is written to dist/npm with its own
+// manifest and packed from there.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -13,18 +13,18 @@ import { publishedFields } from '../../../scripts/published-fields.mjs';
 const sdk = fileURLToPath(new URL('..', import.meta.url));
 const root = join(sdk, '../..');
 const out = join(sdk, 'dist/npm');
-/** What an import of `@agentlens/sdk`, and of each of its parts, begins at. */
+/** Entry points of `@agentlens/sdk` and its subpaths. */
 const ENTRIES = { '.': 'index', './adapter': 'adapter/index', './rules': 'rules/index', './testing': 'testing/index' };
 const RUNTIMES = { node: 'runtime/node', default: 'runtime/web' };
-/** Chunks of their own, so that who imports this alone gets nothing else. */
+/** Separate chunks, so that importing only this pulls in nothing else. */
 const APART = ['redact/redact'];
-/** Bundled; all they import of others becomes a dependency of the package. */
+/** Bundled; their third-party imports become dependencies of the package. */
 const BUNDLED = ['sdk', 'guardrails', 'contracts'];
 
 const run = promisify(execFile);
 const readManifest = async (folder) => JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
 
-/** Every package of others that the bundled code may import, with its version. */
+/** Every third-party package that the bundled code may import, with its version. */
 async function othersOf(libs) {
   const manifests = await Promise.all(libs.map((lib) => readManifest(join(root, 'libs', lib))));
   const all = manifests.flatMap(({ dependencies }) => Object.entries(dependencies));
@@ -37,21 +37,21 @@ async function compile() {
   await run(process.execPath, [join(dirname(manifest), 'bin/tsc'), '--build', sdk]);
 }
 
-/** Answers the names of the packages that are imported. */
+/** Returns the names of imported packages. */
 async function bundle(others) {
   const names = [...Object.values(ENTRIES), ...Object.values(RUNTIMES), ...APART];
   const { metafile, outputFiles } = await esbuild.build({
     entryPoints: Object.fromEntries(names.map((name) => [name, join(sdk, 'src', `${name}.ts`)])),
     ...{ outdir: join(out, 'dist'), bundle: true, splitting: true, metafile: true, write: false },
     ...{ format: 'esm', platform: 'neutral', target: 'es2022', conditions: ['@agentlens/source'] },
-    // Chosen where it runs: by Node, or by the bundler of an edge runtime.
+    // Chosen at run time: by Node, or by the bundler of an edge runtime.
     external: ['#runtime', 'node:*', ...others.keys()],
     chunkNames: 'shared/[name]-[hash]',
     logLevel: 'warning',
   });
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
-    // Imports for nothing but an effect that is not there: bundlers would warn of each.
+    // Removes side-effect imports without effects, which bundlers warn about.
     await writeFile(path, text.replaceAll(/^import "\.{1,2}\/[^"]+";\n/gm, ''));
   }
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
@@ -65,7 +65,7 @@ function packageOf(path) {
     .join('/');
 }
 
-/** Copies what the entries' declarations reach. Fails where that is not declared in the package itself. */
+/** Copies the declarations reachable from the entries. Fails if one is not declared in the package itself. */
 async function declare() {
   const waiting = Object.values(ENTRIES).map((name) => join(sdk, 'dist', `${name}.d.ts`));
   const done = new Set();
@@ -102,7 +102,7 @@ async function writeManifest(others, imported) {
   await writeFile(join(out, 'package.json'), `${JSON.stringify(whole, null, 2)}\n`);
 }
 
-/** Answers the tarball. */
+/** Returns the tarball. */
 export async function makePackage(folder) {
   await compile();
   await rm(out, { recursive: true, force: true });

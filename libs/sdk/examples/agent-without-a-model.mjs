@@ -3,8 +3,8 @@
 //   npm start                                             (in another terminal)
 //   node libs/sdk/examples/agent-without-a-model.mjs
 //
-// AGENTLENS_URL (default http://127.0.0.1:3400) and AGENTLENS_API_KEY (default: the key that `npm start` keeps) say
-// where and as whom. Without a platform it goes on and says so: that is failing open.
+// AGENTLENS_URL (default http://127.0.0.1:3400) and AGENTLENS_API_KEY (default: the key that `npm start` stores) select
+// the platform and the identity. Without a platform it continues and says so: it fails open.
 import { existsSync, readFileSync } from 'node:fs';
 import { AgentLens, defineTool, isAgentStopped, isBlockedResult, toolInfo, withRun, wrapTool } from '@agentlens/sdk';
 
@@ -25,7 +25,7 @@ const remove = defineTool({
   execute: ({ path }) => `deleted ${path} (not really)`,
 });
 
-/** What a model would say at each step. */
+/** The model's output at each step. */
 const script = [
   { text: 'I look for old reports.', tool: search, args: { query: 'report-2019' } },
   { text: 'I delete what I found.', tool: remove, args: { path: '/data/report-2019.txt' } },

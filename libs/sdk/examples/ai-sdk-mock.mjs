@@ -1,14 +1,14 @@
-// The AI SDK with its mock model, guarded. Needs neither a model key nor a platform: the server side is the SDK's test
-// double, with one rule.  node libs/sdk/examples/ai-sdk-mock.mjs
+// The AI SDK with its mock model, guarded. Needs neither a model key nor a platform: the server is the SDK's test
+// double with one rule. node libs/sdk/examples/ai-sdk-mock.mjs
 //
-// Two seams, kept apart: tools are wrapped (nothing runs without a decision), and the model is wrapped by a middleware
-// (messages are recorded and may be changed; a stopped agent makes no further model call).
+// Two separate integration points: tools are wrapped (nothing runs without a decision), and a middleware wraps the
+// model (messages are recorded and may be changed; a stopped agent makes no further model call).
 import { AgentStopped, isAgentStopped, isBlockedResult, withRun, wrapTool } from '@agentlens/sdk';
 import { block, TestPlatform } from '@agentlens/sdk/testing';
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 
-/** Puts the model under guard: every call is asked about before and reported after. */
+/** Guards the model: every call is decided before and reported after. */
 export function guardedModel(model, run) {
   return wrapLanguageModel({
     model,
@@ -36,11 +36,12 @@ export function guardedModel(model, run) {
   });
 }
 
-/** Puts a tool under guard. A refusal that ends the run throws, and the AI SDK hands others to the model. */
+/** Guards a tool. A refusal that ends the run throws; the AI SDK returns others to the model. */
 export function guardedTool(name, definition, run) {
   const guarded = wrapTool({ name, execute: definition.execute }, { run });
   const call = (args, { toolCallId }) => guarded(args, { callId: toolCallId });
-  // The AI SDK looks at once whether a tool streams: an async function that answers a stream later gives the model `{}`.
+  // The AI SDK checks at once whether a tool streams: an async function that returns a stream later gives the model
+  // `{}`.
   const streams = definition.execute.constructor.name === 'AsyncGeneratorFunction';
   return tool({
     ...definition,

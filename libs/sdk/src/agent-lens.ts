@@ -3,9 +3,11 @@ import type { AgentLensOptions } from './options.ts';
 
 export const AgentLens = {
   /**
-   * Connects this process to the platform as one agent. Throws for options that make no sense (TypeError) and for a key
-   * that the platform refuses (ApiKeyRefused); a platform that is away is waited for behind the scenes. Resolves when
-   * the agent is registered, or at the deadline.
+   * Connects this process to the platform as one agent. Resolves when the agent is registered or the deadline has
+   * passed; if the platform is unavailable, registration continues in the background.
+   *
+   * @throws TypeError for invalid options
+   * @throws ApiKeyRefused if the platform rejects the key
    */
   async init(options: AgentLensOptions): Promise<AgentLensClient> {
     const client = new AgentLensClient(options);

@@ -3,10 +3,10 @@ import { AgentLens } from './agent-lens.ts';
 import type { AgentLensOptions } from './options.ts';
 import { TestPlatform } from './testing/index.ts';
 
-/** What a program in plain JavaScript may write. */
+/** Options as a plain JavaScript program may pass them. */
 const asked = (options: object) => new TestPlatform().client(options as Partial<AgentLensOptions>);
 
-describe('options that make no sense', () => {
+describe('invalid options', () => {
   it.each([
     ['apiKey must be a non-empty string, not that text', { apiKey: '' }],
     ['apiKey must be a non-empty string, not undefined', { apiKey: undefined }],
@@ -35,7 +35,7 @@ describe('options that make no sense', () => {
     ['drainMs must be 0 or a positive number, not Infinity', { drainMs: Number.POSITIVE_INFINITY }],
     ['sink.maxQueue must be a whole number of at least 1, not 0', { sink: { maxQueue: 0 } }],
     ['logger.warn must be a function, not undefined', { logger: {} }],
-  ])('are refused at once: %s', async (message, options) => {
+  ])('are rejected at once: %s', async (message, options) => {
     await expect(asked(options)).rejects.toThrow(new TypeError(`AgentLens.init: ${message}`));
   });
 
@@ -43,24 +43,24 @@ describe('options that make no sense', () => {
     ['failmode is no option; did you mean failMode?', { failmode: 'closed' }],
     ['breaker.max_tokens is no option; did you mean breaker.maxTokens?', { breaker: { max_tokens: 1 } }],
     ['agent.id is no option; there are slug, name, description, tags', { agent: { slug: 'a', id: 'b' } }],
-  ])('are not passed over where they are misspelt: %s', async (message, options) => {
+  ])('are rejected if misspelt: %s', async (message, options) => {
     await expect(asked(options)).rejects.toThrow(new TypeError(`AgentLens.init: ${message}`));
   });
 
-  it('are refused where there are none at all', async () => {
+  it('are rejected if missing altogether', async () => {
     const init = (options?: unknown) => AgentLens.init(options as AgentLensOptions);
     await expect(init()).rejects.toThrow(
       new TypeError('AgentLens.init: its argument must be an object, not undefined'),
     );
   });
 
-  it('never tell the key', async () => {
+  it('never reveal the key', async () => {
     await expect(asked({ apiKey: ['als_secret'] })).rejects.toThrow(expect.not.stringContaining('als_secret'));
   });
 });
 
-describe('options that are not given', () => {
-  it('have their defaults, also where they are there and undefined', async () => {
+describe('omitted options', () => {
+  it('have their defaults, even if present and undefined', async () => {
     const server = new TestPlatform();
     const client = await server.client({
       ...{ failMode: undefined, control: undefined, sink: { maxQueue: undefined } },

@@ -1,4 +1,4 @@
-/** Throws where a value is not what an option takes. */
+/** Throws if a value is invalid for an option. */
 export type OptionCheck = (value: unknown, path: string) => void;
 export type OptionShape = Readonly<Record<string, OptionCheck>>;
 
@@ -66,16 +66,16 @@ const OPTIONS = {
 };
 
 /**
- * Holds what a programmer wrote against what the options are. One that is misspelt is refused as well: a `failmode` that is
- * passed over would leave an agent failing open.
+ * Validates the options of `init`. Misspelt options are rejected too: ignoring `failmode` would leave an agent failing
+ * open.
  *
- * @throws TypeError naming the option and what it takes; never the key
+ * @throws TypeError naming the option and its allowed values; never the key
  */
 export function checkOptions(options: unknown): void {
   checkAgainst('AgentLens.init', OPTIONS, options);
 }
 
-/** @throws TypeError beginning with the name of the function whose options they are */
+/** @throws TypeError starting with the name of the function that received the options */
 export function checkAgainst(called: string, shape: OptionShape, options: unknown): void {
   try {
     only(shape)(options, '');
@@ -85,7 +85,7 @@ export function checkAgainst(called: string, shape: OptionShape, options: unknow
   }
 }
 
-/** For the options of others. */
+/** For options defined elsewhere. */
 export const shapes = { optional, unless, only, having, oneOf, callable, ms: optional(orZero) };
 
 class WrongOption extends TypeError {}
@@ -96,7 +96,7 @@ function is(what: string, holds: (value: unknown) => boolean): OptionCheck {
   };
 }
 
-/** Takes this one value unchecked. */
+/** Accepts this one value unchecked. */
 function unless(taken: undefined | null | boolean, check: OptionCheck): OptionCheck {
   return (value, path) => {
     if (value !== taken) check(value, path);
@@ -124,7 +124,7 @@ function listOf(check: OptionCheck): OptionCheck {
   };
 }
 
-/** An object with these members, and maybe others. */
+/** An object with these members and possibly others. */
 function having(shape: OptionShape): OptionCheck {
   return (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse(path, 'an object', value);
@@ -132,7 +132,7 @@ function having(shape: OptionShape): OptionCheck {
   };
 }
 
-/** An object with these members and no others. */
+/** An object with only these members. */
 function only(shape: OptionShape): OptionCheck {
   const check = having(shape);
   return (value, path) => {

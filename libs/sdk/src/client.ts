@@ -22,14 +22,14 @@ import { Server, type StartRequest } from './wire/server.ts';
 const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 const START_RETRY_MS = 2_000;
 const START_TRIES = 5;
-const MOST_ACKNOWLEDGED = 1_000;
-const MOST_ENDED = 1_000;
+const MAX_ACKNOWLEDGED_ORDERS = 1_000;
+const MAX_ENDED_RUNS = 1_000;
 
-/** What this process knows of its connection to the platform. */
+/** State of this process's connection to the platform. */
 export interface ClientStatus {
   readonly agentId: string | undefined;
   readonly control: FeedMode | 'off';
-  /** Orders are heard the moment they are given. */
+  /** Orders arrive as soon as they are given. */
   readonly connected: boolean;
   readonly rulesVersion: number | null;
   readonly events: SinkStats;
@@ -40,7 +40,7 @@ const DEFAULT_BREAKER_NOTE =
   `unless the platform sets other limits, a run is stopped after ${maxIterations} model calls, ${maxTokens} tokens, ` +
   `${maxCostUsd} USD or ${maxConsecutiveFailures} failures in a row; change it with the option \`breaker\``;
 
-/** One agent process's connection to the platform. Make it once, with `AgentLens.init`, and share it. */
+/** One agent process's connection to the platform. Create it once with `AgentLens.init` and share it. */
 export class AgentLensClient {
   readonly instanceId: string;
   readonly #settings: Settings;
@@ -52,7 +52,7 @@ export class AgentLensClient {
   readonly #rules: RuleCache;
   readonly #host: RunHost;
   readonly #runs = new Map<string, Run>();
-  /** A decision may tell of an order before the order itself arrives, and the run may be over by then. */
+  /** A decision may mention an order before the order itself arrives, when the run may already have ended. */
   readonly #ended = new Set<string>();
   readonly #approvalWaiters = new Set<() => void>();
   readonly #acknowledged = new Set<string>();
@@ -60,7 +60,7 @@ export class AgentLensClient {
   #tools: readonly ToolInfo[];
   #feed: ControlFeed | undefined;
   #closing: Promise<void> | undefined;
-  /** Cancels what is done when the process ends. */
+  /** Cancels the exit handler. */
   readonly #stayed: (() => void) | undefined;
 
   constructor(options: AgentLensOptions) {
@@ -104,17 +104,17 @@ export class AgentLensClient {
     };
   }
 
-  /** What a call gets that nobody could decide in time. */
+  /** What a call gets when no decision could be made in time. */
   get failMode(): 'open' | 'closed' {
     return this.#settings.failMode;
   }
 
-  /** The model an operator wants used instead, for the whole agent. */
+  /** Model set by an operator for the whole agent. */
   get modelOverride(): string | null {
     return this.#orders.modelOverride ?? null;
   }
 
-  /** True when the agent is registered; never waits longer than the deadline. @throws ApiKeyRefused */
+  /** Returns true when the agent is registered; never waits longer than the deadline. @throws ApiKeyRefused */
   async ready(): Promise<boolean> {
     if ((await this.#registration.wait()) !== undefined) return true;
     const { why, status } = this.#registration.failure;
@@ -122,14 +122,17 @@ export class AgentLensClient {
     return false;
   }
 
-  /** Tells which tools the agent has; rules may name their tags. */
+  /** Registers the agent's tools; rules can refer to their tags. */
   async registerTools(tools: readonly ToolInfo[]): Promise<boolean> {
     this.#tools = tools;
     const agentId = await this.#registration.wait();
     return agentId !== undefined && (await this.#server.registerTools(agentId, tools)).ok;
   }
 
-  /** Begins a run, inside `withRun` as a part of the run it is called in; the same live id again answers the same run. Never throws because the platform is away. */
+  /**
+   * Starts a run; inside `withRun`, as a child of the current run. Starting a live id again returns the same run. Never
+   * throws because the platform is unavailable.
+   */
   async startRun(given: RunConfig = {}): Promise<Run> {
     const { clock, newId } = this.#runtime;
     const runId = given.runId ?? newId(clock.now());
@@ -143,7 +146,7 @@ export class AgentLensClient {
     return run;
   }
 
-  /** Tells the programmer something, by the client's logger; for adapters. */
+  /** Logs a warning for the developer through the client's logger; for adapters. */
   warn(message: string): void {
     this.#settings.logger.warn(`agentlens: ${message}`);
   }
@@ -154,12 +157,12 @@ export class AgentLensClient {
     this.warn(message);
   }
 
-  /** Sends what is waiting, and answers whether all of it has arrived or was given up within `drainMs`. */
+  /** Sends all waiting events. Returns whether all of them were delivered or dropped within `drainMs`. */
   drain(ms = this.#settings.drainMs): Promise<boolean> {
     return this.#sink.drain(ms);
   }
 
-  /** Ends the runs that are still open as interrupted, sends what is waiting and lets go of every connection. */
+  /** Ends open runs as interrupted, sends waiting events and closes all connections. */
   shutdown(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -230,7 +233,7 @@ export class AgentLensClient {
     else if (asked.why !== 'refused' && triesLeft > 1) this.#tellStartLater(run, config, triesLeft - 1);
   }
 
-  /** The server should know whose run it is even if it was away at the start; the run does not wait for that. */
+  /** Reports a run's start to a server that was unavailable at the time. The run does not wait for it. */
   #tellStartLater(run: Run, config: RunConfig, triesLeft: number): void {
     this.#runtime.clock.timer(() => {
       if (!run.isEnded) void this.#tellStart(run, config, triesLeft);
@@ -239,7 +242,7 @@ export class AgentLensClient {
 
   #receive(agentId: string, event: string, message: unknown): void {
     if (event === 'rules') this.#rules.changed(agentId);
-    // Whoever waits for a human asks again at once, whatever it was that a human decided.
+    // Every waiting approval asks again at once, regardless of which one was decided.
     if (isRecord(message) && (message.kind === 'approval' || 'approvalId' in message)) this.#wakeApprovals();
     const orderId = this.#orders.take(message, agentId);
     if (orderId === null || !isRecord(message)) return;
@@ -253,7 +256,7 @@ export class AgentLensClient {
     this.#wakeApprovals();
   }
 
-  /** The run is, or was, of this process. */
+  /** Whether this process has or had the run. */
   #has(runId: string): boolean {
     return this.#runs.has(runId) || this.#ended.has(runId);
   }
@@ -261,14 +264,14 @@ export class AgentLensClient {
   #forget(runId: string): void {
     this.#runs.delete(runId);
     const [oldest] = this.#ended;
-    if (oldest !== undefined && this.#ended.size >= MOST_ENDED) this.#ended.delete(oldest);
+    if (oldest !== undefined && this.#ended.size >= MAX_ENDED_RUNS) this.#ended.delete(oldest);
     this.#ended.add(runId);
   }
 
-  /** Once per order and process: the operator sees how many have heard it. */
+  /** Once per order and process: the operator sees how many processes received it. */
   #acknowledge(orderId: string, agentId: string): void {
     if (this.#acknowledged.has(orderId)) return;
-    if (this.#acknowledged.size >= MOST_ACKNOWLEDGED) this.#acknowledged.clear();
+    if (this.#acknowledged.size >= MAX_ACKNOWLEDGED_ORDERS) this.#acknowledged.clear();
     this.#acknowledged.add(orderId);
     void this.#server.acknowledge(orderId, agentId, this.instanceId);
   }

@@ -6,12 +6,12 @@ import type { HttpAnswer, HttpCall } from './runtime/runtime.ts';
 import { allow, block, TestPlatform, terminate } from './testing/index.ts';
 import { isRecord, parseJson } from './wire/decision.ts';
 
-/** What the server does with one request for a decision. */
-type Said = { readonly status: number; readonly text: string } | 'breaks' | 'hangs';
+/** How the server answers one decision request. */
+type Reply = { readonly status: number; readonly text: string } | 'breaks' | 'hangs';
 
 interface Asking {
   readonly hook: 'beforeTool' | 'afterTool' | 'beforeLlm';
-  readonly said: readonly Said[];
+  readonly replies: readonly Reply[];
   readonly name: string;
   readonly callId: string | undefined;
   readonly args: unknown;
@@ -46,15 +46,15 @@ const answer = fc.record({
   ),
   text: fc.oneof(decision, decision, problem, fc.json(), fc.string()),
 });
-const said: fc.Arbitrary<Said> = fc.oneof(
+const replies: fc.Arbitrary<Reply> = fc.oneof(
   { weight: 8, arbitrary: answer },
   { weight: 1, arbitrary: fc.constantFrom('breaks' as const, 'hangs' as const) },
 );
 const odd = fc.constantFrom(0, 1, -1, Number.POSITIVE_INFINITY, -0, Number.NaN, 1e308);
 const asking: fc.Arbitrary<Asking> = fc.record({
   hook: fc.constantFrom('beforeTool', 'afterTool', 'beforeLlm'),
-  // A question that broke is asked once more.
-  said: fc.array(said, { minLength: 2, maxLength: 2 }),
+  // A request whose connection failed is sent again.
+  replies: fc.array(replies, { minLength: 2, maxLength: 2 }),
   name: fc.string({ minLength: 1 }),
   callId: fc.option(fc.string({ maxLength: 300 }), { nil: undefined }),
   args: fc.anything({ maxDepth: 2 }),
@@ -63,8 +63,8 @@ const asking: fc.Arbitrary<Asking> = fc.record({
 });
 
 describe('with fail mode closed', () => {
-  it('no call passes that nobody allowed, whatever the server says and whatever is asked', async () => {
-    const agent = fc.constantFrom<Said>(
+  it('only explicitly allowed calls pass, for any server answer and any question', async () => {
+    const agent = fc.constantFrom<Reply>(
       { status: 200, text: '{"agentId":"agent-1"}' },
       { status: 500, text: '' },
       'breaks',
@@ -72,8 +72,8 @@ describe('with fail mode closed', () => {
     await fc.assert(
       fc.asyncProperty(agent, fc.array(asking, { minLength: 1, maxLength: 4 }), async (registered, questions) => {
         const server = new TestPlatform();
-        const heard: Said[] = [];
-        let script: Said[] = [];
+        const heard: Reply[] = [];
+        let script: Reply[] = [];
         const call = (request: HttpCall): Promise<HttpAnswer> => {
           if (request.url.endsWith('/v1/agents')) return replyWith(registered);
           if (!request.url.endsWith('/evaluate')) return server.http.call(request);
@@ -87,7 +87,7 @@ describe('with fail mode closed', () => {
         let isOldServer = false;
         for (const question of questions) {
           heard.length = 0;
-          script = [...question.said];
+          script = [...question.replies];
           const passed = await passingTime(server, hasPassed(run, question));
           isOldServer ||= question.hook === 'beforeLlm' && heard.some(isUnknownPhase);
           const allowed = heard.some(isAllowed) || (question.hook === 'beforeLlm' && isOldServer);
@@ -99,7 +99,7 @@ describe('with fail mode closed', () => {
   });
 });
 
-function replyWith(next: Said): Promise<HttpAnswer> {
+function replyWith(next: Reply): Promise<HttpAnswer> {
   if (next === 'breaks') return Promise.reject(new Error('connection reset'));
   if (next === 'hangs') return new Promise(() => undefined);
   return Promise.resolve({ ...next, header: () => undefined });
@@ -123,7 +123,7 @@ async function hasPassed(run: Run, { hook, name, args, callId, metrics, estimate
   }
 }
 
-/** Lets the clock run on while something waits for an answer. */
+/** Advances the clock while waiting for an answer. */
 async function passingTime<T>(server: TestPlatform, pending: Promise<T>): Promise<T> {
   let isOver = false;
   const over = () => {
@@ -134,8 +134,8 @@ async function passingTime<T>(server: TestPlatform, pending: Promise<T>): Promis
   return pending;
 }
 
-/** Read as strictly as the promise is meant, apart from the code under test. */
-function isAllowed(heard: Said): boolean {
+/** Reads an answer as strictly as the guarantee requires, independently of the code under test. */
+function isAllowed(heard: Reply): boolean {
   if (typeof heard === 'string' || heard.status < 200 || heard.status > 299) return false;
   const body = parseJson(heard.text);
   if (!isRecord(body) || body.verdict !== 'ALLOW' || body.control !== 'CONTINUE') return false;
@@ -149,7 +149,7 @@ function isSettled(item: unknown): boolean {
   return item.did === 'block' || (item.ruleId !== '*' && (item.why === 'missing' || item.why === 'error'));
 }
 
-function isUnknownPhase(heard: Said): boolean {
+function isUnknownPhase(heard: Reply): boolean {
   if (typeof heard === 'string') return false;
   if (heard.status === 404 || heard.status === 405) return true;
   return heard.status === 400 && heard.text.includes('"path":"phase"');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestPlatform } from './testing/index.ts';
 
-describe('a client whose process ends', () => {
+describe('a client whose process exits', () => {
   async function aClient() {
     const warnings: string[] = [];
     const ends = new Set<() => void>();
@@ -19,7 +19,7 @@ describe('a client whose process ends', () => {
     return { lens, warnings, ends, end };
   }
 
-  it('says how many events are lost, and counts them as dropped', async () => {
+  it('logs how many events are lost and counts them as dropped', async () => {
     const { lens, warnings, end } = await aClient();
     const run = await lens.startRun();
     run.record('note', {});
@@ -30,7 +30,7 @@ describe('a client whose process ends', () => {
     expect(lens.status.events).toMatchObject({ waiting: 0, dropped: waiting });
   });
 
-  it('says nothing after a shutdown', async () => {
+  it('logs nothing after a shutdown', async () => {
     const { lens, warnings, ends } = await aClient();
     (await lens.startRun()).record('note', {});
     await lens.shutdown();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { allow, type Failure, settle, TestPlatform } from './testing/index.ts';
 import type { Decision } from './wire/decision.ts';
 
-/** Asks about a call while the server fails; time passes until there is an answer. */
+/** Requests a decision while the server fails; advances time until it is answered. */
 async function decidedWhile(server: TestPlatform, failure: Failure, options = {}): Promise<Decision> {
   const client = await server.client({ control: 'off', ...options });
   const run = await client.startRun();
@@ -17,11 +17,11 @@ const FAILURES: readonly (readonly [string, Failure, string])[] = [
   ['answers 500', 500, 'unavailable'],
   ['hangs', 'hang', 'deadline'],
   ['answers nonsense', 'nonsense', 'nonsense'],
-  ['refuses the question', 422, 'refused'],
+  ['rejects the question', 422, 'refused'],
 ];
 
 describe('while the server fails', () => {
-  it.each(FAILURES)('and %s, failing open goes on and says so', async (_, failure, bypass) => {
+  it.each(FAILURES)('and %s, failing open continues and records it', async (_, failure, bypass) => {
     const server = new TestPlatform();
     expect(await decidedWhile(server, failure)).toMatchObject({
       verdict: 'ALLOW',
@@ -46,7 +46,7 @@ describe('while the server fails', () => {
     ['*', 'error'],
     ['r1', 'deadline'],
     ['circuit_breaker', 'unavailable'],
-  ] as const)('and lets pass what it could not evaluate (%s: %s), failing closed ends the run', async (ruleId, why) => {
+  ] as const)('and allows a call it could not evaluate (%s: %s), failing closed ends the run', async (ruleId, why) => {
     const passed = { ...allow(), bypasses: [{ ruleId, why, did: 'allow' }] } as const;
     const server = new TestPlatform().answer(() => passed);
     const bypass = why === 'deadline' ? 'deadline' : 'unavailable';
@@ -56,7 +56,7 @@ describe('while the server fails', () => {
   });
 
   it.each(['missing', 'error'] as const)(
-    'and a rule has no answer of its own (%s), failing closed goes by the rule',
+    'and a rule has no result (%s), failing closed follows the rule',
     async (why) => {
       const passed = { ...allow(), bypasses: [{ ruleId: 'r1', why, did: 'allow' }] } as const;
       const server = new TestPlatform().answer(() => passed);
@@ -64,7 +64,7 @@ describe('while the server fails', () => {
     },
   );
 
-  it('a call that broke is made once more, and one that was refused is not', async () => {
+  it('retries a call whose connection failed once, but not a rejected one', async () => {
     const down = new TestPlatform();
     await decidedWhile(down, 503);
     const refused = new TestPlatform();
@@ -73,7 +73,7 @@ describe('while the server fails', () => {
     expect([evaluations(down), evaluations(refused)]).toEqual([2, 1]);
   });
 
-  it('every bypass is recorded', async () => {
+  it('records every bypass', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
@@ -103,7 +103,7 @@ describe('while the server fails', () => {
     expect(await working).toBe('ALLOW');
   });
 
-  it('a transport that throws at once is only away', async () => {
+  it('a transport that throws synchronously counts as unavailable', async () => {
     const server = new TestPlatform();
     const broken = {
       ...server.http,
@@ -117,8 +117,8 @@ describe('while the server fails', () => {
   });
 });
 
-describe('a server that is away at first', () => {
-  it('gets the agent, the run and its events when it is back', async () => {
+describe('a server that is unavailable at first', () => {
+  it('receives the agent, the run and its events when it is back', async () => {
     const server = new TestPlatform();
     server.fail('down');
     const client = await server.client({ control: 'off' });
@@ -133,7 +133,7 @@ describe('a server that is away at first', () => {
     await run.end();
   });
 
-  it('does not delay the end of a run for longer than the drain', async () => {
+  it('does not delay the end of a run beyond the drain time', async () => {
     const server = new TestPlatform();
     const client = await server.client({ drainMs: 2_000, control: 'off' });
     const run = await client.startRun();
@@ -149,7 +149,7 @@ describe('a server that is away at first', () => {
 });
 
 describe('arguments', () => {
-  it('may be circular, throw, or be of any size, and the question is still asked', async () => {
+  it('may be circular, throw or be of any size, and the question is still sent', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const circular: Record<string, unknown> = { name: 'x' };
@@ -160,7 +160,7 @@ describe('arguments', () => {
     expect(server.questions[1]?.result).toEqual({ name: 'x', self: '[Circular]' });
   });
 
-  it('that are too large to be checked block the call, or are let through unchecked where that is wanted', async () => {
+  it('block the call if they are too large to check, or pass unchecked if so configured', async () => {
     const server = new TestPlatform();
     const large = { text: 'x'.repeat(200_001) };
     const run = await (await server.client()).startRun();
@@ -174,7 +174,7 @@ describe('arguments', () => {
     expect(server.questions).toMatchObject([{ args: {}, unread: ['args'] }]);
   });
 
-  it('are data, whatever they say', async () => {
+  it('are treated as data', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const hostile = ['__proto__', 'constructor', '\u0000', '\ud800', '"}],"events":[', '../../v1/agents', '*', ''];
@@ -191,7 +191,7 @@ describe('arguments', () => {
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
-  it('an event that is too large keeps its numbers and the beginning of its texts', async () => {
+  it('an oversized event keeps its numbers and the beginning of its texts', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     run.record('note', { size: 7, text: 'x'.repeat(300_000) });
@@ -201,13 +201,13 @@ describe('arguments', () => {
   });
 });
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   it.each([
     ['years ahead', Date.parse('2099-01-01T00:00:00Z')],
     ['before everything', -1e15],
     ['nowhere', Number.NaN],
     ['beyond all dates', 1e300],
-  ])('(%s) hurts nobody', async (_, now) => {
+  ])('(%s) does no harm', async (_, now) => {
     const server = new TestPlatform();
     const clock = {
       now: () => now,
@@ -224,7 +224,7 @@ describe('a clock that is wrong', () => {
 });
 
 describe('shutdown', () => {
-  it('ends open runs, sends what waits and can be called twice', async () => {
+  it('ends open runs, sends waiting events and can be called twice', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     await client.startRun({ runId: 'r' });

@@ -10,7 +10,7 @@ import type { AgentLensOptions } from './options.ts';
 import { createRuntime as createWebRuntime } from './runtime/web.ts';
 import { block, TestPlatform } from './testing/index.ts';
 
-/** The double behind a real socket: what is tested is the wire. */
+/** Serves the test double over a real socket, to test the wire format. */
 async function listen(double: TestPlatform, hanging: () => boolean): Promise<Server> {
   const server = createServer((request, response) => {
     if (hanging()) return;
@@ -73,7 +73,7 @@ async function connect(options: Partial<AgentLensOptions> = {}): Promise<AgentLe
     baseUrl,
     agent: { slug: 'a' },
     drainMs: 1_000,
-    // The machine of a test may be busy; what is tested here is not its speed.
+    // The test machine may be busy, and this does not test speed.
     deadlineMs: 10_000,
     ...options,
   });
@@ -81,8 +81,8 @@ async function connect(options: Partial<AgentLensOptions> = {}): Promise<AgentLe
   return client;
 }
 
-describe('a process with the SDK in it', () => {
-  it('ends when its work ends, with the stream of orders open and nobody calling shutdown', async () => {
+describe('a process with the SDK', () => {
+  it('exits when its work is done, with the order stream open and without shutdown', async () => {
     const { port } = server.address() as AddressInfo;
     const work = `
       import { AgentLens } from '@agentlens/sdk';
@@ -107,7 +107,7 @@ describe.each([
   ['undici', {}],
   ['fetch', { runtime: { http: createWebRuntime().http } }],
 ] as const)('over real HTTP with %s', (_, options) => {
-  it('a run is told, decided and ended', async () => {
+  it('a run is reported, decided and ended', async () => {
     double.rule({ tools: ['rm'], answer: block('no') });
     const client = await connect(options);
     const run = await client.startRun({ runId: 'run/1 ü' });
@@ -127,7 +127,7 @@ describe.each([
     for (const { headers } of batches) expect(headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('rules that are at hand are not sent again', async () => {
+  it('unchanged rules are not sent again', async () => {
     const statuses: number[] = [];
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (request.url?.startsWith('/v1/rules/bundle')) response.on('finish', () => statuses.push(response.statusCode));
@@ -152,7 +152,7 @@ describe.each([
     await eventually(() => expect(double.control.acknowledgements).toHaveLength(1));
   });
 
-  it('a server that accepts and never answers does not hang the agent', async () => {
+  it('a server that accepts but never answers does not hang the agent', async () => {
     const client = await connect({ ...options, deadlineMs: 1_000, drainMs: 200, sink: { sendTimeoutMs: 100 } });
     const run = await client.startRun();
     hangs = true;
@@ -163,7 +163,7 @@ describe.each([
     expect(client.status.events).toMatchObject({ dropped: 0, waiting: 0 });
   });
 
-  it('a server that is gone is only away', async () => {
+  it('a stopped server counts as unavailable', async () => {
     const client = await connect({ ...options, failMode: 'closed', drainMs: 50 });
     const run = await client.startRun();
     server.closeAllConnections();
@@ -173,7 +173,7 @@ describe.each([
     server.listen(0);
   });
 
-  it('a key that is refused is no reason to go on', async () => {
+  it('a rejected key is an error', async () => {
     await expect(connect({ ...options, apiKey: 'als_wrong' })).rejects.toThrow('the key was refused (401)');
   });
 });

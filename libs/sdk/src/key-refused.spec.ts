@@ -3,8 +3,8 @@ import { allow, TestPlatform } from './testing/index.ts';
 
 const isRunPath = (path: string) => path.startsWith('/v1/runs/');
 
-describe('a key that is refused', () => {
-  it.each([401, 403])('(%i) makes init throw, whatever the fail mode', async (status) => {
+describe('a rejected key', () => {
+  it.each([401, 403])('(%i) makes init throw in any fail mode', async (status) => {
     for (const failMode of ['open', 'closed'] as const) {
       const server = new TestPlatform();
       server.fail(status);
@@ -19,7 +19,7 @@ describe('a key that is refused', () => {
     }
   });
 
-  it.each([401, 403])('(%i) later ends the run, whatever the fail mode', async (status) => {
+  it.each([401, 403])('(%i) later ends the run in any fail mode', async (status) => {
     for (const failMode of ['open', 'closed'] as const) {
       const server = new TestPlatform();
       const run = await (await server.client({ failMode, control: 'off' })).startRun();
@@ -33,7 +33,7 @@ describe('a key that is refused', () => {
     }
   });
 
-  it('ends a run at its start and at a sign of life', async () => {
+  it('ends a run at its start and at a heartbeat', async () => {
     const server = new TestPlatform();
     const client = await server.client({ control: 'off', heartbeatMs: 1_000 });
     const run = await client.startRun();
@@ -43,7 +43,7 @@ describe('a key that is refused', () => {
     expect((await client.startRun()).controlState).toMatchObject({ state: 'killed' });
   });
 
-  it('ends runs whose stream of orders is refused', async () => {
+  it('ends runs whose order stream is rejected', async () => {
     const server = new TestPlatform();
     const isControl = (path: string) => path.startsWith('/v1/control');
     server.fail(503, isControl);
@@ -53,7 +53,7 @@ describe('a key that is refused', () => {
     expect(run.controlState).toMatchObject({ state: 'killed', reason: 'the key was refused' });
   });
 
-  it('ends the run of an agent whose registration is refused after the platform was away', async () => {
+  it('ends the run of an agent whose delayed registration is rejected', async () => {
     const server = new TestPlatform();
     server.fail('down');
     const client = await server.client({ control: 'off' });
@@ -98,22 +98,17 @@ describe('model calls while failing closed', () => {
     ['does not know the route', 404, {}, 'passed'],
     ['does not know the method', 405, {}, 'passed'],
     ['does not know the phase', 400, namingPhase, 'passed'],
-    [
-      'refuses something else of the question',
-      400,
-      { details: [{ path: 'estimate.tokens', message: 'x' }] },
-      'stopped',
-    ],
-    ['refuses the question', 400, '', 'stopped'],
+    ['rejects another part of the question', 400, { details: [{ path: 'estimate.tokens', message: 'x' }] }, 'stopped'],
+    ['rejects the question', 400, '', 'stopped'],
     ['asks for a key', 401, {}, 'stopped'],
-    ['refuses the scope', 403, {}, 'stopped'],
+    ['requires another scope', 403, {}, 'stopped'],
     ['is over its quota', 429, {}, 'stopped'],
     ['finds the body too large', 413, {}, 'stopped'],
   ])('of a server that %s (%i)', async (_name, status, body, expected) => {
     expect((await askedOnce(status, body)).outcome).toBe(expected);
   });
 
-  it('are asked about again in the next run after one that was refused', async () => {
+  it('are decided again in the next run after a rejection', async () => {
     const { client, server } = await askedOnce(429, {});
     server.answer(({ phase }) => (phase === 'llm.before' ? allow() : undefined));
     const next = await client.startRun();
@@ -121,7 +116,7 @@ describe('model calls while failing closed', () => {
     expect(server.questions.map(({ phase }) => phase)).toEqual(['llm.before']);
   });
 
-  it('are asked about again five minutes after a server did not know the phase', async () => {
+  it('are decided again five minutes after a server did not know the phase', async () => {
     const { run, server } = await askedOnce(404, {});
     await run.beforeLlm(messages);
     expect(server.questions).toEqual([]);
@@ -135,7 +130,7 @@ describe('model calls while failing closed', () => {
     ['tokens', { tokens: -1, costUsd: 1 }],
     ['costUsd', { tokens: 1, costUsd: Number.POSITIVE_INFINITY }],
     ['costUsd', { tokens: 1, costUsd: '1' }],
-  ])('are refused for an estimate whose %s is no amount, before anybody is asked', async (member, estimate) => {
+  ])("are rejected before any request if the estimate's %s is not an amount", async (member, estimate) => {
     const server = new TestPlatform();
     const run = await (await server.client({ failMode: 'closed' })).startRun();
     const asking = run.beforeLlm(messages, { estimate: estimate as { tokens: number; costUsd: number } });
@@ -144,11 +139,11 @@ describe('model calls while failing closed', () => {
   });
 });
 
-describe('an answer that allows while failing closed', () => {
+describe('an allowing answer while failing closed', () => {
   it.each<[string, unknown]>([
-    ['bypasses that are no list', { ruleId: 'r1' }],
-    ['a bypass that does not say what was done', [{ ruleId: 'r1', why: 'missing' }]],
-    ['a bypass for a reason of a newer server', [{ ruleId: 'r1', why: 'over_budget', did: 'allow' }]],
+    ['bypasses that are not a list', { ruleId: 'r1' }],
+    ['a bypass without its effect', [{ ruleId: 'r1', why: 'missing' }]],
+    ['a bypass with a reason of a newer server', [{ ruleId: 'r1', why: 'over_budget', did: 'allow' }]],
   ])('does not pass with %s', async (_name, bypasses) => {
     const server = new TestPlatform().answer(() => ({ ...allow(), bypasses }) as ReturnType<typeof allow>);
     const run = await (await server.client({ failMode: 'closed' })).startRun();

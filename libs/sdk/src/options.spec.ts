@@ -8,7 +8,7 @@ describe('settings', () => {
     jest.restoreAllMocks();
   });
 
-  it('warn on the console where no logger is given, once for each cause', () => {
+  it('warn on the console if no logger is given, once per cause', () => {
     const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const { logger } = settingsOf(OPTIONS, true);
     for (const count of [1, 2]) logger.warn(`a batch of ${count} events was dropped: key_refused`);
@@ -19,7 +19,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('leave every warning to a logger that is given', () => {
+  it('pass every warning to a given logger', () => {
     const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const own = { warn: jest.fn<(message: string) => void>() };
     const { logger } = settingsOf({ ...OPTIONS, logger: own }, true);

@@ -7,76 +7,82 @@ import type { AgentIdentity, AgentMessage, ToolInfo } from './wire/model.ts';
 
 export interface Logger {
   warn(message: string): void;
-  /** What is worth knowing at the start; nothing is wrong. */
+  /** Useful information at the start; not a problem. */
   info?(message: string): void;
 }
 
 export interface AgentLensOptions {
   /** An API key with the scopes `ingest` and `decide`. */
   readonly apiKey: string;
-  /** Where the platform answers, such as `https://agentlens.example.com`. */
+  /** The platform's address, such as `https://agentlens.example.com`. */
   readonly baseUrl: string;
   readonly agent: AgentIdentity;
   readonly tools?: readonly ToolInfo[];
   /**
-   * `enforce` (default): a refused call does not happen. `shadow`: every call happens, and what would have been
-   * refused is recorded. `off`: nobody is asked; results are still recorded.
+   * `enforce` (default): refused calls do not run. `shadow`: every call runs, and what would have been refused is
+   * recorded. `off`: no decisions; results are still recorded.
    */
   readonly enforceMode?: 'enforce' | 'shadow' | 'off';
-  /** What a call gets that nobody could decide in time: `open` (default) allows it, `closed` ends the run. */
+  /** What a call gets if no decision can be made in time: `open` (default) allows it, `closed` ends the run. */
   readonly failMode?: 'open' | 'closed';
-  /** Longest wait for any answer of the server, ms. Default 1000. */
+  /** Longest wait for any server response, in ms. Default 1000. */
   readonly deadlineMs?: number;
-  /** What the platform sets for this agent wins over these. `false`: no breaker in this process. */
+  /** Limits set on the platform for this agent take precedence. `false`: no breaker in this process. */
   readonly breaker?: Partial<BreakerLimits> | false;
-  /** Decides without the server what needs no state; without it the server is asked whenever a rule applies. */
+  /** Decides stateless rules without the server. Without it, the server is asked whenever a rule applies. */
   readonly rules?: LocalRules;
-  /** How to hear of orders: over a stream (falling back to asking), or not at all. Default: what the runtime can. */
+  /**
+   * How to receive orders: by stream (with polling as a fallback), by polling, or not at all. Default: what the runtime
+   * supports.
+   */
   readonly control?: 'stream' | 'poll' | 'off';
-  /** Between signs of life of each run, ms; 0 sends none. Default 30 000. */
+  /** Interval between heartbeats of each run, in ms; 0 sends none. Default 30 000. */
   readonly heartbeatMs?: number;
-  /** Changes a message before it is recorded and before it goes to the model. Must not throw; it is asked once each. */
+  /** Changes a message before it is recorded and sent to the model. Must not throw; called once per message. */
   readonly redactMessage?: (message: AgentMessage) => AgentMessage;
   /**
-   * False: messages are counted and told apart, calls are timed, and their contents are not in the events of the run (rules
-   * are still asked about arguments and results). Default true; arguments and results of calls are redacted.
+   * If false, the events of a run count and distinguish messages and time calls, but contain no contents; rules still
+   * receive arguments and results. Default true; arguments and results are redacted.
    */
   readonly recordContent?: boolean;
-  /** Arguments with more characters of JSON than this are not sent. Default 200 000. */
+  /** Arguments with more JSON characters are not sent. Default 200 000. */
   readonly maxArgumentChars?: number;
-  /** What happens to a call whose arguments are too large to be checked. Default `block`. */
+  /** What happens to a call whose arguments are too large to check. Default `block`. */
   readonly onOversized?: 'block' | 'allow';
-  /** How long `end` and `shutdown` wait for events to arrive, ms. Default 5000. */
+  /** How long `end` and `shutdown` wait for events to be delivered, in ms. Default 5000. */
   readonly drainMs?: number;
   readonly sink?: Partial<SinkOptions>;
   readonly logger?: Logger;
-  /** Replaces parts of the machine: a clock in tests, another HTTP client, AsyncLocalStorage at an edge. */
+  /** Replaces parts of the runtime: a test clock, another HTTP client, AsyncLocalStorage on an edge runtime. */
   readonly runtime?: Partial<Runtime>;
 }
 
 export interface Settings extends Required<Omit<AgentLensOptions, 'breaker' | 'rules' | 'redactMessage' | 'runtime'>> {
   /** Null: no breaker in this process. */
   readonly breaker: BreakerLimits | null;
-  /** Its limits are the platform's defaults, which a tenant can turn off. */
+  /** The limits are the platform's defaults, which a tenant can disable. */
   readonly isDefaultBreaker: boolean;
   readonly rules: LocalRules | null;
   readonly redactMessage: ((message: AgentMessage) => AgentMessage) | null;
   readonly sink: SinkOptions;
 }
 
-/** Warnings go where people look, each cause once; numbers tell no causes apart. Standard output is the agent's own. */
+/**
+ * Logs each cause once to standard error, because standard output belongs to the agent. Causes that differ only in
+ * numbers count as one.
+ */
 function consoleLogger(): Logger {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const once = (message: string) => {
     const cause = message.replace(/\d+/g, '#');
-    if (told.has(cause)) return;
-    told.add(cause);
+    if (warned.has(cause)) return;
+    warned.add(cause);
     console.warn(message);
   };
   return { warn: once, info: once };
 }
 
-/** Options that were checked, with their defaults. */
+/** Applies the defaults to checked options. */
 export function settingsOf(options: AgentLensOptions, background: boolean): Settings {
   return {
     apiKey: options.apiKey,
@@ -101,7 +107,7 @@ export function settingsOf(options: AgentLensOptions, background: boolean): Sett
   };
 }
 
-/** Without what is undefined: a limit that is not configured is the default one, not none. */
+/** Drops undefined members: a limit that is not configured gets its default, not "no limit". */
 function given<T extends object>(some: Partial<T> | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(some ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

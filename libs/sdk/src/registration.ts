@@ -16,8 +16,8 @@ const BACKOFF_BASE_MS = 1_000;
 const BACKOFF_MOST_MS = 60_000;
 
 /**
- * Gets the agent its id, and does not give up: without it no decision can be asked for and no event be sent. Whoever
- * needs the id waits for the attempt under way, never for a later one.
+ * Registers the agent and keeps retrying: without its id no decision can be requested and no event sent. Callers that
+ * need the id wait for the current attempt, never for a later one.
  */
 export class RegistrationAttempts {
   readonly #tools: RegistrationDependencies;
@@ -41,7 +41,7 @@ export class RegistrationAttempts {
     return this.#refused ?? UNREGISTERED;
   }
 
-  /** Waits for the attempt under way, or makes one; undefined where it fails. */
+  /** Waits for the current attempt or starts one; undefined if it fails. */
   async wait(): Promise<string | undefined> {
     if (this.#agentId !== undefined || this.#closed) return this.#agentId;
     this.#attempt ??= this.#try().finally(() => {
@@ -65,9 +65,9 @@ export class RegistrationAttempts {
     }
     this.#refused = asked.why === 'key_refused' ? asked : undefined;
     if (this.#failures++ === 0)
-      this.#tools.warn(`the agent could not be registered: ${BYPASSES[asked.why].happened}; trying on`);
+      this.#tools.warn(`agent registration failed, will retry: ${BYPASSES[asked.why].happened}`);
     this.#cancel?.();
-    // Time does not mend a key. It is tried again when a run or a call needs the id.
+    // Waiting does not fix a rejected key. It is retried when a run or a call needs the id.
     if (this.#closed || this.#refused !== undefined) return;
     const ms = backoffMs(this.#failures, this.#tools.random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
     this.#cancel = this.#tools.clock.timer(() => void this.wait(), ms);

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 
-/** In a process of its own: esbuild does not work inside of the test runner's realm. */
+/** In a separate process, because esbuild does not work inside the test runner's realm. */
 const BUNDLER = `
   import { build } from 'esbuild';
   const [contents, resolveDir] = process.argv.slice(-2);
@@ -18,7 +18,7 @@ const BUNDLER = `
   process.stdout.write(outputFiles[0].text);
 `;
 
-/** What a bundler ships of `code` to a runtime that has nothing of Node. */
+/** Output of a bundler for a runtime without Node. */
 async function bundled(code: string): Promise<string> {
   const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', BUNDLER, code, root], options);
@@ -27,8 +27,9 @@ async function bundled(code: string): Promise<string> {
 
 const kilobytes = (text: string) => Number((gzipSync(text).length / 1000).toFixed(1));
 
-describe('what an agent carries at an edge', () => {
-  // Measured when they were set: 24.1, 1.3 and 34.9 kB, compressed. A budget is a reason to look, not a wall.
+describe('the bundle of an edge agent', () => {
+  // Measured when the limits were set: 24.1, 1.3 and 34.9 kB compressed. Exceeding a budget is a reason to look, not a
+  // hard limit.
   it.each([
     ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 25],
     ['redaction alone', "export { redact } from './src/index.ts'", 2],
@@ -38,13 +39,13 @@ describe('what an agent carries at an edge', () => {
     expect(size).toBeLessThanOrEqual(budget);
   });
 
-  it('needs nothing of Node', async () => {
+  it('needs nothing from Node', async () => {
     const code = await bundled("export * from './src/index.ts'");
     expect(code.match(/["'](node:[a-z_]+|undici|http|async_hooks)["']/g)).toBeNull();
     expect(code).not.toMatch(/\bnew Function\(|\beval\(/);
   });
 
-  it('carries no schema library', async () => {
+  it('contains no schema library', async () => {
     expect(await bundled("export { AgentLens } from './src/index.ts'")).not.toContain('ZodError');
   });
 });

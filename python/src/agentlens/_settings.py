@@ -17,7 +17,7 @@ FailMode = Literal["open", "closed"]
 DEFAULT_URL = "http://127.0.0.1:3400"
 DEFAULT_AGENT = "default"
 # The platform answers no later than this.
-MOST_DEADLINE_MS = 10_000
+MAX_DEADLINE_MS = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def resolve(options: Mapping[str, Any], new_session_id: Callable[[], str]) -> Se
         integrations=_integrations(known.pop("integrations", None)),
         enforce=_one_of(known.pop("enforce", None) or _environment("ENFORCE") or "enforce", Enforce, "enforce"),
         fail_mode=_one_of(known.pop("fail_mode", None) or _environment("FAIL_MODE") or "open", FailMode, "fail_mode"),
-        deadline_ms=_between(_deadline(known.pop("deadline_ms", None)), 1, MOST_DEADLINE_MS, "deadline_ms"),
+        deadline_ms=_between(_deadline(known.pop("deadline_ms", None)), 1, MAX_DEADLINE_MS, "deadline_ms"),
         pii_patterns=tuple(known.pop("pii_patterns", None) or ()),
         breaker=None if breaker is False else (breaker or BreakerLimits()),
         is_default_breaker=breaker is None,

@@ -7,7 +7,7 @@ import json
 from agentlens.forks import ForkLock
 
 # A run calls tools by the dozen; what is never asked about again is forgotten, oldest first.
-MOST_KEPT = 500
+MAX_OPEN_CALLS = 500
 
 
 class CallIds:
@@ -44,5 +44,5 @@ def _key(tool: str, args_json: str) -> str:
 
 def _keep(where: dict[str, int] | dict[str, str], key: str, value: int | str) -> None:
     where[key] = value  # type: ignore[assignment]
-    if len(where) > MOST_KEPT:
+    if len(where) > MAX_OPEN_CALLS:
         del where[next(iter(where))]

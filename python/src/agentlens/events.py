@@ -12,7 +12,7 @@ from agentlens.jsonable import clip, fit_event, plain, write
 from agentlens.redact.content import ContentFilter
 
 Severity = Literal["debug", "info", "warn", "error", "critical"]
-MOST_ID_CHARS = 256
+MAX_ID_CHARS = 256
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def wire_event(event: Event, content: ContentFilter) -> str:
 def name_of(text: str, otherwise: str = "unknown") -> str:
     """An id or a name as the platform takes it: 1 to 256 characters, none of them a control character."""
     cleaned = "".join(char for char in clip(text, 1_024) if char.isprintable() or char == " ")
-    return clip(cleaned.strip(), MOST_ID_CHARS) or otherwise
+    return clip(cleaned.strip(), MAX_ID_CHARS) or otherwise
 
 
 def error_text(error: BaseException) -> str:

@@ -17,14 +17,14 @@ from typing import Any
 
 from pydantic import BaseModel, RootModel
 
-MOST_DEPTH = 30
+MAX_DEPTH_LEVELS = 30
 # A size that is asked for and never reached: an object that makes members without end is cut off here.
-MOST_MEMBERS = 100_000
+MAX_MEMBERS = 100_000
 # docs/wire-format.md, "Limits"; one event may have 990,000 bytes.
-MOST_EVENT_CHARS = 200_000
-MOST_KEPT_CHARS = 4_000
-MOST_KEYS = 256
-MOST_KEY_CHARS = 1_024
+MAX_EVENT_CHARS = 200_000
+MAX_KEPT_CHARS = 4_000
+MAX_KEYS = 256
+MAX_KEY_CHARS = 1_024
 _LARGEST_WHOLE = 2**53
 # A decimal written out has at most so many digits; beyond that its exponent stays.
 MAX_DECIMAL_DIGITS = 400
@@ -60,10 +60,10 @@ def fit_event(payload: Mapping[str, Any]) -> dict[str, Any]:
     of each text, marked `truncated`; if that is still too large, the names of its members only.
     """
     value = _fit(plain(payload), None)
-    if len(write(value)) <= MOST_EVENT_CHARS:
+    if len(write(value)) <= MAX_EVENT_CHARS:
         return dict(value)
-    shorter = {**_fit(value, MOST_KEPT_CHARS), "truncated": True}
-    if len(write(shorter)) <= MOST_EVENT_CHARS:
+    shorter = {**_fit(value, MAX_KEPT_CHARS), "truncated": True}
+    if len(write(shorter)) <= MAX_EVENT_CHARS:
         return shorter
     kept = {key: item if _is_small(item) else _emptied(item) for key, item in value.items()}
     return {**kept, "truncated": True}
@@ -86,13 +86,13 @@ def _fit(value: Any, most_chars: int | None) -> Any:
     if isinstance(value, list):
         return [_fit(item, most_chars) for item in value]
     if isinstance(value, dict):
-        kept = list(value.items())[:MOST_KEYS]
+        kept = list(value.items())[:MAX_KEYS]
         return {_fit_key(key): _fit(item, most_chars) for key, item in kept}
     return value
 
 
 def _fit_key(key: str) -> str:
-    name = clip(key, MOST_KEY_CHARS).replace("\x00", "\ufffd")
+    name = clip(key, MAX_KEY_CHARS).replace("\x00", "\ufffd")
     return "_proto_" if name == "__proto__" else name
 
 
@@ -145,7 +145,7 @@ def _field_names(value: Any) -> list[str] | None:
 def _is_array(value: Any) -> bool:
     """An array or a scalar of numpy, or of a library with its interface, that is small enough to be written out."""
     size = getattr(value, "size", None)
-    return isinstance(size, int) and size <= MOST_MEMBERS and hasattr(value, "dtype") and hasattr(value, "tolist")
+    return isinstance(size, int) and size <= MAX_MEMBERS and hasattr(value, "dtype") and hasattr(value, "tolist")
 
 
 class _Plain:
@@ -190,7 +190,7 @@ class _Plain:
     def _container(self, value: Any, depth: int) -> Any:
         if id(value) in self._above:
             return "[Circular]"
-        if depth >= MOST_DEPTH:
+        if depth >= MAX_DEPTH_LEVELS:
             return "[Too deep]"
         self._above.add(id(value))
         try:
@@ -205,7 +205,7 @@ class _Plain:
                 return self._object(((name, getattr(value, name)) for name in names), depth)
             if _is_array(value):
                 return self.of(value.tolist(), depth + 1)
-            return clip(str(value), MOST_KEPT_CHARS)
+            return clip(str(value), MAX_KEPT_CHARS)
         finally:
             self._above.discard(id(value))
 
@@ -217,6 +217,6 @@ class _Plain:
     def _counted(self, items: Iterable[Any]) -> Iterable[Any]:
         for item in items:
             self._members += 1
-            if self._members > MOST_MEMBERS:
+            if self._members > MAX_MEMBERS:
                 return
             yield item

@@ -21,7 +21,7 @@ from agentlens.workers import Workers
 
 logger = logging.getLogger("agentlens")
 # A second try is only worth its time when that much is left of the deadline.
-LEAST_LEFT_S = 0.02
+MIN_LEFT_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class PlatformCalls:
     def _tries(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], until: float) -> Outcome:
         outcome = self._attempt(method, path, body, headers, until)
         broke = outcome.status >= 500 if isinstance(outcome, Answered) else outcome.why == "unavailable"
-        if broke and until - time.monotonic() >= LEAST_LEFT_S:
+        if broke and until - time.monotonic() >= MIN_LEFT_S:
             return self._attempt(method, path, body, headers, until)
         return outcome
 

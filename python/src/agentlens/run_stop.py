@@ -32,7 +32,7 @@ class RunStop:
         """Killed before paused, whoever said it."""
         ordered = self._instance.operator_orders.of(self._run_id)
         if self._ttl_ms is not None and (self._instance.clock.elapsed_s() - self._started_s) * 1000 > self._ttl_ms:
-            return OrderedState("killed", "", "its time is over")
+            return OrderedState("killed", "", "it timed out")
         return self._told if self._told.state == "killed" or ordered.state == "running" else ordered
 
     def stop(self, decision: Decision) -> None:

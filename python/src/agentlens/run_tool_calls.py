@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentlens.call_ids import CallIds
 from agentlens.decision import Decision, Subject
 from agentlens.events import Source, error_text, name_of
-from agentlens.guard.decider import MOST_ARGUMENT_CHARS, Question
+from agentlens.guard.decider import MAX_ARGUMENT_CHARS, Question
 from agentlens.guard.run_breaker import RunBreaker
 from agentlens.jsonable import plain, write
 from agentlens.run_story import RunStory
@@ -44,7 +44,7 @@ class RunToolCalls:
             tags=tags,
             subjects=subjects,
             metrics={"bytes_in": len(text.encode("utf-8", "replace"))},
-            oversized=len(text) > MOST_ARGUMENT_CHARS,
+            oversized=len(text) > MAX_ARGUMENT_CHARS,
         )
 
     def decided(self, question: Question, decision: Decision, source: Source) -> None:
@@ -84,7 +84,7 @@ class RunToolCalls:
             return Question("tool.after", call_id, args, tool=name)
         sent, returned = plain(args), plain(result if error is None else {"error": error_text(error)})
         text, returned_text = write(sent), write(returned)
-        fits = len(returned_text) <= MOST_ARGUMENT_CHARS
+        fits = len(returned_text) <= MAX_ARGUMENT_CHARS
         return Question(
             "tool.after",
             call_id,
@@ -94,5 +94,5 @@ class RunToolCalls:
             tags=tags,
             metrics={"bytes_in": len(text), "bytes_out": len(returned_text), "duration_ms": duration_ms},
             result=returned if fits else {"truncated": True, "chars": len(returned_text)},
-            oversized=len(text) > MOST_ARGUMENT_CHARS,
+            oversized=len(text) > MAX_ARGUMENT_CHARS,
         )

@@ -14,7 +14,7 @@ import httpx
 
 from agentlens.forks import ForkLock
 
-MOST_ANSWER_BYTES = 10_000_000
+MAX_ANSWER_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,6 @@ class HttpTransport:
             size += len(chunk)
             if time.monotonic() > until:
                 raise Unanswered("deadline")
-            if size > MOST_ANSWER_BYTES:
+            if size > MAX_ANSWER_BYTES:
                 raise Unanswered("unavailable")
         return b"".join(chunks).decode("utf-8", "replace")

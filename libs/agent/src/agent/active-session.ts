@@ -8,7 +8,7 @@ import type { RunOptions } from './agent-config.ts';
 import type { AgentResult } from './agent-result.ts';
 import { TASK_IS_INPUT } from './prepare-turn.ts';
 
-/** One session of an agent while it runs. A turn at a time. */
+/** A running session of an agent, one turn at a time. */
 export class ActiveSession implements AsyncDisposable {
   readonly id: string;
   readonly #agent: Agent;
@@ -43,7 +43,7 @@ export class ActiveSession implements AsyncDisposable {
     return this.#handle;
   }
 
-  /** Loads and starts the session without input, for who wants to watch the first turn. */
+  /** Loads and starts the session without input, so that you can subscribe before the first turn. */
   async start(): Promise<AgentHandle> {
     if (this.#handle !== undefined) return this.#handle;
     this.#session ??= await this.#stored();
@@ -67,10 +67,10 @@ export class ActiveSession implements AsyncDisposable {
   }
 
   /**
-   * One turn: with this input, else with the options' input or the task. A stored session whose last turn was cut off
-   * finishes that one first; without input that is the turn.
+   * Runs one turn with this input, or with the options' input or the task. A stored session first finishes a turn that
+   * was interrupted by a crash; without input that is the turn.
    *
-   * @throws AgentError for what kept the turn from beginning: `session_busy`, `session_corrupt`, `capacity` …
+   * @throws AgentError if the turn could not start: `session_busy`, `session_corrupt`, `capacity` …
    */
   async run(input = this.#results.length === 0 ? this.#options.input : undefined): Promise<AgentResult> {
     if (this.#running)
@@ -92,7 +92,7 @@ export class ActiveSession implements AsyncDisposable {
     }
   }
 
-  /** Stops the turn that is going on. */
+  /** Stops the current turn. */
   abort(): void {
     this.#aborted();
   }
@@ -113,7 +113,7 @@ export class ActiveSession implements AsyncDisposable {
     this.#waiting = null;
   }
 
-  /** The next turn's result, or the error that ended the session before there was any. */
+  /** The next turn's result, or the error that ended the session before a result. */
   #next(handle: AgentHandle): Promise<AgentResult> {
     return new Promise((resolve, reject) => {
       this.#waiting = resolve;

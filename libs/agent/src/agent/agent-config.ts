@@ -22,10 +22,10 @@ import type { AgentHooks } from './hooks.ts';
 import type { Planner, Reflector, ToolExecutor } from './planner-state.ts';
 
 export interface MemoryPolicy {
-  /** Keeps each message in the memory, under `conversation:<session id>`. */
+  /** Stores each message in the memory under `conversation:<session id>`. */
   readonly conversation?: boolean;
   readonly ttlMs?: number;
-  /** Keeps internal notes, under `scratchpad:<session id>`. */
+  /** Stores internal notes under `scratchpad:<session id>`. */
   readonly scratchpad?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface PromptReference {
 
 export interface AgentConfig {
   readonly id: string;
-  /** With `input` it is the system prompt; without, it is what the model is told to do. */
+  /** With `input` it is the system prompt; without, it is the instruction to the model. */
   readonly taskPrompt: string | PromptReference;
   readonly tools?: readonly (Tool | Connector)[];
   readonly modelProviders: readonly (ModelProvider | LLMClient)[];
@@ -54,13 +54,13 @@ export interface AgentConfig {
   readonly reflector?: Reflector;
   readonly permissions?: PermissionManager | readonly PermissionRule[];
   readonly safety?: SafetyPolicy;
-  /** Without it what would be asked is refused at once. `handle`: answered with `handle.respondToPermission`. */
+  /** Without it, calls that need permission are denied at once. `handle`: answer with `handle.respondToPermission`. */
   readonly onPermissionRequest?:
     | 'handle'
     | ((request: PermissionRequest) => Promise<Omit<PermissionAnswer, 'requestId'>>);
-  /** Where answers that are remembered for always are written. */
+  /** File for answers remembered as "always". */
   readonly rulesFile?: string;
-  /** What the answer must be; the model is told what is wrong and asked again, twice. */
+  /** Schema of the answer. If it does not match, the model gets the errors and up to two more attempts. */
   readonly output?: OutputSchema<unknown>;
   /** Default 10. */
   readonly maxSteps?: number;
@@ -68,30 +68,30 @@ export interface AgentConfig {
   readonly retry?: { readonly model?: Partial<ModelRetry> };
   readonly hooks?: AgentHooks;
   readonly subAgents?: Readonly<Record<string, Agent>>;
-  /** Default: one of its own, in memory and without a host. */
+  /** Default: a separate runtime, in memory and without a host. */
   readonly runtime?: AgentRuntime;
   readonly role?: Principal;
 }
 
-/** What one turn is about; everything else is the agent's configuration. */
+/** What one turn is about; everything else is in the agent's configuration. */
 export interface AgentSpec {
-  /** Default: the options' input, else the agent's task. */
+  /** Default: the options' input, or else the agent's task. */
   readonly task?: string;
 }
 
 export interface RunOptions {
   readonly input?: string;
-  /** A stored session goes on with it: its unfinished turn first, without saying the task again. */
+  /** Continues this stored session: an unfinished turn first, without repeating the task. */
   readonly sessionId?: string;
   readonly runId?: string;
   readonly signal?: AbortSignal;
   readonly maxSteps?: number;
-  /** For the template of the task. */
+  /** Parameters of the task's template. */
   readonly params?: Readonly<Record<string, Json>>;
   readonly seed?: number;
   readonly startAt?: string;
   readonly record?: Cassette;
   readonly replay?: Cassette;
-  /** In the result, in the agent's `databaseClient`, or (default) nowhere. */
+  /** In the result, in the agent's `databaseClient`, or nowhere (default). */
   readonly events?: 'none' | 'inline' | 'stored';
 }

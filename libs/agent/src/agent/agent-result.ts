@@ -20,11 +20,11 @@ export interface Provenance {
   readonly template?: { readonly id: string; readonly version: string; readonly hash: string };
 }
 
-/** What came of a run. */
+/** Result of a run. */
 export interface AgentResult {
   readonly id: string;
   readonly sessionId: string;
-  /** The run at the platform. */
+  /** Id of the run on the platform. */
   readonly runId: string;
   readonly success: boolean;
   readonly result?: unknown;
@@ -34,13 +34,13 @@ export interface AgentResult {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly steps: number;
-  /** In the order of the calls. */
+  /** In call order. */
   readonly actions: readonly ActionResult[];
   readonly modelCalls: readonly ModelCall[];
   readonly tokenUsage: TokenUsage;
-  /** USD; absent when the price of a call is not known. */
+  /** USD; absent if the price of a call is unknown. */
   readonly costEstimate?: number;
-  /** The events themselves, or where they are stored. */
+  /** The events themselves, or a pointer to where they are stored. */
   readonly eventStream?: readonly AgentEvent[] | string;
   readonly memoryDeltas: readonly MemoryChange[];
   readonly provenance: Provenance;
@@ -53,7 +53,7 @@ export interface AgentResult {
   readonly attachments?: Readonly<Record<string, string>>;
 }
 
-/** An event as hooks and results have it; the same type. */
+/** Alias of `AgentEvent`, as used in hooks and results. */
 export type Event = AgentEvent;
 export type EventHandler = (
   event: AgentEvent | { readonly type: 'metrics'; readonly metrics: AgentResult['metrics'] },

@@ -49,7 +49,7 @@ const script = () =>
   ]);
 
 describe('an agent', () => {
-  it('uses two tools in one run and answers a result', async () => {
+  it('uses two tools in one run and returns a result', async () => {
     const { list, kept, fetched } = tools();
     await using agent = new Agent({
       id: 'reader',
@@ -70,7 +70,7 @@ describe('an agent', () => {
     expect(result.tokenUsage.total).toBe(15);
   });
 
-  it('replays a recording byte by byte, and touches nothing', async () => {
+  it('replays a recording byte by byte without side effects', async () => {
     const { list } = tools();
     const cassette = new Cassette();
     const config = {

@@ -32,17 +32,19 @@ export interface Health {
   readonly providers: Readonly<Record<string, { readonly failuresInARow: number; readonly latencyMs?: number }>>;
 }
 
-/** How one session of an agent is driven. */
+/** How a session of an agent is driven. */
 export interface DriveOptions {
   readonly canAsk?: boolean;
   readonly run?: RunOptions;
-  /** The turn must not go on, or not begin. */
+  /** Whether the turn must stop or not start. */
   readonly isAborted?: () => boolean;
-  /** Told of each turn's result. */
+  /** Called with each turn's result. */
   readonly onResult?: (result: AgentResult) => void;
 }
 
-/** An agent from its configuration: plans, acts, reflects, and answers a result. Sessions share nothing but it. */
+/**
+ * An agent built from its configuration: plans, acts, reflects and returns a result. Its sessions share nothing else.
+ */
 export class Agent implements AsyncDisposable {
   readonly id: string;
   readonly tools: ToolRegistry;
@@ -71,7 +73,7 @@ export class Agent implements AsyncDisposable {
     for (const [name, agent] of Object.entries(config.subAgents ?? {})) this.addSubAgent(name, agent);
   }
 
-  /** As whom it acts. */
+  /** The principal it acts as. */
   get principal(): Principal | undefined {
     return this.#config.role;
   }
@@ -80,7 +82,7 @@ export class Agent implements AsyncDisposable {
     return { ...this.#config.limits, maxSteps: this.#config.maxSteps ?? DEFAULT_MAX_STEPS };
   }
 
-  /** Runs one task from its beginning to its end. Never rejects for what happens in the run: the result tells. */
+  /** Runs one task to its end. Never rejects because of the run; the result reports errors. */
   async run(options: RunOptions = {}): Promise<AgentResult> {
     await using active = this.createSession(options);
     return await active.run();
@@ -90,7 +92,7 @@ export class Agent implements AsyncDisposable {
     return this.run(options);
   }
 
-  /** A session of this agent, for several turns or to watch one. */
+  /** Creates a session for several turns, or to observe one. */
   createSession(options: RunOptions = {}): ActiveSession {
     if (options.events === 'stored' && this.#config.databaseClient === undefined)
       throw new AgentError('invalid_config', 'events are stored in a databaseClient: give the agent one');
@@ -120,7 +122,7 @@ export class Agent implements AsyncDisposable {
     return { ok, activeSessions: this.runtime.listActive().length, providers: Object.fromEntries(providers) };
   }
 
-  /** Ends its sessions and lets go of its models. */
+  /** Ends its sessions and releases its models. */
   async stop(): Promise<void> {
     if (this.#ownsRuntime) {
       await this.runtime.shutdownAll();
@@ -168,7 +170,7 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  /** One turn. What goes wrong in it is its result and leaves the session usable. */
+  /** One turn. Errors become its result and leave the session usable. */
   async #turn(
     internals: AgentInternals,
     input: readonly ContentBlock[] | undefined,
@@ -190,7 +192,7 @@ export class Agent implements AsyncDisposable {
       if (options.isAborted?.() === true)
         throw new AgentError('aborted', 'the run was stopped by its caller before it began');
       const answer = await this.#turnOf(internals, record, canAsk, options.run ?? {}).run(input);
-      // A sub-agent shares the recording of the whole run, which goes on after it.
+      // A sub-agent shares the recording of the whole run, which continues after it.
       if (session.parentSessionId === null && isReplaying(effects)) effects.assertFinished();
       const done = answer === undefined ? {} : { result: toJson(answer) };
       internals.send({ type: 'done', ...done });
@@ -217,7 +219,10 @@ export class Agent implements AsyncDisposable {
     });
   }
 
-  /** The task, rendered where it is a template. @throws AgentError `invalid_config`, `missing_variables`, `template_invalid` */
+  /**
+   * The task, rendered if it is a template. @throws AgentError `invalid_config`, `missing_variables`,
+   * `template_invalid`
+   */
   async taskText(
     run: Pick<RunOptions, 'params'>,
     rendered: (template: RenderedTemplate) => void = () => undefined,
@@ -262,7 +267,7 @@ export class Agent implements AsyncDisposable {
   }
 }
 
-/** A request of this session, or of one below it. */
+/** A request of this session or one of its sub-agents. */
 function requestIn(event: AgentEvent): PermissionRequest | undefined {
   if (event.type === 'permission-request') return event;
   return event.type === 'subagent-output' ? requestIn(event.chunk) : undefined;

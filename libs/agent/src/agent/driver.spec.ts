@@ -39,7 +39,7 @@ const act = tool<{ text?: string }>({
 });
 
 describe('a run', () => {
-  it('stops at its limit of steps, without saying how high it is', async () => {
+  it('stops at its step limit without revealing the limit', async () => {
     const result = await agent(
       Array.from({ length: 9 }, () => ({ toolCalls: [{ name: 'act', input: {} }] })),
       { tools: [act], maxSteps: 3 },
@@ -49,7 +49,7 @@ describe('a run', () => {
     expect(result.error?.message).not.toMatch(/3/);
   });
 
-  it('stops at its limit of tokens and of cost', async () => {
+  it('stops at its token limit and its cost limit', async () => {
     const call: ScriptStep = {
       toolCalls: [{ name: 'act', input: {} }],
       usage: { inputTokens: 600, outputTokens: 0 },
@@ -64,7 +64,7 @@ describe('a run', () => {
     });
   });
 
-  it('asks for another answer until it is what it must be, and gives up', async () => {
+  it('asks for another answer until it matches the schema, then gives up', async () => {
     const output = z.object({ n: z.number() });
     const config = { output };
     expect(
@@ -75,7 +75,7 @@ describe('a run', () => {
     );
   });
 
-  it('needs no model when its planner needs none', async () => {
+  it('needs no model if its planner needs none', async () => {
     const kv = new Map();
     const steps: PlanStep[] = [
       { type: 'tool', toolId: 'kv', input: { op: 'set', key: 'k', value: 1 }, reason: 'keep it' },
@@ -99,7 +99,7 @@ describe('a run', () => {
     expect(result.actions.map(({ output }) => output)).toEqual(['kept', 1, true]);
   });
 
-  it('can be reflected on by another one', async () => {
+  it('can use another reflector', async () => {
     const reflector = { reflect: async () => ({ next: 'abort' as const, note: 'enough' }) };
     expect(await agent([{ text: 'x' }], { reflector }).run()).toMatchObject({
       success: false,
@@ -108,7 +108,7 @@ describe('a run', () => {
     });
   });
 
-  it('can be carried out by another executor', async () => {
+  it('can use another executor', async () => {
     const executor = {
       execute: async ({
         id,
@@ -134,7 +134,7 @@ describe('a run', () => {
     expect(model.requests[1]?.messages.at(-1)?.content[0]).toMatchObject({ type: 'tool_result', content: 'theirs' });
   });
 
-  it('is never changed by a hook that throws', async () => {
+  it('is not affected by a hook that throws', async () => {
     const hooks = {
       onStepStart: () => {
         throw new Error('hook bug');
@@ -149,22 +149,22 @@ describe('a run', () => {
     expect(result.diagnostics.warnings).toEqual([expect.stringContaining('hook bug')]);
   });
 
-  it('tells hooks of steps, tokens, calls and errors', async () => {
-    const told: string[] = [];
+  it('calls hooks for steps, tokens, calls and errors', async () => {
+    const calls: string[] = [];
     const hooks: AgentConfig['hooks'] = {
-      onStepStart: ({ step }) => told.push(`step ${step}`),
-      onModelTokens: (tokens) => 'text' in tokens && told.push(`text ${tokens.text}`),
-      onToolCall: (id) => told.push(`call ${id}`),
-      onError: ({ code }) => told.push(`error ${code}`),
+      onStepStart: ({ step }) => calls.push(`step ${step}`),
+      onModelTokens: (tokens) => 'text' in tokens && calls.push(`text ${tokens.text}`),
+      onToolCall: (id) => calls.push(`call ${id}`),
+      onError: ({ code }) => calls.push(`error ${code}`),
     };
     await agent([{ text: 'hm', toolCalls: [{ name: 'act', input: {} }] }, { error: 'model_unauthorized' }], {
       tools: [act],
       hooks,
     }).run();
-    expect(told).toEqual(['step 1', 'text hm', 'call act', 'step 2', 'error model_unauthorized']);
+    expect(calls).toEqual(['step 1', 'text hm', 'call act', 'step 2', 'error model_unauthorized']);
   });
 
-  it('refuses at once what would be asked where nobody answers', async () => {
+  it('denies at once what would be asked if no one can answer', async () => {
     const result = await agent([{ toolCalls: [{ name: 'act', input: {} }] }, { text: 'I was not allowed.' }], {
       tools: [act],
       permissions: [],
@@ -182,7 +182,7 @@ describe('a run', () => {
     });
   });
 
-  it('has one error code for an abort, in its result and in what happened', async () => {
+  it('uses one error code for an abort, in its result and in its events', async () => {
     const active = agent([{ text: 'x', delayMs: 60_000 }]).createSession();
     const handle = await active.start();
     const codes: unknown[] = [];
@@ -203,13 +203,13 @@ describe('a run', () => {
     ['maxToken', { limits: { maxToken: 5 } }],
     ['maxSteps', { maxSteps: -1 }],
     ['maxCostUsd', { limits: { maxCostUsd: '5' } }],
-  ])('does not take a limit that would hold nothing: %s', (name, config) => {
+  ])('rejects an ineffective limit: %s', (name, config) => {
     expect(() => agent([], config as object)).toThrow(
       expect.objectContaining({ code: 'invalid_config', message: expect.stringContaining(name) }),
     );
   });
 
-  it('does not begin when it was stopped before', async () => {
+  it('does not start if it was stopped before', async () => {
     const model = new ScriptedModel([{ text: 'never' }, { text: 'never' }]);
     const stopped = { success: false, aborted: true, error: { code: 'aborted' } };
     expect(await agent([], { modelProviders: [model] }).run({ signal: AbortSignal.abort() })).toMatchObject(stopped);
@@ -221,7 +221,7 @@ describe('a run', () => {
     await active[Symbol.asyncDispose]();
   });
 
-  it('does not take a cut answer for a whole one', async () => {
+  it('does not accept a truncated answer as complete', async () => {
     const cut: ScriptStep = { text: 'half', cutOff: true };
     const retry = { model: { tries: 2, minMs: 0, maxMs: 0 } };
     const result = await agent([cut, cut], { retry }).run();
@@ -233,7 +233,7 @@ describe('a run', () => {
     expect(await agent([cut, { text: 'whole' }], { retry }).run()).toMatchObject({ success: true, result: 'whole' });
   });
 
-  it('goes to the next provider when one gives up, and tells why when none is left', async () => {
+  it('falls back to the next provider, and gives the reasons when none is left', async () => {
     const down = new ScriptedModel([{ error: 'model_unauthorized' }]);
     const up = new ScriptedModel([{ text: 'from the second' }]);
     const result = await agent([], {
@@ -259,8 +259,8 @@ describe('a run', () => {
   });
 });
 
-describe('the events of a run', () => {
-  it('can be stored, for who reads them later', async () => {
+describe('events of a run', () => {
+  it('can be stored for later reading', async () => {
     const databaseClient = new InMemoryDatabaseClient();
     const result = await agent([{ text: 'mail a@b.example' }], { databaseClient }).run({ events: 'stored' });
     expect(result.eventStream).toBe(`agent-events/${result.runId}/`);
@@ -285,7 +285,7 @@ describe('two runs', () => {
     { text: 'end', usage: { inputTokens: 3 } },
   ];
 
-  it('are equal byte by byte from the same seed', async () => {
+  it('are byte-identical for the same seed', async () => {
     const run = () =>
       agent(script(), { tools: [act] }).run({ seed: 5, startAt: '2026-01-01T00:00:00.000Z', events: 'inline' });
     const [first, second] = [await run(), await run()];
@@ -294,7 +294,7 @@ describe('two runs', () => {
     expect(first).toMatchObject({ deterministic: true, seed: 5 });
   });
 
-  it('are equal byte by byte twenty times over, with parallel tools of random length', async () => {
+  it('are byte-identical in twenty runs with parallel tools of random duration', async () => {
     const slow = tool<{ ms: number }>({
       name: 'slow',
       description: '',
@@ -322,7 +322,7 @@ describe('two runs', () => {
     }
   });
 
-  it('that differ are told apart at the first difference', async () => {
+  it('are compared with the recording up to the first difference', async () => {
     const cassette = new Cassette();
     await agent(script(), { tools: [act] }).run({ record: cassette });
     const replay = () => Cassette.from(JSON.parse(JSON.stringify(cassette)));
@@ -347,7 +347,7 @@ describe('two runs', () => {
     });
   });
 
-  it('of a cassette that is none are refused', () => {
+  it('are rejected if the cassette is malformed', () => {
     for (const json of [null, {}, { schemaVersion: 1, seed: 1, startAt: 1, entries: [{ n: 2 }] }])
       expect(() => Cassette.from(json)).toThrow(AgentError);
     expect(() => Cassette.from({ schemaVersion: 2, seed: 1, startAt: 1, entries: [] })).toThrow(
@@ -369,7 +369,7 @@ describe('the safety policy', () => {
     control?: 'terminate',
   ) => patternFilter({ name: 'bombs', patterns: ['bomb'], phases, ...(control === undefined ? {} : { control }) });
 
-  it('has no tool that it does not list, and none that it forbids', async () => {
+  it('removes tools that are not allowed or are denied', async () => {
     const listed = await run({ toolAllowlist: ['other'] }, [call('x'), { text: 'ok' }]);
     expect(listed.result.actions[0]).toMatchObject({ code: 'unknown_tool' });
     expect(listed.effects).toEqual([]);
@@ -380,7 +380,7 @@ describe('the safety policy', () => {
     ]);
   });
 
-  it('lets a tool be called only so often', async () => {
+  it('limits the call rate of a tool', async () => {
     const { result, effects } = await run({ requestRateLimit: { act: { max: 2, perMs: 60_000 } } }, [
       call('1'),
       call('2'),
@@ -391,7 +391,7 @@ describe('the safety policy', () => {
     expect(result.actions[2]).toMatchObject({ code: 'rate_limited' });
   });
 
-  it('keeps a bad input from its tool, and ends the run where it says so', async () => {
+  it('withholds a bad input from its tool, and ends the run if configured', async () => {
     const goesOn = await run({ contentFilter: [bomb(['tool-input'])] }, [call('a bomb'), { text: 'ok' }]);
     expect([goesOn.effects, goesOn.result.actions[0]?.code, goesOn.result.success]).toEqual([
       [],
@@ -403,7 +403,7 @@ describe('the safety policy', () => {
     expect(JSON.stringify(ends.events)).not.toContain('a bomb');
   });
 
-  it('changes an input, and withholds an output', async () => {
+  it('changes an input and withholds an output', async () => {
     const changed = await run(
       {
         contentFilter: [
@@ -436,7 +436,7 @@ describe('the safety policy', () => {
     expect([result.result.error?.code, result.result.result]).toEqual(['blocked_by_safety', undefined]);
   });
 
-  it('blocks when a filter fails, unless it says otherwise', async () => {
+  it('blocks when a filter fails, unless configured otherwise', async () => {
     const broken = { name: 'broken', phases: ['tool-input'] as const, check: () => Promise.reject(new Error('down')) };
     expect((await run({ contentFilter: [broken] }, [call('x'), { text: 'ok' }])).effects).toEqual([]);
     expect(
@@ -446,7 +446,7 @@ describe('the safety policy', () => {
 });
 
 describe('a session of an agent', () => {
-  it('hears between two steps what it is told meanwhile', async () => {
+  it('receives steering input between two steps', async () => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'say', input: {} }] }, { text: 'in French then' }]);
     let interject: () => void = () => undefined;
     const say = tool({ name: 'say', description: '', input: { type: 'object' }, execute: () => interject() });
@@ -457,7 +457,7 @@ describe('a session of an agent', () => {
     await active[Symbol.asyncDispose]();
   });
 
-  it('is stored encrypted by a runtime with keys, and goes on all the same', async () => {
+  it('is stored encrypted by a runtime with keys, and still continues', async () => {
     const store = new MemorySessionStore();
     const keys = staticKeys({ k: Buffer.alloc(32, 1) }, 'k');
     const first = await agent([{ text: 'hello' }], { runtime: new AgentRuntime({ store, keys }) }).run({
@@ -472,7 +472,7 @@ describe('a session of an agent', () => {
     expect(JSON.stringify(model.requests)).toContain('cheese');
   });
 
-  it('goes on with a stored conversation', async () => {
+  it('continues a stored conversation', async () => {
     const runtime = new AgentRuntime();
     const first = await agent([{ text: 'hello Ann' }], { runtime }).run({ input: 'I am Ann' });
     const model = new ScriptedModel([{ text: 'Ann' }]);
@@ -485,7 +485,7 @@ describe('a session of an agent', () => {
     expect(model.requests[0]?.system).toBe('Do it.');
   });
 
-  it('says what kept it from beginning', async () => {
+  it('reports why it could not start', async () => {
     const runtime = new AgentRuntime();
     const other = agent([{ text: 'x' }], { runtime });
     const active = other.createSession();
@@ -494,7 +494,7 @@ describe('a session of an agent', () => {
     await active[Symbol.asyncDispose]();
   });
 
-  it('tells how its agent is', async () => {
+  it('reports the health of its agent', async () => {
     const own = agent([{ text: 'x' }]);
     await own.run();
     expect(await own.health()).toMatchObject({

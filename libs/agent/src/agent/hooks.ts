@@ -3,10 +3,10 @@ import type { AgentEvent } from '../core/agent-event.ts';
 import type { Json } from '../core/json.ts';
 import type { TokenUsage } from '../core/token-usage.ts';
 
-/** Called as things happen. What a hook throws is a warning and changes nothing. */
+/** Called as events happen. An error in a hook becomes a warning and has no other effect. */
 export interface AgentHooks {
   onStepStart?(step: { readonly step: number; readonly sessionId: string }): void;
-  /** A piece of text, or what a call used. */
+  /** A piece of text, or the usage of a call. */
   onModelTokens?(tokens: { readonly text: string } | { readonly usage: TokenUsage }): void;
   onToolCall?(toolId: string, input: Json): void;
   onError?(error: ErrorInfo): void;

@@ -2,7 +2,7 @@ import { AgentError } from '../core/agent-error.ts';
 import { textOf, toolUsesOf } from '../core/message.ts';
 import type { Planner, PlannerState, PlanStep } from './planner-state.ts';
 
-/** The default planner: the model's calls are the plan, and an answer without calls is the end. */
+/** Default planner: the model's calls are the plan, and an answer without calls ends the run. */
 export function modelPlanner(): Planner {
   return { plan };
 }

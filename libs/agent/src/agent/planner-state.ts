@@ -9,15 +9,15 @@ import type { ActionResult, ToolCall } from '../tools/action-result.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
 
 export interface PlannedCall {
-  /** Made where it is absent. */
+  /** Default: a new id. */
   readonly toolUseId?: string;
   readonly toolId: string;
   readonly input: Json;
-  /** What the model wrote instead of JSON. */
+  /** The model's text if it was not valid JSON. */
   readonly malformed?: string;
 }
 
-/** What to do next. `toolId` and `input` are the short form of one call. */
+/** The next step. `toolId` and `input` are the short form of a single call. */
 export type PlanStep =
   | {
       readonly type: 'tool';
@@ -27,11 +27,14 @@ export type PlanStep =
       readonly reason?: string;
       readonly assistant?: Message;
     }
-  /** `message` is said in the conversation; `internal` is a note for the scratchpad. Both count as a step. */
+  /** `message` is added to the conversation; `internal` is a note for the scratchpad. Both count as a step. */
   | { readonly type: 'message' | 'internal'; readonly message: string; readonly assistant?: Message }
   | { readonly type: 'finish'; readonly result?: Json; readonly message?: string; readonly assistant?: Message };
 
-/** What a planner sees of a run. Clock, ids and chance are in `effects`; a planner that takes others cannot be replayed. */
+/**
+ * State of a run that a planner sees. Clock, ids and randomness are in `effects`; a planner that uses others cannot be
+ * replayed.
+ */
 export interface PlannerState {
   readonly task: string;
   readonly step: number;
@@ -76,7 +79,7 @@ export interface ExecutionContext {
   readonly signal: AbortSignal;
 }
 
-/** Carries out one call. The default is the whole way of a tool call; another one takes its duties too. */
+/** Executes one call. The default is the complete tool pipeline; a replacement takes over its duties. */
 export interface ToolExecutor {
   execute(call: ToolCall, context: ExecutionContext): Promise<ActionResult>;
 }

@@ -18,7 +18,7 @@ import type { RunRecord } from './run-record.ts';
 import { Turn } from './turn.ts';
 
 export const DEFAULT_MAX_STEPS = 10;
-/** The session's first input was the task itself. */
+/** Marks that the session's first input was the task itself. */
 export const TASK_IS_INPUT = 'task_is_input';
 
 export interface RenderedTemplate {
@@ -45,7 +45,7 @@ export interface PreparedTurn {
   run(input: readonly ContentBlock[] | undefined): Promise<unknown>;
 }
 
-/** Puts together what one turn of an agent needs: its policy, memory, tools, model and task. */
+/** Assembles what one turn of an agent needs: its policy, memory, tools, model and task. */
 export function prepareTurn(init: TurnInit): PreparedTurn {
   return {
     async run(input) {
@@ -90,7 +90,7 @@ export function prepareTurn(init: TurnInit): PreparedTurn {
   };
 }
 
-/** What the agent is to do: the model's system prompt where there is input beside it. */
+/** The agent's task: the system prompt if there is also input. */
 async function taskOf({
   internals,
   record,

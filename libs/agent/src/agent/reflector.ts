@@ -1,6 +1,6 @@
 import type { Reflector } from './planner-state.ts';
 
-/** The default: a plan to finish is the end, everything else is planned on. */
+/** Default reflector: a plan to finish ends the run, everything else continues. */
 export const planReflector: Reflector = {
   async reflect(_state, { plan }) {
     if (plan.type !== 'finish') return { next: 'plan' };

@@ -8,8 +8,8 @@ import type { ActionResult } from '../tools/action-result.ts';
 import type { AgentResult, ModelCall, Provenance } from './agent-result.ts';
 import { eventsPointer } from './stored-events.ts';
 
-const MOST_WARNINGS = 100;
-const MOST_EVENTS = 10_000;
+const MAX_WARNINGS = 100;
+const MAX_EVENTS = 10_000;
 
 export interface RecordStart {
   readonly agentId: string;
@@ -19,7 +19,7 @@ export interface RecordStart {
   readonly events: 'none' | 'inline' | 'stored';
 }
 
-/** Collects what a run's result tells. A reader of its events and nothing more. */
+/** Collects the data of a run's result. It only reads events. */
 export class RunRecord {
   readonly #start: RecordStart;
   readonly #startedMs: number;
@@ -46,14 +46,14 @@ export class RunRecord {
   }
 
   readonly onEvent = (event: AgentEvent): void => {
-    if (event.type === 'warning' && this.#warnings.length < MOST_WARNINGS) this.#warnings.push(event.message);
+    if (event.type === 'warning' && this.#warnings.length < MAX_WARNINGS) this.#warnings.push(event.message);
     if (event.type === 'retry') {
       this.#retries += 1;
       this.#lastRetry = event.error.message;
     }
     if (event.type === 'subagent-complete') this.#childUsage = addTokens(this.#childUsage, asChildTokens(event.usage));
-    // Progress is of the moment: a replay runs no tool that could make any.
-    if (this.#start.events !== 'none' && event.type !== 'tool-progress' && this.#events.length < MOST_EVENTS)
+    // Progress is transient: a replay runs no tool that could report any.
+    if (this.#start.events !== 'none' && event.type !== 'tool-progress' && this.#events.length < MAX_EVENTS)
       this.#events.push(event);
   };
 

@@ -3,14 +3,14 @@ import type { ActiveSession } from './active-session.ts';
 import type { AgentSpec } from './agent-config.ts';
 import type { AgentResult } from './agent-result.ts';
 
-/** Runs turns of sessions, and stops them by the session's id. */
+/** Runs turns of sessions, and stops them by session id. */
 export interface Runner {
   run(session: ActiveSession, spec?: AgentSpec): Promise<AgentResult>;
-  /** @throws AgentError `session_not_found` when it runs no such session */
+  /** @throws AgentError `session_not_found` if it does not run this session */
   abort(sessionId: string): Promise<void>;
 }
 
-/** The default runner: what a session's agent does, with the sessions that are running known by their ids. */
+/** Default runner: runs the agent of a session and tracks running sessions by id. */
 export class AgentRunner implements Runner {
   readonly #running = new Map<string, ActiveSession>();
 

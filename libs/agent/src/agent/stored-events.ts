@@ -6,12 +6,12 @@ import type { DatabaseClient } from '../memory/database-client.ts';
 const COLLECTION = 'agent-events';
 const PER_DOCUMENT = 200;
 
-/** Where a result's events are: documents of this prefix in the collection `agent-events`, in the order of their keys. */
+/** Location of a result's events: documents with this key prefix in the collection `agent-events`, in key order. */
 export function eventsPointer(runId: string): string {
   return `${COLLECTION}/${runId}/`;
 }
 
-/** Keeps the events of a run, without secrets and without the pieces of texts. */
+/** Stores the events of a run, without secrets and text deltas. */
 export async function storeEvents(
   database: DatabaseClient,
   runId: string,

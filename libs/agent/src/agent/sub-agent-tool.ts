@@ -6,14 +6,14 @@ import type { Agent } from './agent.ts';
 
 export interface DriverResources {
   readonly internals: AgentInternals;
-  /** Somebody answers permission requests of this session and of those below it. */
+  /** Permission requests of this session and its sub-agents can be answered. */
   readonly canAsk: boolean;
 }
 
-/** Where tools find the session they run in. */
+/** Resource key under which tools find their session. */
 export const DRIVER = ResourceKey<DriverResources>('driver');
 
-/** An agent as a tool of another one. It has rules of its own, and its parent's denies on top. */
+/** An agent as a tool of another one. It has its own rules plus its parent's denies. */
 export function subAgentTool(
   name: string,
   agent: Agent,

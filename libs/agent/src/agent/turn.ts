@@ -35,10 +35,12 @@ export interface TurnDependencies {
   readonly maxSteps: number;
 }
 
-/** How often an answer that is not what it must be is asked for again. */
-const MOST_CORRECTIONS = 2;
+/** How often an answer that does not match the schema is requested again. */
+const MAX_CORRECTIONS = 2;
 
-/** Plans, acts and reflects until the goal is met, the steps are used up or somebody stops it. One turn of a session. */
+/**
+ * One turn of a session: plans, acts and reflects until the goal is reached, the steps are used up or it is stopped.
+ */
 export class Turn {
   readonly #deps: TurnDependencies;
   readonly #scratchpad: string[] = [];
@@ -49,7 +51,7 @@ export class Turn {
     this.#deps = dependencies;
   }
 
-  /** Answers the result. `input` is absent for a turn that a crash ended. @throws AgentError what ended it */
+  /** Returns the result. `input` is absent for a turn interrupted by a crash. @throws AgentError that ended it */
   async run(input: readonly ContentBlock[] | undefined): Promise<unknown> {
     const { internals, pipeline, record, maxSteps } = this.#deps;
     const settled = await pipeline.settleOpenCalls();
@@ -57,7 +59,7 @@ export class Turn {
     if (input !== undefined) await this.#say(Message.user(input));
     else {
       const last = internals.session.getHistory().at(-1);
-      // Cut off before anything was stored, or after everything was.
+      // Interrupted before anything was stored, or after everything was.
       if (last === undefined) await this.#say(Message.user(this.#deps.task));
       else if (last.role === 'assistant') return (await this.#finish(textOf(last.content)))?.result;
     }
@@ -73,7 +75,7 @@ export class Turn {
     }
   }
 
-  /** Null: go on. */
+  /** Null: continue. */
   async #step(step: number): Promise<{ readonly result: unknown } | null> {
     const { internals, planner, reflector } = this.#deps;
     const state = this.#state(step);
@@ -124,8 +126,8 @@ export class Turn {
     for (const { name, id } of calls)
       if (!safety.allowsTool(name))
         internals.send({ type: 'safety', phase: 'plan', rule: 'tool-lists', action: 'block', inputHash: id });
-    const said = plan.assistant ?? Message.assistant(calls.map((call) => ({ type: 'tool_use', ...call })));
-    await this.#say(said);
+    const message = plan.assistant ?? Message.assistant(calls.map((call) => ({ type: 'tool_use', ...call })));
+    await this.#say(message);
     const actions = await this.#execute(calls, step);
     await this.#rememberLast();
     return actions;
@@ -162,7 +164,7 @@ export class Turn {
     return actions;
   }
 
-  /** The results, which are in the history by now. */
+  /** The results, which are now in the history. */
   async #rememberLast(): Promise<void> {
     const last = this.#deps.internals.session.getHistory().at(-1);
     if (last !== undefined) await this.#remember(last);
@@ -181,7 +183,7 @@ export class Turn {
       return { result: validated.value };
     }
     this.#corrections += 1;
-    if (this.#corrections > MOST_CORRECTIONS) {
+    if (this.#corrections > MAX_CORRECTIONS) {
       const issues = validated.error.issues.map((issue) => ({ ...issue }));
       throw new AgentError('output_invalid', 'the answer is not what it must be', { info: issues });
     }
@@ -245,7 +247,7 @@ function callsOf({ calls, toolId, input }: Extract<PlanStep, { type: 'tool' }>):
   return toolId === undefined ? [] : [{ toolId, input: input ?? {} }];
 }
 
-/** Without the conversation and without inputs, which the calls' own events have. */
+/** Without the conversation and inputs; the calls' own events have the inputs. */
 function planShown(plan: PlanStep) {
   if (plan.type !== 'tool') return { type: plan.type };
   const { reason } = plan;

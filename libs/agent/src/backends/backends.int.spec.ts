@@ -101,7 +101,7 @@ sessionStoreContract('an encrypted memory', async () => encrypted(new MemorySess
 describe('an encrypted store', () => {
   const secret = 'the moon is made of cheese';
 
-  it('holds nothing of a session in clear', async () => {
+  it('stores nothing of a session in plain text', async () => {
     const store = encrypted(new FileSessionStore(join(folder, 'sealed')), keys);
     const session = new AgentSession('coder', { sessionId: 's', metadata: { note: secret } });
     session.addMessage(Message.user(secret));
@@ -111,7 +111,7 @@ describe('an encrypted store', () => {
     expect((await AgentSession.load(store, 's')).getHistory()).toEqual([Message.user(secret)]);
   });
 
-  it('notices rows that were swapped, changed, cut off or sealed with another key', async () => {
+  it('detects rows that were swapped, changed, truncated or sealed with another key', async () => {
     const inner = new MemorySessionStore();
     const store = encrypted(inner, keys);
     const session = new AgentSession('coder', { sessionId: 's' });
@@ -139,7 +139,7 @@ describe('an encrypted store', () => {
     });
   });
 
-  it('reads with an old key what was sealed before the keys were rotated', async () => {
+  it('reads data sealed with an old key after key rotation', async () => {
     const inner = new InMemoryMemoryClient();
     await encrypted(inner, keys).append('stream', secret);
     const rotated = encrypted(inner, staticKeys({ k1: Buffer.alloc(32, 7), k2: Buffer.alloc(32, 8) }, 'k2'));
@@ -150,7 +150,7 @@ describe('an encrypted store', () => {
     expect((await inner.read('stream')).map(({ entry }) => (entry as { kid: string }).kid)).toEqual(['k1', 'k2']);
   });
 
-  it('refuses an entry of memory that took the place of another', async () => {
+  it('rejects a memory entry moved to another position', async () => {
     const inner = new InMemoryMemoryClient();
     const memory = encrypted(inner, keys);
     for (const entry of ['pay 5', 'pay 500']) await memory.append('stream', entry);
@@ -164,7 +164,7 @@ describe('an encrypted store', () => {
     expect((await memory.read('stream')).map(({ entry }) => entry)).toEqual(['pay 5', 'pay 500']);
   });
 
-  it('takes no document from another place', async () => {
+  it('rejects a document moved to another place', async () => {
     const inner = new InMemoryDatabaseClient();
     const store = encrypted(inner, keys);
     await store.write('users', 'ann', { role: 'admin' });
@@ -173,7 +173,7 @@ describe('an encrypted store', () => {
     await expect(store.read('users', 'bob')).rejects.toMatchObject({ code: 'decrypt_failed' });
   });
 
-  it('needs keys of 32 bytes', () => {
+  it('requires keys of 32 bytes', () => {
     expect(() => staticKeys({ k: Buffer.alloc(16) }, 'k')).toThrow(expect.objectContaining({ code: 'invalid_config' }));
     expect(() => staticKeys({}, 'k')).toThrow(expect.objectContaining({ code: 'invalid_config' }));
   });

@@ -10,18 +10,18 @@ export interface ConnectorResult {
   readonly meta?: unknown;
 }
 
-/** A client of something outside, accepted wherever a tool is. */
+/** A client of an external system, accepted wherever a tool is. */
 export interface Connector {
   readonly id: string;
   readonly description: string;
-  /** True: allowed where no rule says otherwise. */
+  /** True: allowed unless a rule says otherwise. */
   readonly safeByDefault: boolean;
   readonly category?: ToolCategory;
   readonly schema?: JsonSchema;
   readonly idempotent?: boolean;
   readonly timeoutMs?: number;
   run(input: Json, context: AgentContext): Promise<ConnectorResult>;
-  /** The shell command an input would run. */
+  /** The shell command that an input would run. */
   commandOf?(input: Json): string | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface HttpConnectorOptions {
   /** Sent with each request; `secret('NAME')` keeps a key out of everything but the request. */
   readonly headers?: Readonly<Record<string, string | Secret>>;
   readonly timeoutMs?: number;
-  /** Tries of a GET that got no answer or 5xx. Default 2. */
+  /** Attempts of a GET without a response or with 5xx. Default 2. */
   readonly tries?: number;
 }
 
@@ -19,12 +19,12 @@ interface HttpInput {
   readonly body?: Json;
 }
 
-/** HTTP through the host: only where the host lets it. */
+/** HTTP through the host, as far as the host allows it. */
 export function httpConnector(options: HttpConnectorOptions = {}): Connector {
   const { id = 'http', headers = {}, timeoutMs = 10_000, tries = 2 } = options;
   return {
     id,
-    description: 'Sends an HTTP request and answers {status, headers, body}. A body that is no text is sent as JSON.',
+    description: 'Sends an HTTP request and returns {status, headers, body}. A body that is not text is sent as JSON.',
     safeByDefault: false,
     category: 'network',
     timeoutMs: timeoutMs * tries + 5_000,
@@ -41,7 +41,7 @@ export function httpConnector(options: HttpConnectorOptions = {}): Connector {
     },
     async run(input, { host, signal, effects }) {
       const { method = 'GET', url, headers: own = {}, body } = input as unknown as HttpInput;
-      // What the agent's owner set is not the model's to replace.
+      // The model must not replace headers set by the agent's owner.
       const fixed = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
       const free = Object.fromEntries(Object.entries(own).filter(([name]) => !fixed.has(name.toLowerCase())));
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);

@@ -7,14 +7,14 @@ interface KvInput {
   readonly value?: Json;
 }
 
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
-/** A map of this process; for tests, and for a scratch space tools share. */
+/** An in-process map; for tests and for scratch space shared by tools. */
 export function kvConnector(options: { readonly id?: string; readonly map?: Map<string, Json> } = {}): Connector {
   const { id = 'kv', map = new Map<string, Json>() } = options;
   return {
     id,
-    description: 'Keeps values by key: {op: "get" | "set" | "delete", key, value?}.',
+    description: 'Stores values by key: {op: "get" | "set" | "delete", key, value?}.',
     safeByDefault: true,
     category: 'memory',
     schema: {
@@ -31,7 +31,7 @@ export function kvConnector(options: { readonly id?: string; readonly map?: Map<
       const { op, key, value = null } = input as unknown as KvInput;
       if (op === 'get') return { ok: true, output: map.get(key) ?? null };
       if (op === 'delete') return { ok: true, output: map.delete(key) };
-      if (!map.has(key) && map.size >= MOST_KEYS) return { ok: false, output: 'there are too many keys' };
+      if (!map.has(key) && map.size >= MAX_KEYS) return { ok: false, output: 'there are too many keys' };
       map.set(key, value);
       return { ok: true, output: 'kept' };
     },

@@ -1,9 +1,9 @@
 import type { Json } from '../core/json.ts';
 import type { Connector } from './connector.ts';
 
-/** How a database is asked; the connector for one of them is in its subpath. */
+/** Runs statements on a database; each database's driver is in its subpath. */
 export interface SqlDriver {
-  /** Runs one statement with its parameters, read-only where asked, and answers at most `maxRows` rows. */
+  /** Runs one statement with its parameters, read-only if requested, and returns at most `maxRows` rows. */
   run(
     statement: string,
     parameters: readonly (string | number | boolean | null)[],
@@ -19,7 +19,7 @@ export interface SqlDriver {
 export interface SqlConnectorOptions {
   readonly driver: SqlDriver;
   readonly id?: string;
-  /** Default: reads only. */
+  /** Default: read-only. */
   readonly write?: boolean;
   readonly maxRows?: number;
   readonly timeoutMs?: number;
@@ -30,7 +30,7 @@ interface SqlInput {
   readonly parameters?: readonly (string | number | boolean | null)[];
 }
 
-/** One statement with parameters; reads only, unless it is opened for writing. */
+/** One statement with parameters; read-only unless `write` is set. */
 export function sqlConnector({
   driver,
   id = 'sql',
@@ -40,7 +40,7 @@ export function sqlConnector({
 }: SqlConnectorOptions): Connector {
   return {
     id,
-    description: `Runs one SQL statement with parameters${write ? '' : ' that only reads'} and answers its rows.`,
+    description: `Runs one SQL statement with parameters${write ? '' : ' (read-only)'} and returns its rows.`,
     safeByDefault: false,
     category: write ? 'write' : 'read',
     timeoutMs: timeoutMs + 5_000,

@@ -4,7 +4,7 @@ import type { PermissionRequest } from '../core/output-chunk.ts';
 
 export type AskLine = (question: string) => Promise<string | null>;
 
-/** Reads a human's answer about one request; anything unclear is asked again, the end of the input is no. */
+/** Reads a human's answer to one request. Unclear answers are asked again; the end of the input counts as no. */
 export async function askUser(request: PermissionRequest, ask: AskLine): Promise<PermissionAnswer> {
   const { requestId, inputHash } = request;
   for (;;) {

@@ -11,7 +11,7 @@ export interface ColorScheme {
   readonly note: Paint;
 }
 
-/** Colours of the terminal, or none. */
+/** Terminal colours, or none. */
 export function colorScheme(enabled: boolean): ColorScheme {
   const { cyan, dim, green, italic, red, yellow } = picocolors.createColors(enabled);
   return {

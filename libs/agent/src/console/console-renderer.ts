@@ -9,7 +9,7 @@ import { LineReader } from './line-reader.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal must not get
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text of models and tools as it is shown: without the characters that move the cursor, hide or reorder text. */
+/** Text of models and tools as displayed: without characters that move the cursor or hide or reorder text. */
 export function safeText(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROL, '');
 }
@@ -18,16 +18,19 @@ export interface ConsoleOptions {
   readonly input?: NodeJS.ReadableStream;
   readonly output?: NodeJS.WritableStream;
   readonly colors?: ColorScheme;
-  /** Shown where a line of the user is awaited. Default `> `. */
+  /** Prompt for user input. Default `> `. */
   readonly prompt?: string;
   /** Ends after the first turn. Default: at the end of the input. */
   readonly once?: boolean;
   readonly showThinking?: boolean;
 }
 
-const MOST_RESULT_CHARS = 500;
+const MAX_RESULT_CHARS = 500;
 
-/** A terminal for one agent: shows what it does, asks what it asks, sends what is typed. One reader of its events. */
+/**
+ * A terminal for one agent: shows its output, asks its permission requests and sends typed lines. A reader of its
+ * events.
+ */
 export class ConsoleRenderer {
   readonly #handle: AgentHandle;
   readonly #output: NodeJS.WritableStream;
@@ -47,7 +50,7 @@ export class ConsoleRenderer {
     this.#lines = new LineReader(options.input ?? process.stdin, this.#output, () => handle.interrupt());
   }
 
-  /** Until the input or the agent ends. A first input may have been sent already. */
+  /** Runs until the input or the agent ends. A first input may already have been sent. */
   async run(): Promise<void> {
     const subscription = this.#handle.subscribe({ from: 'start' });
     const reading = this.#readInput();
@@ -66,7 +69,7 @@ export class ConsoleRenderer {
     }
   }
 
-  /** Between turns every line is input, during one it steers. */
+  /** Between turns every line is input; during a turn it steers. */
   async #readInput(): Promise<void> {
     for (;;) {
       const line = await this.#lines.next(this.#options.prompt ?? '> ');
@@ -75,7 +78,7 @@ export class ConsoleRenderer {
       this.#atLineStart = true;
       this.#turnOver = Promise.withResolvers();
       this.#handle.sendInput(line, { steer: this.#handle.state.kind !== 'idle' });
-      // Lines that are no human's are answers or the next turn's input, not afterthoughts.
+      // Without a terminal, lines are answers or the next turn's input, never steering.
       if (!this.#lines.isTerminal) await this.#turnOver.promise;
     }
     if (this.#options.once !== true) await this.#handle.shutdown();
@@ -131,7 +134,7 @@ export class ConsoleRenderer {
     this.#line(this.#colors.question(`? ${request.toolName}: ${safeText(request.action)}`));
     if (request.details !== undefined) this.#line(safeText(request.details));
     const answer = await askUser(request, (question) => this.#lines.ask(question));
-    // Somebody else may have answered, or the turn may be over.
+    // The request may already be answered, or the turn may have ended.
     if (this.#handle.state.kind === 'waiting-for-permission') this.#handle.respondToPermission(answer);
   }
 
@@ -150,5 +153,5 @@ export class ConsoleRenderer {
 function shortOf(output: unknown): string {
   const said = isPlainObject(output) && typeof output.error === 'string' ? output.error : output;
   const text = typeof said === 'string' ? said : JSON.stringify(said);
-  return text.length > MOST_RESULT_CHARS ? `${text.slice(0, MOST_RESULT_CHARS)}…` : text;
+  return text.length > MAX_RESULT_CHARS ? `${text.slice(0, MAX_RESULT_CHARS)}…` : text;
 }

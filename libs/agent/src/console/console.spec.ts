@@ -39,7 +39,7 @@ async function terminal(lines: string, colors = colorScheme(false)): Promise<str
 }
 
 describe('the console', () => {
-  it('shows what an agent does, and asks what it asks', async () => {
+  it('shows what an agent does and asks its permission requests', async () => {
     expect((await terminal('tidy up\ny\n')).replaceAll('> ', '')).toBe(
       [
         ...[
@@ -55,7 +55,7 @@ describe('the console', () => {
     );
   });
 
-  it('takes the end of the input for no, and asks again what it does not understand', async () => {
+  it('treats the end of the input as no, and repeats a question after an unclear answer', async () => {
     expect(await terminal('tidy up\n')).toContain('A human said no');
     expect(await terminal('tidy up\nperhaps\ne\n{"path":"b"}\n')).toContain('removed b');
   });
@@ -68,7 +68,7 @@ describe('the console', () => {
     expect(shown).toContain(error('  A human said no.'));
   });
 
-  it('shows no character that moves the cursor or turns text round', () => {
+  it('removes characters that move the cursor or reverse text', () => {
     expect(safeText('a\u001b[31mb\u202ec\rd\ne\tf\u009bg')).toBe('a[31mbcd\ne\tfg');
   });
 });

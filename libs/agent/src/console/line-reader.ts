@@ -4,7 +4,7 @@ interface Waiter {
   readonly resolve: (line: string | null) => void;
 }
 
-/** Lines of a terminal. A question takes the next line before whoever waits for ordinary input. */
+/** Lines of a terminal. A question takes the next line before readers of ordinary input. */
 export class LineReader {
   /** A human types here. */
   readonly isTerminal: boolean;
@@ -24,7 +24,7 @@ export class LineReader {
     this.#interface.on('SIGINT', interrupted);
   }
 
-  /** Null: the input has ended. */
+  /** Null at the end of the input. */
   next(prompt: string): Promise<string | null> {
     return this.#wait(this.#readers, prompt);
   }

@@ -35,7 +35,7 @@ export class AgentContext {
   readonly resources: ResourceMap;
   readonly host: Host;
   readonly effects: Effects;
-  /** Aborted by an interrupt, a shutdown, a timeout or the platform: hand it to everything that waits. */
+  /** Aborted by an interrupt, a shutdown, a timeout or the platform. Pass it to everything that waits. */
   readonly signal: AbortSignal;
   readonly #init: AgentContextInit;
 
@@ -83,7 +83,7 @@ export class AgentContext {
     return this.resources.get(key);
   }
 
-  /** Tells listeners how a long call is getting on. */
+  /** Reports the progress of a long call to listeners. */
   progress(text: string): void {
     if (this.currentToolUseId !== null) this.#init.progress?.(this.currentToolUseId, text);
   }

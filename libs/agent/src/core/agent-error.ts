@@ -28,8 +28,8 @@ export interface AgentErrorOptions {
 }
 
 /**
- * Every error of the runtime. Tell them apart by `code`, which survives two copies of this package in one process;
- * messages name no limit, no secret and no input.
+ * Every error of the runtime. Distinguish errors by `code`, which works with two copies of this package in one process.
+ * Messages contain no limits, secrets or inputs.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError';
@@ -48,7 +48,7 @@ export function isAgentError(error: unknown, ...codes: readonly ErrorCode[]): er
   return codes.length === 0 || codes.includes(error.code as ErrorCode);
 }
 
-/** What was thrown, as data. Anything that is no AgentError gets `fallback` as its code. */
+/** A thrown value as data. Anything but an AgentError gets `fallback` as its code. */
 export function errorInfo(error: unknown, fallback: ErrorCode = 'agent_failed'): ErrorInfo {
   if (isAgentError(error)) {
     return { code: error.code, message: error.message, ...(error.info === undefined ? {} : { info: error.info }) };

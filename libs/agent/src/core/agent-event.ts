@@ -3,7 +3,7 @@ import type { Json } from './json.ts';
 import type { OutputChunk } from './output-chunk.ts';
 import type { TokenUsage } from './token-usage.ts';
 
-/** What the driver tells beside the chunks: planning, model calls, memory, safety and platform decisions. */
+/** Driver events in addition to the chunks: planning, model calls, memory, safety and platform decisions. */
 export type DriverEvent =
   | { readonly type: 'step-start' | 'step-end'; readonly step: number }
   | { readonly type: 'plan'; readonly step: number; readonly plan: Json }
@@ -68,7 +68,7 @@ export type AgentEvent = {
   readonly turn: number;
 } & (OutputChunk | DriverEvent);
 
-/** Told to a reader that was too slow: `missed` events are gone, the next one is `resumedAt`. */
+/** Sent to a reader that was too slow: `missed` events were dropped, and the next one is `resumedAt`. */
 export interface Lagged {
   readonly type: 'lagged';
   readonly missed: number;

@@ -14,7 +14,7 @@ export type AgentState =
   | { readonly kind: 'done' }
   | { readonly kind: 'error'; readonly error: ErrorInfo };
 
-/** What an agent is busy with. Calls and children run side by side, so the state is derived from lists. */
+/** Current activity of an agent. Calls and children run concurrently, so the state is derived from lists. */
 export interface Activity {
   readonly phase: 'idle' | 'busy' | 'done' | 'error';
   readonly asks: readonly string[];
@@ -33,7 +33,7 @@ export type StateEvent =
 
 export const IDLE: Activity = { phase: 'idle', asks: [], calls: [], children: [] };
 
-/** What is shown of an activity: a question to a human before running calls, calls before children. */
+/** The visible state: a permission request takes precedence over running calls, and calls over children. */
 export function stateOf({ phase, asks, calls, children, error }: Activity): AgentState {
   if (phase === 'error') return { kind: 'error', error: error ?? { code: 'agent_failed', message: 'unknown' } };
   if (phase !== 'busy') return { kind: phase };
@@ -46,7 +46,7 @@ export function stateOf({ phase, asks, calls, children, error }: Activity): Agen
 /**
  * The state machine of an agent.
  *
- * @throws AgentError `illegal_transition` for an event that cannot happen in this state.
+ * @throws AgentError `illegal_transition` for an event that is not allowed in this state
  */
 export function transition(from: Activity, event: StateEvent): Activity {
   if (from.phase === 'done' || from.phase === 'error') throw illegal(from, event.type);
@@ -101,7 +101,7 @@ function illegal(from: Activity, type: string): AgentError {
   return new AgentError('illegal_transition', `"${type}" cannot happen to an agent that is ${stateOf(from).kind}`);
 }
 
-/** The activity that a loop written by hand names with a state; lists go on where the state has them. */
+/** The activity for a state set by a hand-written loop; lists are kept if the state has them. */
 export function activityOf(state: AgentState): Activity {
   switch (state.kind) {
     case 'idle':

@@ -19,7 +19,7 @@ export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** What a permission answer is bound to: one tool with one input. */
+/** Binds a permission answer to one tool with one input. */
 export function inputHashOf(toolName: string, input: unknown): string {
   return hashOf([toolName, input]).slice(0, 32);
 }

@@ -2,15 +2,15 @@ import type { Json } from './json.ts';
 import type { ContentBlock } from './message.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** How long an answer to a permission request is kept: this session, this kind of agent, or the rules file. */
+/** How long an answer to a permission request is remembered: this session, this kind of agent, or the rules file. */
 export type Remember = 'session' | 'agent' | 'always';
 
-/** A human's answer. Bound to one request and, by `inputHash`, to the input that was shown. */
+/** A human's answer, bound to one request and, by `inputHash`, to the input that was shown. */
 export interface PermissionAnswer {
   readonly requestId: string;
   readonly inputHash?: string;
   readonly decision: 'allow' | 'deny';
-  /** Runs this input instead; it is checked like the first one. */
+  /** Runs this input instead, after the same checks as the first one. */
   readonly editedInput?: Json;
   readonly remember?: Remember;
   readonly message?: string;

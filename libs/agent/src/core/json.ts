@@ -1,4 +1,4 @@
-/** What JSON can say. Everything that is stored, recorded or sent is of this kind. */
+/** A JSON value. Everything stored, recorded or sent has this type. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export type Metadata = Readonly<Record<string, Json>>;
@@ -16,8 +16,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Anything as JSON: circular references, functions and big integers are named instead of thrown at, and a text longer
- * than `maxChars` is cut. Tools and connectors answer what they like; what is stored is always of one kind.
+ * Converts any value to JSON: circular references, functions and big integers are replaced by a marker, and a text
+ * longer than `maxChars` is truncated. Tools and connectors can return any value; stored values are always JSON.
  */
 export function toJson(value: unknown, maxChars = 100_000): Json {
   const seen: object[] = [];

@@ -1,4 +1,4 @@
-/** Where the runtime's warnings go; silent by default. */
+/** Receives the runtime's warnings; silent by default. */
 export interface RuntimeLogger {
   warn(message: string): void;
 }

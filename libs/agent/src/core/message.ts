@@ -5,7 +5,7 @@ export interface TextBlock {
   readonly text: string;
 }
 
-/** A model's thinking. `signature` and `opaque` are the provider's own and go back to it unchanged. */
+/** A model's thinking. `signature` and `opaque` belong to the provider and are returned to it unchanged. */
 export interface ThinkingBlock {
   readonly type: 'thinking';
   readonly thinking: string;
@@ -18,9 +18,9 @@ export interface ToolUseBlock {
   readonly id: string;
   readonly name: string;
   readonly input: Json;
-  /** The provider's text of an input that is no JSON; `input` is then empty. */
+  /** The provider's text if an input was not valid JSON; `input` is then empty. */
   readonly malformed?: string;
-  /** The provider's own data about the call; goes back to it unchanged. */
+  /** The provider's own data about the call; returned to it unchanged. */
   readonly opaque?: Json;
 }
 
@@ -34,7 +34,7 @@ export interface ToolResultBlock {
 
 export type ContentBlock = TextBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock;
 
-/** One entry of a conversation. Tool results are in messages of the user, behind the assistant's calls. */
+/** One entry of a conversation. Tool results are in user messages after the assistant's calls. */
 export interface Message {
   readonly role: 'user' | 'assistant';
   readonly content: readonly ContentBlock[];
@@ -63,7 +63,7 @@ export function toolUsesOf(content: readonly ContentBlock[]): readonly ToolUseBl
   return content.filter((block) => block.type === 'tool_use');
 }
 
-/** Calls of the conversation without a result, in their order. A model refuses a history that has any. */
+/** Calls of the conversation without a result, in order. A model rejects a history with open calls. */
 export function openToolUses(messages: readonly Message[]): readonly ToolUseBlock[] {
   const open = new Map<string, ToolUseBlock>();
   for (const { content } of messages) {
@@ -75,7 +75,7 @@ export function openToolUses(messages: readonly Message[]): readonly ToolUseBloc
   return [...open.values()];
 }
 
-/** Neighbours of one role as one message; providers want the roles to alternate. */
+/** Merges adjacent messages of the same role; providers require alternating roles. */
 export function mergedMessages(messages: readonly Message[]): Message[] {
   const merged: Message[] = [];
   for (const message of messages) {

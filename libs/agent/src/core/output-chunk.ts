@@ -6,7 +6,7 @@ import type { Json } from './json.ts';
 import type { TokenUsage } from './token-usage.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** A question to a human about one tool call. */
+/** Asks a human about one tool call. */
 export interface PermissionRequest {
   readonly type: 'permission-request';
   readonly requestId: string;
@@ -29,7 +29,7 @@ export interface PermissionResponse {
   readonly ruleId?: string;
 }
 
-/** What an agent says to whoever listens. */
+/** Output of an agent for its listeners. */
 export type OutputChunk =
   | {
       readonly type: 'text-delta' | 'text-complete' | 'thinking-delta' | 'thinking-complete';

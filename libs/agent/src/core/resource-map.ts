@@ -1,7 +1,7 @@
-/** A typed key of a runtime object. Two keys are the same only if they are the same object. */
+/** Typed key of a runtime object. Keys are compared by identity. */
 export interface ResourceKey<T> {
   readonly name: string;
-  /** Never there at runtime; carries the type. */
+  /** Never present at run time; carries the type. */
   readonly type?: (value: T) => T;
 }
 
@@ -12,7 +12,7 @@ export function ResourceKey<T>(name: string): ResourceKey<T> {
 type ClassOf<T> = abstract new (...args: never[]) => T;
 export type ResourceId<T> = ResourceKey<T> | ClassOf<T>;
 
-/** Runtime objects that tools share and nothing stores: connections, watchers, a todo list. */
+/** Runtime objects that tools share and that are not stored: connections, watchers, a todo list. */
 export class ResourceMap {
   readonly #values = new Map<object, unknown>();
 
@@ -22,7 +22,7 @@ export class ResourceMap {
   }
 
   get<T>(key: ResourceId<T>): T | undefined {
-    // Only `insert` writes, with a value of the key's own type.
+    // Only `insert` writes, with a value of the key's type.
     return this.#values.get(key) as T | undefined;
   }
 

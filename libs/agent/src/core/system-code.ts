@@ -1,6 +1,6 @@
 import { isPlainObject } from './json.ts';
 
-/** The code of an error of the system, such as `ENOENT`; told by its shape, which survives realms. */
+/** The code of a system error, such as `ENOENT`. Checks the shape, which also works across realms. */
 export function systemCode(error: unknown): string | undefined {
   return isPlainObject(error) && typeof error.code === 'string' ? error.code : undefined;
 }

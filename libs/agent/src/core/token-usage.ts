@@ -1,4 +1,4 @@
-/** Tokens of one or many model calls. `total` includes those of sub-agents, which `children` names apart. */
+/** Tokens of one or many model calls. `total` includes sub-agents; `children` lists them separately. */
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

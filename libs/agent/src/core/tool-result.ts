@@ -1,7 +1,7 @@
 import type { ErrorCode } from './agent-error.ts';
 import type { Json } from './json.ts';
 
-/** What came of a tool call, as the model is told. */
+/** Result of a tool call as the model receives it. */
 export interface ToolResult {
   readonly output: Json;
   readonly isError: boolean;
@@ -9,7 +9,7 @@ export interface ToolResult {
   readonly meta?: Json;
 }
 
-/** What a human is asked about a call. */
+/** Description of a call for a human. */
 export interface ToolInfo {
   readonly name: string;
   /** One line: what would happen. */

@@ -1,8 +1,8 @@
 export type EffectKind = 'model' | 'tool' | 'answer' | 'guard' | 'memory';
 
 /**
- * Everything an agent gets from outside: the clock, ids, chance, and what models, tools, humans, the platform and
- * stores answer. Recording, replaying and seeding are adapters of this port, so that no other code knows of them.
+ * All external input of an agent: the clock, ids, randomness, and the answers of models, tools, humans, the platform
+ * and stores. Recording, replaying and seeding are adapters of this port; no other code depends on them.
  */
 export interface Effects {
   /** Unix ms. */
@@ -12,15 +12,15 @@ export interface Effects {
   random(): number;
   /** Rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** `request` is what makes the effect the same when it is asked for again; it and the answer must be JSON. */
+  /** `request` identifies the effect when it is requested again. Request and answer must be JSON. */
   perform<T>(kind: EffectKind, request: unknown, run: () => Promise<T>): Promise<T>;
   stream<T>(kind: EffectKind, request: unknown, run: () => AsyncIterable<T>): AsyncIterable<T>;
-  /** Set when ids and chance come from a seed. */
+  /** Set if ids and randomness come from a seed. */
   readonly seed?: number;
-  /** Calls of one step run one after another, so that their order is the same every time. */
+  /** Calls of one step run sequentially, so that their order is deterministic. */
   readonly sequential: boolean;
-  /** What code inside of a performed effect uses: in a recording it is not part of the run. */
+  /** Effects for code inside a performed effect, which a recording does not contain. */
   readonly inside: Effects;
-  /** Answers come from a recording: nothing outside may be touched. */
+  /** Answers come from a recording; no side effects are allowed. */
   readonly replaying: boolean;
 }

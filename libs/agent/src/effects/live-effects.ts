@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7';
 import type { Effects } from './effects.ts';
 import { abortableSleep } from './sleep.ts';
 
-/** The machine's own clock, ids and chance; everything else passes through. */
+/** The machine's clock, ids and randomness; everything else passes through. */
 export function liveEffects(): Effects {
   return LIVE;
 }

@@ -8,7 +8,7 @@ export interface SeedOptions {
   readonly startAt?: number | string;
 }
 
-/** Ids and chance from one seed: the same run asks for them in the same order. */
+/** Ids and randomness from one seed: the same run requests them in the same order. */
 export class SeededSource {
   readonly seed: number;
   readonly startMs: number;
@@ -25,7 +25,7 @@ export class SeededSource {
     return uniformFloat64(this.#generator);
   }
 
-  /** Looks like a UUID, says nothing about time. */
+  /** Looks like a UUID but contains no time. */
   newId(): string {
     const hex = (digits: number) =>
       Array.from({ length: digits }, () => Math.floor(this.random() * 16).toString(16)).join('');
@@ -34,8 +34,8 @@ export class SeededSource {
 }
 
 /**
- * The clock starts at a fixed instant and moves 1 ms with each effect, nothing waits, and calls of one step run one
- * after another: the same script gives the same bytes.
+ * The clock starts at a fixed instant and advances 1 ms with each effect, nothing waits, and calls of one step run
+ * sequentially: the same script gives the same bytes.
  */
 export function seededEffects(options: SeedOptions): Effects {
   const source = new SeededSource(options);

@@ -11,21 +11,22 @@ import type { HostFiles, ReadFile } from './host.ts';
 export interface FileSandboxOptions {
   readonly root: string;
   readonly writable: boolean;
-  /** Protected files that may be used after all, as globs relative to the root. */
+  /** Protected files that may be used, as globs relative to the root. */
   readonly unprotect?: readonly string[];
 }
 
-const MOST_BYTES = 10 * 1024 * 1024;
-const MOST_FILES = 1_000;
-/** They hold keys, or decide what other programs run. */
+const MAX_BYTES = 10 * 1024 * 1024;
+const MAX_FILES = 1_000;
+/** These files hold keys or determine what other programs run. */
 const PROTECTED = [
   ...['**/.git', '**/.git/**', '**/.env', '**/.env.*', '**/*.pem', '**/*.key', '**/*.p12', '**/*.pfx'],
   ...['**/id_rsa*', '**/id_ed25519*', '**/id_ecdsa*', '**/.ssh/**', '**/.aws/**', '**/.npmrc', '**/.netrc'],
 ];
 
 /**
- * Files under one folder. Links are followed first and judged by where they lead; the last name is opened without
- * following. It keeps an agent inside of the folder; it is no sandbox against other programs that change it meanwhile.
+ * Files under one folder. Links are resolved first and judged by their target; the last name is opened without
+ * following links. It keeps an agent inside the folder, but does not protect against other programs that change it
+ * concurrently.
  */
 export class FileSandbox implements HostFiles {
   readonly #root: string;
@@ -51,7 +52,7 @@ export class FileSandbox implements HostFiles {
     try {
       const info = await file.stat();
       if (!info.isFile()) throw failed(`${path} is no file`);
-      if (info.size > MOST_BYTES) throw failed(`${path} is larger than ${MOST_BYTES} bytes`);
+      if (info.size > MAX_BYTES) throw failed(`${path} is larger than ${MAX_BYTES} bytes`);
       const bytes = await file.readFile();
       if (bytes.subarray(0, 8_000).includes(0)) throw failed(`${path} is no text file`);
       return { text: bytes.toString('utf8'), hash: sha256(bytes), bytes: bytes.length };
@@ -71,7 +72,7 @@ export class FileSandbox implements HostFiles {
     if (ifHash !== undefined && current !== ifHash)
       throw new AgentError('conflict', `${path} has changed since it was read: read it again`);
     const bytes = Buffer.from(text);
-    if (bytes.length > MOST_BYTES) throw failed(`the text is larger than ${MOST_BYTES} bytes`);
+    if (bytes.length > MAX_BYTES) throw failed(`the text is larger than ${MAX_BYTES} bytes`);
     await mkdir(dirname(real), { recursive: true });
     const next = join(dirname(real), `.${basename(real)}.${randomUUID()}`);
     try {
@@ -93,7 +94,7 @@ export class FileSandbox implements HostFiles {
 
   async list(
     pattern: string,
-    { folder = '.', limit = MOST_FILES }: { readonly folder?: string; readonly limit?: number } = {},
+    { folder = '.', limit = MAX_FILES }: { readonly folder?: string; readonly limit?: number } = {},
   ): Promise<readonly string[]> {
     if (isAbsolute(pattern) || pattern.split('/').includes('..')) throw denied('a pattern stays inside of the folder');
     const root = await this.#rootPath();
@@ -112,7 +113,7 @@ export class FileSandbox implements HostFiles {
       .slice(0, limit);
   }
 
-  /** The folders that lead inside of the root: a pattern may name a link. */
+  /** Folders that lead inside the root: a pattern may name a link. */
   async #foldersInside(folders: readonly string[]): Promise<ReadonlySet<string>> {
     const root = await this.#rootPath();
     const inside = new Set<string>();
@@ -144,13 +145,13 @@ export class FileSandbox implements HostFiles {
     }
   }
 
-  /** The real path, if it is inside and not protected. What does not exist yet is judged by its folder. */
+  /** The real path, if it is inside and not protected. A path that does not exist yet is judged by its folder. */
   async #inside(path: string): Promise<string> {
     if (path.includes('\0')) throw denied('a path holds no zero byte');
     const root = await this.#rootPath();
     const asked = isAbsolute(path) ? resolve(path) : resolve(root, path);
     const real = await realPathOf(asked);
-    // An absolute path may name the root by a link.
+    // An absolute path may reach the root through a link.
     if (real !== root && !real.startsWith(root + sep)) throw denied(`${path} is outside of the agent's folder`);
     const inside = relative(root, real).split(sep).join('/');
     if (this.#isProtected(inside)) throw denied(`${path} is protected`);
@@ -171,7 +172,7 @@ export class FileSandbox implements HostFiles {
 async function realPathOf(path: string): Promise<string> {
   const real = await realpath(path).catch(missing);
   if (real !== null) return real;
-  // A link that leads nowhere would be written through.
+  // A write would go through a dangling link.
   if ((await lstat(path).catch(missing)) !== null) throw denied('the path is a link that leads nowhere');
   const parent = dirname(path);
   if (parent === path) return path;

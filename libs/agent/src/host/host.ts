@@ -2,19 +2,22 @@ import type { Secret } from './secret.ts';
 
 export interface ReadFile {
   readonly text: string;
-  /** SHA-256 of the whole file's bytes, hex. */
+  /** SHA-256 of the whole file, hex. */
   readonly hash: string;
   readonly bytes: number;
 }
 
 export interface HostFiles {
-  /** @throws AgentError `denied_by_host`, `tool_failed` (there is no such file, it is too large or no text) */
+  /** @throws AgentError `denied_by_host`, `tool_failed` (the file does not exist, is too large or is not text) */
   read(path: string): Promise<ReadFile>;
-  /** Writes the file whole. `ifHash`: only if it still has this content; null: only if it is new. @throws AgentError `conflict` */
+  /**
+   * Replaces the whole file. `ifHash`: only if it still has this content; null: only if it does not exist. @throws
+   * AgentError `conflict`
+   */
   write(path: string, text: string, options?: { readonly ifHash?: string | null }): Promise<{ readonly hash: string }>;
   /** Files, relative to the root, sorted; at most `limit`. */
   list(pattern: string, options?: { readonly folder?: string; readonly limit?: number }): Promise<readonly string[]>;
-  /** Where a path leads after links, relative to the root. */
+  /** Resolves links; the result is relative to the root. */
   resolve(path: string): Promise<string>;
 }
 
@@ -27,7 +30,7 @@ export interface ShellRun {
 }
 
 export interface ShellResult {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly output: string;
   readonly truncated: boolean;
@@ -55,11 +58,11 @@ export interface HttpResponse {
 }
 
 export interface HostHttp {
-  /** @throws AgentError `denied_by_host`, `tool_failed` (no answer) */
+  /** @throws AgentError `denied_by_host`, `tool_failed` (no response) */
   send(request: HttpRequest): Promise<HttpResponse>;
 }
 
-/** Everything through which tools touch the machine. */
+/** Everything through which tools reach the machine. */
 export interface Host {
   readonly files: HostFiles;
   readonly shell: HostShell;

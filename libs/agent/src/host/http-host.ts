@@ -4,9 +4,9 @@ import type { HostHttp, HttpRequest, HttpResponse } from './host.ts';
 import { environmentSecrets, Secret, type SecretSource } from './secret.ts';
 
 export interface HttpHostOptions {
-  /** Host names that may be called; `*.example.com` allows every name below it. */
+  /** Allowed host names; `*.example.com` allows every name below it. */
   readonly allow: readonly string[];
-  /** Networks that may be called though they are not public, as CIDR. */
+  /** Allowed networks that are not public, as CIDR. */
   readonly networks?: readonly string[];
   readonly secrets?: SecretSource;
 }
@@ -15,8 +15,8 @@ const METHODS = ['GET', 'POST', 'PUT'] as const;
 type Method = (typeof METHODS)[number];
 
 /**
- * HTTP for tools: listed hosts only, public addresses only (checked when connecting), no redirects, a deadline and a
- * capped answer. Secrets are put in here and taken out of what comes back.
+ * HTTP for tools: listed hosts only, public addresses only (checked on connect), no redirects, a timeout and a size
+ * limit. Inserts secrets into requests and removes them from responses.
  */
 export class HttpHost implements HostHttp {
   readonly #client: EgressClient;
@@ -32,7 +32,7 @@ export class HttpHost implements HostHttp {
   async send({ method, url, headers = {}, body, timeoutMs, signal }: HttpRequest): Promise<HttpResponse> {
     signal?.throwIfAborted();
     this.#checkHost(url);
-    if (!isMethod(method)) throw new AgentError('invalid_input', `the method is none of ${METHODS.join(', ')}`);
+    if (!isMethod(method)) throw new AgentError('invalid_input', `the method must be one of ${METHODS.join(', ')}`);
     const used = new Map<string, string>();
     const filled: Record<string, string> = {};
     for (const [name, value] of Object.entries(headers)) filled[name] = await this.#fill(value, used);
@@ -74,7 +74,7 @@ function isMethod(method: string): method is Method {
   return METHODS.some((known) => known === method);
 }
 
-/** A server may answer with what it was sent. */
+/** A server may echo what it was sent. */
 function withoutSecrets(text: string, used: ReadonlyMap<string, string>): string {
   let cleaned = text;
   for (const [name, value] of used) cleaned = cleaned.replaceAll(value, `[secret ${name}]`);

@@ -8,11 +8,11 @@ import { ShellHost } from './shell-host.ts';
 import { type Confine, shellSandbox } from './shell-sandbox.ts';
 
 export interface LocalShellOptions {
-  /** Further variables that commands get. */
+  /** Additional variables for commands. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * `required`: commands run in a sandbox of the system, or the host cannot be made. `if-available`: in one if the system
-   * has one. `none` (default): what a command starts may do all that this process may.
+   * `required`: commands run in the operating system's sandbox, or the host cannot be created. `if-available`: in the
+   * sandbox if there is one. `none` (default): commands can do everything that this process can.
    */
   readonly sandbox?: 'required' | 'if-available' | 'none';
   /** True: commands in a sandbox reach the network. */
@@ -23,7 +23,7 @@ export interface LocalHostOptions {
   /** The folder the agent works in. */
   readonly root: string;
   readonly files?: 'none' | 'read' | 'write';
-  /** Protected files (`.env`, keys, `.git`) that may be used after all, as globs. */
+  /** Protected files (`.env`, keys, `.git`) that may be used, as globs. */
   readonly unprotect?: readonly string[];
   readonly shell?: boolean | LocalShellOptions;
   readonly network?: Omit<HttpHostOptions, 'secrets'>;
@@ -31,9 +31,9 @@ export interface LocalHostOptions {
 }
 
 /**
- * This machine, opened as far as the options say. A gate; only a shell with `sandbox: 'required'` confines programs.
+ * This machine, opened as far as the options allow. A gate; only a shell with `sandbox: 'required'` confines programs.
  *
- * @throws AgentError `denied_by_host` if a required sandbox is not there
+ * @throws AgentError `denied_by_host` if a required sandbox is not available
  */
 export function localHost({ root, files = 'none', unprotect, shell, network, secrets }: LocalHostOptions): Host {
   const http =

@@ -12,11 +12,11 @@ export interface MemoryHostOptions {
 }
 
 export interface MemoryHost extends Host {
-  /** What the files hold now. */
+  /** Current contents of the files. */
   contents(): Readonly<Record<string, string>>;
 }
 
-/** A host for tests: files in memory, a shell and a network that answer what a function says. */
+/** A host for tests: in-memory files, and functions as shell and network. */
 export function memoryHost({ files = {}, shell, http }: MemoryHostOptions = {}): MemoryHost {
   const kept = new Map(Object.entries(files).map(([path, text]) => [normalPath(path), text]));
   const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,4 +1,6 @@
-/** The name of a secret. Only the host's HTTP client knows its value, so it is in no prompt, event, history or cassette. */
+/**
+ * Name of a secret. Only the host's HTTP client knows its value, so no prompt, event, history or cassette contains it.
+ */
 export class Secret {
   readonly name: string;
 
@@ -19,7 +21,7 @@ export function secret(name: string): Secret {
   return new Secret(name);
 }
 
-/** Where secrets come from; undefined: there is none of this name. */
+/** Source of secrets; undefined if there is no secret of this name. */
 export type SecretSource = (name: string) => string | undefined | Promise<string | undefined>;
 
 export const environmentSecrets: SecretSource = (name) => process.env[name];

@@ -6,21 +6,23 @@ import type { HostShell, ShellResult, ShellRun } from './host.ts';
 import type { Confine } from './shell-sandbox.ts';
 
 export interface ShellHostOptions {
-  /** Where commands run. */
+  /** Working folder of commands. */
   readonly folder: string;
-  /** Further variables commands get. Never the agent's own environment. */
+  /** Additional variables for commands. Never the agent's own environment. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Wraps bash in a sandbox of the system. */
+  /** Wraps bash in the operating system's sandbox. */
   readonly confine?: Confine;
 }
 
 const BASH = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
-/** What a command may know of the agent's environment: no keys, and nothing that makes the shell run other code. */
+/**
+ * Variables of the agent's environment that commands receive: no keys, and nothing that makes the shell run other code.
+ */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LOGNAME'];
 const NEVER = /^(?:BASH_ENV|ENV|BASH_FUNC_.*|LD_.*|DYLD_.*|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|IFS)$/;
 const KILL_AFTER_MS = 2_000;
 
-/** Runs commands in the very shell they were parsed for, with their whole process group ended together. */
+/** Runs commands in the shell they were parsed for, and ends their whole process group together. */
 export class ShellHost implements HostShell {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
@@ -79,7 +81,7 @@ function watch(child: ChildProcess, { timeoutMs, signal, maxChars, onOutput }: S
       settle();
       reject(new AgentError('tool_failed', `the shell did not start: ${error.message}`));
     });
-    // What it left in the background would hold the pipes open, and go on unseen.
+    // Background processes would hold the pipes open and continue unseen.
     child.once('exit', () => killGroup(child, 'SIGKILL'));
     child.once('close', (exitCode) => {
       settle();
@@ -94,7 +96,7 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // The group is gone already.
+    // The group has already exited.
   }
 }
 
@@ -107,7 +109,7 @@ class CappedText {
     this.#most = most;
   }
 
-  /** False once nothing more is taken. */
+  /** False when no more is accepted. */
   add(text: string): boolean {
     if (this.truncated) return false;
     const room = this.#most - this.text.length;

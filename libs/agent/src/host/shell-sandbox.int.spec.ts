@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { localHost } from './local-host.ts';
 import { shellSandbox } from './shell-sandbox.ts';
 
-/** Bubblewrap is not on every machine, and not every container lets it work. */
-const works = (() => {
+/** Bubblewrap is not on every machine, and not every container supports it. */
+const hasSandbox = (() => {
   try {
     shellSandbox({ folder: tmpdir(), network: false });
     return true;
@@ -34,8 +34,8 @@ const run = (command: string, { network = false, signal = new AbortController().
     ...{ command, signal, timeoutMs: 20_000, maxChars: 10_000 },
   });
 
-(works ? describe : describe.skip)('the shell in the sandbox of the system', () => {
-  it('writes to its folder, and to nothing else', async () => {
+(hasSandbox ? describe : describe.skip)("the shell in the operating system's sandbox", () => {
+  it('writes only to its folder', async () => {
     const elsewhere = join(tmpdir(), `agent-sandbox-escape-${process.pid}`);
     const { output } = await run(`echo in > a; echo out > ${elsewhere}; echo out > /etc/x; cat a; pwd`);
     expect(output).toContain('in\n');
@@ -52,13 +52,13 @@ const run = (command: string, { network = false, signal = new AbortController().
     expect(output).not.toContain('hidden');
   });
 
-  it('confines what a program starts by any means', async () => {
+  it('confines programs started by any means', async () => {
     await writeFile(secret, 'kept');
     await run(`awk 'BEGIN{system("rm ${secret}")}'; env -S 'rm ${secret}'; sh -c 'rm ${secret}'`);
     expect(await readFile(secret, 'utf8')).toBe('kept');
   });
 
-  it('reaches the network only if it may', async () => {
+  it('reaches the network only if allowed', async () => {
     const server = createServer((_, response) => response.end('served'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -71,7 +71,7 @@ const run = (command: string, { network = false, signal = new AbortController().
     }
   });
 
-  it('ends what it runs when it is stopped', async () => {
+  it('ends its processes when it is stopped', async () => {
     const stop = new AbortController();
     const host = localHost({ root, shell: { sandbox: 'required' } });
     const running = host.shell.run({
@@ -83,7 +83,7 @@ const run = (command: string, { network = false, signal = new AbortController().
 });
 
 describe('a system without a sandbox', () => {
-  it('refuses to open the shell if the sandbox is required', () => {
+  it('does not open the shell if the sandbox is required', () => {
     expect(() => shellSandbox({ folder: root, network: false }, 'win32')).toThrow(
       expect.objectContaining({ code: 'denied_by_host' }),
     );

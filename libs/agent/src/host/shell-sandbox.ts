@@ -4,13 +4,13 @@ import { homedir } from 'node:os';
 import { AgentError } from '../core/agent-error.ts';
 
 export interface ShellSandboxOptions {
-  /** The one folder that commands may write to. */
+  /** The only folder that commands can write to. */
   readonly folder: string;
   /** True: commands reach the network. */
   readonly network: boolean;
 }
 
-/** A program with its arguments, wrapped so that the system confines what it starts. */
+/** Wraps a program with its arguments so that the operating system confines it. */
 export type Confine = (program: string, args: readonly string[]) => readonly [string, ...string[]];
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -18,10 +18,10 @@ const BWRAP = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
 const SANDBOX_EXEC = '/usr/bin/sandbox-exec';
 
 /**
- * The sandbox of this system: bubblewrap on Linux, `sandbox-exec` on macOS. Commands write to the folder and to a
- * temporary one only, see nothing of the home folder beside it, and reach the network only if the options say so.
+ * The sandbox of this system: bubblewrap on Linux, `sandbox-exec` on macOS. Commands write only to the folder and a
+ * temporary one, cannot see the rest of the home folder, and reach the network only if the options allow it.
  *
- * @throws AgentError `denied_by_host` if the system has none, or does not let it work
+ * @throws AgentError `denied_by_host` if there is no sandbox or it does not work
  */
 export function shellSandbox(options: ShellSandboxOptions, platform: NodeJS.Platform = process.platform): Confine {
   const confine = platform === 'linux' ? bubblewrap(options) : platform === 'darwin' ? seatbelt(options) : undefined;
@@ -49,13 +49,13 @@ function bubblewrap({ folder, network }: ShellSandboxOptions): Confine | undefin
     ...['--unshare-all', '--die-with-parent', '--new-session', '--ro-bind', '/', '/'],
     ...['--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/var/tmp'],
     ...[...new Set(hidden.map((path) => realpathSync(path)))].flatMap((path) => ['--tmpfs', path]),
-    // Last, because the folder may lie in one of those.
+    // Last, because the folder may be inside one of those.
     ...['--bind', own, own, '--chdir', own, ...(network ? ['--share-net', ...resolverOf()] : [])],
   ];
   return (program, args) => [bwrap, ...around, '--', program, ...args];
 }
 
-/** Where names are resolved may be a link into a folder that is hidden. */
+/** The resolver configuration may be a link into a hidden folder. */
 function resolverOf(): readonly string[] {
   const file = '/etc/resolv.conf';
   if (!existsSync(file)) return [];

@@ -14,7 +14,7 @@ import {
 import { asModelError, cutOff, errorOfStatus } from './model-error.ts';
 import { responseOf } from './response-of.ts';
 
-/** What every model of the AI SDK has, of specification v2, v3 and v4; no package of it is needed here. */
+/** Common part of AI SDK models of specification v2, v3 and v4; none of its packages is needed. */
 export interface AiSdkModel {
   readonly specificationVersion: 'v2' | 'v3' | 'v4';
   readonly provider: string;
@@ -26,7 +26,7 @@ const FINISHED: Readonly<Record<string, StopReason>> = {
   ...{ stop: 'end_turn', 'tool-calls': 'tool_use', length: 'max_tokens', 'content-filter': 'refusal' },
 };
 
-/** A model of the AI SDK as a model of the runtime. @throws AgentError `invalid_config` for another specification */
+/** Adapts an AI SDK model to the runtime. @throws AgentError `invalid_config` for another specification */
 export function fromAiSdkModel(model: AiSdkModel): LLMClient {
   const { specificationVersion, provider, modelId } = model;
   if (!['v2', 'v3', 'v4'].includes(specificationVersion))
@@ -100,7 +100,7 @@ function resultPart({ toolUseId, name, content, isError }: Extract<ContentBlock,
 }
 
 function assistantPart(block: ContentBlock): object[] {
-  // What a provider said about a part goes back to it: signatures of thinking among it.
+  // The provider's data about a part, such as thinking signatures, is returned to it.
   const own = (opaque: Json | undefined) => (opaque === undefined ? {} : { providerOptions: opaque });
   if (block.type === 'text') return block.text === '' ? [] : [{ type: 'text', text: block.text }];
   if (block.type === 'thinking') return [{ type: 'reasoning', text: block.thinking, ...own(block.opaque) }];
@@ -164,7 +164,7 @@ async function* read(stream: ReadableStream<unknown>, { provider, modelId }: AiS
   throw cutOff(provider, 'the stream ended without an end');
 }
 
-/** A stream that broke off may be reported as an end of an unknown kind. */
+/** A broken stream may be reported as an end of unknown kind. */
 function finishReason(
   part: Record<string, unknown>,
   answer: AnswerBuilder,
@@ -184,7 +184,7 @@ function metadataOf({ providerMetadata }: Record<string, unknown>): { readonly o
   return providerMetadata === undefined ? {} : { opaque: toJson(providerMetadata, Number.POSITIVE_INFINITY) };
 }
 
-/** Numbers in v2, numbers with their parts from v3 on. */
+/** Numbers in v2, numbers with their parts since v3. */
 function usageOf(usage: unknown): TokenUsage {
   if (!isPlainObject(usage)) return tokensOf({});
   const { inputTokens: input, outputTokens: output, cachedInputTokens } = usage;
@@ -199,7 +199,7 @@ function usageOf(usage: unknown): TokenUsage {
 function known(provider: string, error: unknown, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted === true) return signal.reason;
   if (isPlainObject(error) && typeof error.statusCode === 'number') {
-    // It began well and broke off.
+    // The response started successfully and then broke off.
     if (error.statusCode < 400) return cutOff(provider, 'the stream broke');
     const headers = isPlainObject(error.responseHeaders) ? error.responseHeaders : {};
     const get = (name: string) => (typeof headers[name] === 'string' ? headers[name] : null);

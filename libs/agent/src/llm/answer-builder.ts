@@ -16,7 +16,7 @@ interface OpenCall {
   opaque: Json | undefined;
 }
 
-/** Puts the pieces of a streamed answer together, each block under its provider's key. */
+/** Assembles the pieces of a streamed answer, each block under its provider's key. */
 export class AnswerBuilder {
   readonly #blocks = new Map<string, OpenText | OpenCall>();
 
@@ -35,7 +35,7 @@ export class AnswerBuilder {
     this.#blocks.set(key, { type: 'tool_use', id, name, json: '', opaque });
   }
 
-  /** Of a call that was begun; answers its id, or undefined where it was not. */
+  /** Returns the id of a started call, or undefined if it was not started. */
   input(key: string, json: string): string | undefined {
     const block = this.#blocks.get(key);
     if (block?.type !== 'tool_use') return undefined;
@@ -81,7 +81,7 @@ function callOf({ id, name, json, opaque }: OpenCall): ContentBlock {
   const more = opaque === undefined ? {} : { opaque };
   if (json.trim() === '') return { type: 'tool_use', id, name, input: {}, ...more };
   const input = parseJson(json);
-  // An input is an object; what else a model writes goes back to it as its mistake.
+  // An input must be an object; anything else is returned to the model as an error.
   if (!isPlainObject(input)) return { type: 'tool_use', id, name, input: {}, malformed: json.slice(0, 2_000), ...more };
   return { type: 'tool_use', id, name, input: input as Json, ...more };
 }

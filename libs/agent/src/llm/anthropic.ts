@@ -98,7 +98,7 @@ function blockOf(block: ContentBlock): object[] {
       return block.text === '' ? [] : [{ type: 'text', text: block.text }];
     case 'thinking':
       if (isPlainObject(block.opaque) && block.opaque.type === 'redacted_thinking') return [block.opaque];
-      // Without its signature the provider refuses it.
+      // Without its signature the provider rejects it.
       return block.signature === undefined
         ? []
         : [{ type: 'thinking', thinking: block.thinking, signature: block.signature }];
@@ -172,7 +172,7 @@ function responseFrom(
   const { id, model, stopReason } = named;
   const count = (field: string) => (typeof usage[field] === 'number' ? usage[field] : 0);
   const [cacheReadTokens, cacheWriteTokens] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')];
-  // Anthropic counts cached tokens beside the others.
+  // Anthropic counts cached tokens separately.
   const inputTokens = count('input_tokens') + cacheReadTokens + cacheWriteTokens;
   return {
     ...{ id, model, content: answer.content(), stopReason: STOPS[stopReason] ?? 'other' },

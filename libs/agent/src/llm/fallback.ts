@@ -22,7 +22,7 @@ import { costOf } from './prices.ts';
 import { DEFAULT_MODEL_RETRY, type ModelRetry, withRetries } from './retry.ts';
 import { byPriority } from './select-provider.ts';
 
-/** Asks a model through the effects, as parts where it can stream, so that recordings and replays see each one. */
+/** Calls a model through the effects, in parts if it can stream, so that recordings and replays see each part. */
 async function* recordedParts(
   client: LLMClient,
   provider: string,
@@ -41,19 +41,19 @@ async function* recordedParts(
   yield* effects.stream('model', request, () => stream(input, options));
 }
 
-/** What a model needs of the session it is asked for. */
+/** What a model needs from its session. */
 interface ModelDependencies {
   readonly effects: Effects;
   readonly emit: (event: DriverEvent) => void;
 }
 
-/** Makes a model from the effects of the session that uses it. */
+/** Creates a model from the effects of the session that uses it. */
 export type ModelFactory = (dependencies: ModelDependencies) => LLMClient & { readonly providerOf?: ProviderOf };
 
 /** A model of a session. */
 export type ModelSource = LLMClient | ModelFactory;
 
-/** Which provider gave an answer. */
+/** The provider that gave an answer. */
 export type ProviderOf = (response: ModelResponse) => string | undefined;
 
 export interface ProviderPoolOptions {
@@ -68,7 +68,9 @@ export interface ProviderPoolOptions {
 const CHARS_PER_TOKEN = 4;
 const HOPELESS: ReadonlySet<ErrorCode> = new Set(['model_invalid_request', 'replay_mismatch']);
 
-/** Several providers as one model: those that can, in order, each with retries; the next one when one gives up. */
+/**
+ * Combines several providers into one model: the suitable ones in order, each with retries, with fallback to the next.
+ */
 export function providerPool(options: ProviderPoolOptions): ModelFactory {
   const health = options.health ?? new ProviderHealth();
   return (dependencies) => new PooledModel(options, health, dependencies);
@@ -103,7 +105,7 @@ class PooledModel implements LLMClient {
       settled = true;
       wake();
     });
-    // Whoever stops reading does not hear of it.
+    // A reader that stops early does not see the error.
     asked.catch(() => undefined);
     for (;;) {
       const part = parts.shift();
@@ -133,14 +135,14 @@ class PooledModel implements LLMClient {
       } catch (thrown) {
         options.signal?.throwIfAborted();
         const error = asAgentError(provider.id, thrown);
-        // What the request itself does wrong, no other provider does right; a replay must not look for one.
+        // A faulty request fails with every provider, and a replay must not try others.
         if (HOPELESS.has(error.code)) throw error;
         this.#health.failed(provider.id, effects.now());
         rejected.set(provider.id, error.message);
         last = error;
       }
     }
-    // With one provider its own error says most.
+    // With one provider its own error is the most specific.
     if (last !== undefined && this.#options.providers.length === 1) throw last;
     throw noProvider(rejected, last);
   }
@@ -166,7 +168,7 @@ class PooledModel implements LLMClient {
   }
 }
 
-/** A client of one's own throws whatever it likes. */
+/** A custom client can throw anything. */
 function asAgentError(provider: string, error: unknown): AgentError {
   if (isAgentError(error)) return error;
   return new AgentError('model_unavailable', `${provider} failed: ${messageOf(error)}`, { cause: error });

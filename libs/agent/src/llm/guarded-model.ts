@@ -12,7 +12,7 @@ import type { CallOptions, LLMClient, ModelInput, ModelPart, ModelResponse } fro
 import { messagesOf } from './llm-client.ts';
 import { knownCost } from './prices.ts';
 
-/** What came of a model call, for who keeps accounts. */
+/** Usage of a model call, for accounting. */
 export interface ModelUse {
   readonly callId: string;
   readonly provider?: string;
@@ -25,7 +25,7 @@ export interface GuardedModelHost {
   readonly run: GuardedRun;
   readonly turnSignal: AbortSignal;
   readonly safety?: SafetyLayer;
-  /** Models that were warned of. */
+  /** Models with an unknown price that were already reported. */
   readonly unpriced: Set<string>;
   emit(event: OutputChunk | DriverEvent): void;
   used(use: ModelUse): void;
@@ -36,8 +36,8 @@ const YIELD_EVERY_MS = 10;
 let yieldedAt = 0;
 
 /**
- * A model as an agent of the runtime uses it: limited and guarded, recorded, with its pieces sent to whoever listens,
- * and its answer put in order.
+ * A model as agents of the runtime use it: limited, guarded and recorded; its pieces are sent to listeners and its
+ * answer is normalised.
  */
 export function guardedModel(host: GuardedModelHost, source: ModelSource): LLMClient {
   const { effects } = host;
@@ -47,7 +47,7 @@ export function guardedModel(host: GuardedModelHost, source: ModelSource): LLMCl
   return {
     call,
     async *stream(input, options = {}): AsyncIterable<ModelPart> {
-      // Pieces go to the session's listeners; who calls this waits for the whole.
+      // Pieces go to the session's listeners; this caller waits for the complete answer.
       yield { type: 'response', response: await call(input, options) };
     },
     ...(typeof source === 'function' || source.getModelInfo === undefined
@@ -103,7 +103,7 @@ async function oneCall(
 
 const NOTHING = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, total: 0, children: 0 };
 
-/** Many agents that never wait would keep the loop to themselves. */
+/** Yields to the event loop, which agents that never wait would block. */
 function letOthersRun(): Promise<void> | undefined {
   const now = performance.now();
   if (now - yieldedAt < YIELD_EVERY_MS) return undefined;
@@ -113,7 +113,7 @@ function letOthersRun(): Promise<void> | undefined {
 
 async function inspectPrompt(host: GuardedModelHost, messages: readonly Message[]): Promise<readonly Message[]> {
   if (host.safety === undefined) return messages;
-  // Messages are JSON; a filter changes texts in them and nothing else.
+  // Messages are JSON; a filter only changes texts in them.
   const value = messages as unknown as Json;
   const inspected = await host.safety.inspect(value, { phase: 'prompt' }, ({ phase, rule, action, inputHash }) => {
     host.emit({ type: 'safety', phase, rule, action, inputHash });
@@ -138,7 +138,7 @@ async function collect(
   return response;
 }
 
-/** Whole texts, without secrets: they are what logs and traces keep. */
+/** Complete texts without secrets, as kept by logs and traces. */
 function emitText(content: readonly ContentBlock[], emit: (event: OutputChunk) => void): void {
   const thinking = content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join('');
   if (thinking !== '') emit({ type: 'thinking-complete', text: redactStored(thinking) });
@@ -146,7 +146,7 @@ function emitText(content: readonly ContentBlock[], emit: (event: OutputChunk) =
   if (text !== '') emit({ type: 'text-complete', text: redactStored(text) });
 }
 
-/** Each call has an id of its own: results are told apart by nothing else. */
+/** Gives each call a unique id, because results are matched only by id. */
 function ordered(response: ModelResponse, effects: Effects, emit: (event: DriverEvent) => void): ModelResponse {
   const seen = new Set<string>();
   let changed = false;

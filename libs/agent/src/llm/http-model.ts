@@ -8,7 +8,7 @@ export interface HttpModelOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request to a provider and answers its body, which is the answer's beginning. @throws AgentError `model_…` */
+/** Sends a request to a provider and returns the response body as a stream. @throws AgentError `model_…` */
 export async function postToModel(
   { provider, url, headers, signal }: HttpModelOptions,
   body: unknown,
@@ -33,7 +33,7 @@ export async function postToModel(
   return response.body;
 }
 
-/** A provider's address without the slash at its end. @throws AgentError `invalid_config` */
+/** A provider's address without a trailing slash. @throws AgentError `invalid_config` */
 export function baseUrlOf(url: string): string {
   if (URL.parse(url) === null) throw new AgentError('invalid_config', `baseUrl is no URL: ${url}`);
   return url.replace(/\/+$/, '');

@@ -19,10 +19,10 @@ export interface CallOptions {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
   readonly stop?: readonly string[];
-  /** The answer should be JSON of this schema, where the provider can promise that. */
+  /** Schema of the answer, for providers that can guarantee JSON. */
   readonly output?: JsonSchema;
   readonly signal?: AbortSignal;
-  /** Whole call. Default 120 000. */
+  /** Timeout of the whole call. Default 120 000. */
   readonly timeoutMs?: number;
 }
 
@@ -39,13 +39,13 @@ export interface ModelResponse {
   readonly costUsd?: number;
 }
 
-/** A piece of an answer. The last one is the whole answer; a stream that ends without it was cut off. */
+/** A piece of an answer. The last one is the complete answer; a stream that ends without it was truncated. */
 export type ModelPart =
   | { readonly type: 'text-delta' | 'thinking-delta'; readonly text: string }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly name?: string; readonly json: string }
   | { readonly type: 'response'; readonly response: ModelResponse };
 
-/** The name a piece has in the description of agents; the same type. */
+/** Alias of `ModelPart`, as agent definitions call it. */
 export type TokenChunk = ModelPart;
 
 export interface LlmModelInfo {
@@ -57,7 +57,7 @@ export interface LlmModelInfo {
 
 export type ModelInput = string | readonly Message[];
 
-/** A language model. Everything it throws is an AgentError with a code that begins with `model_`, or the abort reason. */
+/** A language model. It throws only an AgentError with a code that starts with `model_`, or the abort reason. */
 export interface LLMClient {
   call(input: ModelInput, options?: CallOptions): Promise<ModelResponse>;
   stream?(input: ModelInput, options?: StreamOptions): AsyncIterable<ModelPart>;

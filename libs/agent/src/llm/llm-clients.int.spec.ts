@@ -12,7 +12,7 @@ import { openaiCompatible } from './openai-compatible.ts';
 
 type Events = readonly (string | object)[];
 
-/** What the provider answers next: a status, or events followed by their end, a cut or silence. */
+/** The provider's next answer: a status, or events followed by the end, a cut or silence. */
 interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -180,7 +180,7 @@ async function parts(client: LLMClient, options = {}): Promise<ModelPart[]> {
 }
 
 describe.each(CLIENTS)('%s', (name, dialect, make) => {
-  it('streams text and answers it whole, with its tokens', async () => {
+  it('streams text and returns it complete with its tokens', async () => {
     answer = { events: dialect.text };
     const all = await parts(make(), { system: 'Be kind.', tools });
     expect(all.flatMap((part) => (part.type === 'text-delta' ? [part.text] : []))).toEqual(['Hel', 'lo 👋']);
@@ -199,7 +199,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     expect(JSON.stringify(requests[0]?.body)).toContain('"add"');
   });
 
-  it('streams thinking apart from text', async () => {
+  it('streams thinking separately from text', async () => {
     answer = { events: dialect.thinking };
     const all = await parts(make());
     expect(all.filter(({ type }) => type === 'thinking-delta')).toEqual([{ type: 'thinking-delta', text: 'hm' }]);
@@ -213,7 +213,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     });
   });
 
-  it('answers calls side by side, and sends their results back', async () => {
+  it('returns parallel calls and sends their results back', async () => {
     answer = { events: dialect.calls };
     const first = await make().call('hi', { tools });
     expect(first).toMatchObject({
@@ -233,7 +233,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     for (const piece of ['"a"', '"b"', 'no clock', 'sum', 'and?']) expect(sent).toContain(piece);
   });
 
-  it('hands on an input that is no JSON as the model wrote it', async () => {
+  it('passes invalid JSON input on as the model wrote it', async () => {
     answer = { events: dialect.badCall };
     expect((await make().call('hi', { tools })).content).toMatchObject([
       { type: 'tool_use', name: 'add', input: {}, malformed: '{"a": oops' },
@@ -243,7 +243,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
   it.each([
     ['text', 'cutText'],
     ['a call', 'cutCall'],
-  ] as const)('takes no answer that was cut off in %s for a whole one', async (_where, events) => {
+  ] as const)('does not accept an answer truncated in %s as complete', async (_where, events) => {
     for (const finish of ['end', 'cut'] as const) {
       answer = { events: dialect[events], finish };
       await expect(make().call('hi', { tools })).rejects.toMatchObject({
@@ -257,7 +257,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     [500, 'model_unavailable', {}],
     [401, 'model_unauthorized', {}],
     [400, 'model_invalid_request', {}],
-  ] as const)('names what a status of %d means, without the provider’s text', async (status, code, headers) => {
+  ] as const)('maps status %d to an error code without the provider’s text', async (status, code, headers) => {
     answer = { status, headers };
     const error = await make()
       .call('hi')
@@ -266,7 +266,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     expect(String((error as Error).message)).not.toContain('secret');
   });
 
-  it('ends its connection when it is aborted', async () => {
+  it('closes its connection when it is aborted', async () => {
     answer = { events: dialect.cutText, finish: 'hang' };
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -278,7 +278,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
     await closed;
   });
 
-  it('says when nobody answers', async () => {
+  it('reports an unreachable provider', async () => {
     const saved = url;
     url = 'http://127.0.0.1:9';
     const client = make();
@@ -297,7 +297,7 @@ describe.each(CLIENTS)('%s', (name, dialect, make) => {
 });
 
 describe('anthropic', () => {
-  it('gives thinking back with its signature, and leaves out what has none', async () => {
+  it('returns thinking with its signature, and omits thinking without one', async () => {
     answer = { events: MESSAGES.text };
     const thinking = { type: 'thinking', thinking: 'hm', signature: 'sig' } as const;
     await anthropic({ apiKey: 'k', model: 'm', baseUrl: url }).call([
@@ -317,14 +317,14 @@ describe('anthropic', () => {
     ]);
   });
 
-  it('tells an overloaded stream from a broken one', async () => {
+  it('distinguishes an overloaded stream from a broken one', async () => {
     answer = { events: [begin, { type: 'error', error: { type: 'overloaded_error' } }] };
     await expect(anthropic({ apiKey: 'k', model: 'm', baseUrl: url }).call('a')).rejects.toMatchObject({
       code: 'model_unavailable',
     });
   });
 
-  it('needs a key and an address', () => {
+  it('requires a key and an address', () => {
     expect(() => anthropic({ apiKey: '', model: 'm' })).toThrow(expect.objectContaining({ code: 'invalid_config' }));
     expect(() => openaiCompatible({ apiKey: 'k', model: 'm', baseUrl: 'nowhere' })).toThrow(
       expect.objectContaining({ code: 'invalid_config' }),

@@ -1,7 +1,7 @@
 import { AgentError, type ErrorCode, isAgentError } from '../core/agent-error.ts';
 import { isPlainObject } from '../core/json.ts';
 
-/** Which errors the same provider may be asked again for. */
+/** Errors after which the same provider may be retried. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   ...(['model_unavailable', 'model_rate_limited', 'model_timeout', 'model_cut_off'] as const),
 ]);
@@ -10,14 +10,14 @@ export function isRetryableModelError(error: unknown): boolean {
   return isAgentError(error) && RETRYABLE.has(error.code);
 }
 
-/** What the provider said about when to come back, in ms. */
+/** The provider's `retry-after`, in ms. */
 export function retryAfterMs(error: unknown): number | undefined {
   if (!isAgentError(error) || !isPlainObject(error.info)) return undefined;
   const { retryAfterMs: ms } = error.info;
   return typeof ms === 'number' ? ms : undefined;
 }
 
-/** An HTTP answer that is no success. The body is the provider's and may repeat the prompt, so it is left out. */
+/** An unsuccessful HTTP response. Its body is omitted because it may repeat the prompt. */
 export function errorOfStatus(
   provider: string,
   status: number,
@@ -29,7 +29,7 @@ export function errorOfStatus(
   if (status === 429) return new AgentError('model_rate_limited', message, { info });
   if (status === 401 || status === 403) return new AgentError('model_unauthorized', message, { info });
   if (status === 408 || status === 504) return new AgentError('model_timeout', message, { info });
-  // 529 is Anthropic's word for overloaded.
+  // 529 is Anthropic's status for overloaded.
   if (status >= 500) return new AgentError('model_unavailable', message, { info });
   return new AgentError('model_invalid_request', message, { info });
 }
@@ -45,7 +45,7 @@ export function cutOff(provider: string, why: string): AgentError {
   return new AgentError('model_cut_off', `the answer of ${provider} was cut off: ${why}`);
 }
 
-/** Anything else that went wrong while asking: connections, names, bodies. */
+/** Any other failure of a request: connection, DNS, body. */
 export function asModelError(provider: string, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted === true) return signal.reason;
   if (isAgentError(error)) return error;

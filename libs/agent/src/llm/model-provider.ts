@@ -5,7 +5,7 @@ import type { Price } from './prices.ts';
 export interface ModelProvider {
   readonly id: string;
   readonly client: LLMClient;
-  /** Higher is asked first. Default 0, then the order of the list. */
+  /** Higher is tried first. Default 0, then list order. */
   readonly priority?: number;
   readonly supports?: {
     /** Default: all. */
@@ -19,25 +19,25 @@ export interface ModelProvider {
   readonly price?: Price;
 }
 
-/** What a call needs of a provider. */
+/** What a call requires from a provider. */
 export interface ModelNeed {
   readonly model?: string;
   readonly modality?: string;
   readonly tools: boolean;
   readonly thinking: boolean;
   readonly maxOutputTokens?: number;
-  /** Rough count of what is sent. */
+  /** Estimated input size. */
   readonly inputTokens: number;
   readonly costCeilingUsd?: number;
 }
 
 export interface ProviderStats {
-  /** Of calls that succeeded, ms; undefined before the first. */
+  /** Latency of successful calls, ms; undefined before the first. */
   latencyMs(id: string): number | undefined;
   failuresInARow(id: string): number;
 }
 
-/** Answers in which order providers are tried; all of them can do what is needed. */
+/** Returns the order in which providers are tried; all of them meet the requirements. */
 export type SelectProvider = (
   candidates: readonly ModelProvider[],
   need: ModelNeed,
@@ -48,7 +48,7 @@ const FAILURES_TO_COOL = 3;
 const COOL_MS = 30_000;
 const SMOOTHING = 0.3;
 
-/** How providers have done in this process. */
+/** Health of providers in this process. */
 export class ProviderHealth implements ProviderStats {
   readonly #failures = new Map<string, number>();
   readonly #coolUntil = new Map<string, number>();
@@ -79,7 +79,7 @@ export class ProviderHealth implements ProviderStats {
   }
 }
 
-/** Why a provider is not asked; null if it can be. */
+/** Why a provider cannot be used; null if it can. */
 export function unfit(provider: ModelProvider, need: ModelNeed): string | null {
   const { models = '*', modalities = ['text'], maxTokens, tools = true, thinking = true } = provider.supports ?? {};
   if (need.model !== undefined && models !== '*' && !models.includes(need.model)) return 'does not have the model';

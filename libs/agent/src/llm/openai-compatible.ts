@@ -19,7 +19,7 @@ import { serverSentEvents } from './sse.ts';
 
 export interface OpenaiCompatibleOptions {
   readonly apiKey: string;
-  /** Up to and with the version, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`. */
+  /** Up to and including the version, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`. */
   readonly baseUrl: string;
   readonly model: string;
   /** For errors and prices. Default `openai`. */
@@ -37,7 +37,7 @@ const STOPS: Readonly<Record<string, StopReason>> = {
   },
 };
 
-/** The Chat Completions API, streamed: OpenAI's, and that of many servers of open models. */
+/** The Chat Completions API, streamed; used by OpenAI and many servers of open models. */
 export function openaiCompatible(options: OpenaiCompatibleOptions): LLMClient {
   const { model, provider = 'openai' } = options;
   const url = `${baseUrlOf(options.baseUrl)}/chat/completions`;
@@ -91,7 +91,7 @@ function requestOf(input: ModelInput, options: CallOptions, model: string) {
   };
 }
 
-/** Results are messages of their own here, in front of what the user said beside them. */
+/** Results are separate messages here, before the user's other content. */
 function chatMessages({ role, content }: Message): object[] {
   const text = textOf(content);
   if (role === 'assistant') {
@@ -128,7 +128,7 @@ async function* read(body: ReadableStream<Uint8Array>, provider: string): AsyncG
     yield* deltasOf(answer, isPlainObject(choice.delta) ? choice.delta : {});
     if (typeof choice.finish_reason === 'string') named.stopReason = choice.finish_reason;
   }
-  // Usage comes behind the reason, so the stream is read on; without the reason it was cut off.
+  // Usage follows the finish reason, so reading continues; without a reason the stream was truncated.
   if (named.stopReason === '') throw cutOff(provider, 'the stream ended without a finish_reason');
   yield { type: 'response', response: responseFrom(answer, named, usage) };
 }
@@ -165,7 +165,7 @@ function responseFrom(
   const reason = STOPS[named.stopReason] ?? 'other';
   return {
     ...{ id: named.id, model: named.model, content: answer.content() },
-    // Some servers say "stop" when there are calls.
+    // Some servers report "stop" although there are calls.
     stopReason: answer.hasCalls && reason === 'end_turn' ? 'tool_use' : reason,
     usage: tokensOf({
       inputTokens: count(usage.prompt_tokens),

@@ -8,7 +8,7 @@ export interface Price {
   readonly cacheWrite?: number;
 }
 
-/** What a call cost by a price of one's own. Cached tokens are inside of the input tokens. */
+/** Cost of a call with a custom price. Cached tokens are included in the input tokens. */
 export function costOf(price: Price, usage: TokenUsage): number {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const fresh = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
@@ -16,7 +16,7 @@ export function costOf(price: Price, usage: TokenUsage): number {
   return (fresh * input + cacheReadTokens * cacheRead + cacheWriteTokens * cacheWrite + outputTokens * output) / 1e6;
 }
 
-/** What a call costs by the table of known models; undefined for a model it does not know. Loaded when first asked. */
+/** Cost of a call from the table of known models; undefined for an unknown model. The table is loaded on first use. */
 export async function knownCost(model: string, usage: TokenUsage): Promise<number | undefined> {
   const { calcPrice } = await import('@pydantic/genai-prices');
   const tokens = {

@@ -19,7 +19,7 @@ const provider = (id: string, more: Partial<ModelProvider> = {}): ModelProvider 
 const ids = (providers: readonly ModelProvider[]) => providers.map(({ id }) => id);
 
 describe('the order of providers', () => {
-  it('is by priority, by cost or by latency, and else as they are listed', () => {
+  it('is by priority, by cost or by latency, and otherwise list order', () => {
     const health = new ProviderHealth();
     health.succeeded('a', 300);
     health.succeeded('b', 100);
@@ -34,7 +34,7 @@ describe('the order of providers', () => {
   });
 });
 
-describe('a provider that fails', () => {
+describe('a failing provider', () => {
   function pool(steps: readonly ScriptStep[], health = new ProviderHealth()) {
     const effects = seededEffects({ seed: 1 });
     const events: DriverEvent[] = [];
@@ -48,7 +48,7 @@ describe('a provider that fails', () => {
     return { effects, events, model, ask: () => make().call('hi') };
   }
 
-  it('is asked again after the time it names', async () => {
+  it('is retried after the time it names', async () => {
     const busy = new AgentError('model_rate_limited', 'busy', { info: { retryAfterMs: 7_000 } });
     const { effects, events, ask } = pool([{ error: busy }, { text: 'ok' }]);
     const before = effects.now();
@@ -57,7 +57,7 @@ describe('a provider that fails', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'retry', waitMs: 7_000, attempt: 1 }));
   });
 
-  it('is not asked again for what is wrong with the request, nor after a wait that is too long', async () => {
+  it('is not retried for a faulty request or after a wait that is too long', async () => {
     const wrong = pool([{ error: 'model_invalid_request' }, { text: 'never' }]);
     await expect(wrong.ask()).rejects.toMatchObject({ code: 'model_invalid_request' });
     const patient = pool([
@@ -68,7 +68,7 @@ describe('a provider that fails', () => {
     expect([wrong.model.requests.length, patient.model.requests.length]).toEqual([1, 1]);
   });
 
-  it('falls back to the next one also after an error of its own kind, as its event says', async () => {
+  it('falls back to the next one after a custom error too, and its event reports that', async () => {
     const events: DriverEvent[] = [];
     const effects = seededEffects({ seed: 1 });
     const broken = {
@@ -100,7 +100,7 @@ describe('a provider that fails', () => {
     });
   });
 
-  it('rests after three failures in a row, and is asked again later', async () => {
+  it('is skipped after three failures in a row and retried later', async () => {
     const failing = Array.from({ length: 3 }, () => ({ error: 'model_unauthorized' }) as const);
     const { effects, model, ask } = pool([...failing, { text: 'back' }]);
     for (let call = 0; call < 3; call++) await expect(ask()).rejects.toMatchObject({ code: 'model_unauthorized' });
@@ -123,19 +123,19 @@ describe('a price', () => {
     total: 1_100_000,
     children: 0,
   };
-  it('counts cached tokens at their own', () => {
+  it('prices cached tokens separately', () => {
     expect(costOf({ input: 10, output: 50, cacheRead: 1 }, usage)).toBeCloseTo(6 + 0.4 + 5);
   });
 
-  it('is known for known models, and for no other', async () => {
+  it('is priced only if the model is known', async () => {
     expect(await knownCost('gpt-4o', usage)).toBeGreaterThan(0);
     expect(await knownCost('openai/gpt-4o', usage)).toBe(await knownCost('gpt-4o', usage));
-    expect(await knownCost('nobody-has-this-model', usage)).toBeUndefined();
+    expect(await knownCost('no-such-model', usage)).toBeUndefined();
   });
 });
 
-describe('a model of the AI SDK', () => {
-  it('gets back what it said about its thinking', async () => {
+describe('an AI SDK model', () => {
+  it('receives its thinking back', async () => {
     const prompts: unknown[] = [];
     const metadata = { anthropic: { signature: 'sig' } };
     const parts = [
@@ -191,7 +191,7 @@ describe('a model of the AI SDK', () => {
     [{ type: 'finish', finishReason: 'unknown', usage: {} }],
     [{ type: 'finish', finishReason: { unified: 'other' }, usage: {} }],
     [{ type: 'finish', finishReason: { unified: 'interrupted' }, usage: {} }],
-  ])('that ends for an unknown reason was cut off: %j', async (finish) => {
+  ])('counts as truncated after an unknown finish reason: %j', async (finish) => {
     const stub: AiSdkModel = {
       ...{ specificationVersion: 'v4', provider: 'stub', modelId: 'm' },
       doStream: async () => ({ stream: ReadableStream.from([{ type: 'text-delta', id: '1', delta: 'half' }, finish]) }),
@@ -199,7 +199,7 @@ describe('a model of the AI SDK', () => {
     await expect(fromAiSdkModel(stub).call('hi')).rejects.toMatchObject({ code: 'model_cut_off' });
   });
 
-  it('of another specification is refused', () => {
+  it('with another specification is rejected', () => {
     const old = {
       specificationVersion: 'v1',
       provider: 'stub',

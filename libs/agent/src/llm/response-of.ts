@@ -1,7 +1,7 @@
 import type { ModelPart, ModelResponse } from './llm-client.ts';
 import { cutOff } from './model-error.ts';
 
-/** The whole answer of a stream. @throws AgentError `model_cut_off` where it has none */
+/** The complete answer of a stream. @throws AgentError `model_cut_off` if there is none */
 export async function responseOf(provider: string, parts: AsyncIterable<ModelPart>): Promise<ModelResponse> {
   let response: ModelResponse | undefined;
   for await (const part of parts) if (part.type === 'response') response = part.response;

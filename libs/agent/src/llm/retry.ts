@@ -5,7 +5,7 @@ import type { CallOptions, ModelPart, ModelResponse } from './llm-client.ts';
 import { cutOff, isRetryableModelError, retryAfterMs } from './model-error.ts';
 
 export interface ModelRetry {
-  /** In all, the first included. Default 3. */
+  /** Total attempts, including the first. Default 3. */
   readonly tries: number;
   readonly minMs: number;
   readonly maxMs: number;
@@ -13,8 +13,8 @@ export interface ModelRetry {
 
 export const DEFAULT_MODEL_RETRY: ModelRetry = { tries: 3, minMs: 500, maxMs: 8_000 };
 const DEFAULT_TIMEOUT_MS = 120_000;
-/** A provider that wants to be left alone for longer is given up. */
-const MOST_RETRY_AFTER_MS = 60_000;
+/** A provider that asks for a longer wait is given up. */
+const MAX_RETRY_AFTER_MS = 60_000;
 
 export interface AttemptDependencies {
   readonly effects: Effects;
@@ -22,7 +22,7 @@ export interface AttemptDependencies {
   readonly onPart: (part: ModelPart) => void;
 }
 
-/** One provider, asked as often as `retry` says. @throws the last attempt's error */
+/** Calls one provider with the retries of `retry`. @throws the last attempt's error */
 export async function withRetries(
   ask: (options: CallOptions) => AsyncIterable<ModelPart>,
   provider: string,
@@ -36,7 +36,7 @@ export async function withRetries(
     } catch (error) {
       options.signal?.throwIfAborted();
       const told = retryAfterMs(error);
-      if (!isRetryableModelError(error) || attempt >= retry.tries || (told ?? 0) > MOST_RETRY_AFTER_MS) throw error;
+      if (!isRetryableModelError(error) || attempt >= retry.tries || (told ?? 0) > MAX_RETRY_AFTER_MS) throw error;
       const backoff = Math.min(retry.maxMs, retry.minMs * 2 ** (attempt - 1));
       const waitMs = told ?? Math.round(effects.random() * backoff);
       emit({ type: 'retry', what: `model ${provider}`, attempt, waitMs, error: errorInfo(error, 'model_unavailable') });
@@ -74,7 +74,7 @@ async function oneAttempt(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    // Whoever does not hear the signal is not waited for.
+    // Do not wait for a stream that ignores the signal.
     void Promise.resolve(parts.return?.()).catch(() => undefined);
   }
 }

@@ -1,13 +1,13 @@
 import type { ModelProvider, SelectProvider } from './model-provider.ts';
 
-/** The default: by priority, then as they were listed. */
+/** The default: by priority, then in list order. */
 export const byPriority: SelectProvider = (candidates) => sortedBy(candidates, ({ priority = 0 }) => -priority);
 
-/** The cheapest first; those without a price last. */
+/** Cheapest first; providers without a price last. */
 export const byCost: SelectProvider = (candidates) =>
   sortedBy(candidates, ({ price }) => (price === undefined ? Number.POSITIVE_INFINITY : price.input + price.output));
 
-/** The fastest so far first; those never asked before all others, so that each is measured. */
+/** Fastest first; providers without measurements come before all others, so that each is measured. */
 export const byLatency: SelectProvider = (candidates, _need, stats) =>
   sortedBy(candidates, ({ id }) => stats.latencyMs(id) ?? 0);
 

@@ -1,10 +1,10 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { AgentError } from '../core/agent-error.ts';
 
-/** No single event of a provider is longer; an endless one must not fill the memory. */
-const MOST_EVENT_CHARS = 8 * 1024 * 1024;
+/** Providers send no longer events; an endless one must not fill the memory. */
+const MAX_EVENT_CHARS = 8 * 1024 * 1024;
 
-/** The events of a response's body, as they arrive. */
+/** The events of a response body, as they arrive. */
 export async function* serverSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage> {
   const events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => events.push(event) });
@@ -18,11 +18,11 @@ export async function* serverSentEvents(body: ReadableStream<Uint8Array>): Async
       const text = decoder.decode(value, { stream: true });
       parser.feed(text);
       unread = events.length > 0 ? 0 : unread + text.length;
-      if (unread > MOST_EVENT_CHARS) throw new AgentError('model_cut_off', 'the provider sent an event without an end');
+      if (unread > MAX_EVENT_CHARS) throw new AgentError('model_cut_off', 'the provider sent an event without an end');
       yield* events.splice(0);
     }
   } finally {
-    // Ends the connection, if it is not over.
+    // Closes the connection if it is still open.
     await reader.cancel().catch(() => undefined);
   }
 }

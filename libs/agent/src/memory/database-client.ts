@@ -3,7 +3,7 @@ import type { Json } from '../core/json.ts';
 export interface DatabaseRow {
   readonly key: string;
   readonly value: Json;
-  /** Rises with each write of the key. */
+  /** Increases with each write of the key. */
   readonly version: number;
 }
 
@@ -13,7 +13,7 @@ export interface FoundRow extends DatabaseRow {
 }
 
 export interface WriteOptions {
-  /** @throws AgentError `conflict` if there is such a key */
+  /** @throws AgentError `conflict` if the key exists */
   readonly ifAbsent?: boolean;
   /** @throws AgentError `conflict` if the key has another version */
   readonly ifVersion?: number;
@@ -31,11 +31,11 @@ export interface FieldRange {
 export type FieldCondition = string | number | boolean | null | FieldRange;
 
 export interface DatabaseQuery {
-  /** Fields of the value, `a.b` for those inside of others. All must hold. */
+  /** Fields of the value, `a.b` for nested ones. All conditions must hold. */
   readonly where?: Readonly<Record<string, FieldCondition>>;
-  /** Only keys that begin with it. */
+  /** Only keys with this prefix. */
   readonly prefix?: string;
-  /** Only keys behind it, in the order of keys. */
+  /** Only keys after this one, in key order. */
   readonly after?: string;
   /** A field of the value; absent values come last. Default: by key. */
   readonly orderBy?: { readonly field: string; readonly descending?: boolean };

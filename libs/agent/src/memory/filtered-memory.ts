@@ -7,12 +7,12 @@ import type { Principal, Roles } from '../security/roles.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { MemoryClient } from './memory-client.ts';
 
-/** One change an agent made to what is kept. */
+/** A change that an agent made to stored data. */
 export interface MemoryChange {
   readonly store: 'memory' | 'database';
   readonly op: 'append' | 'write' | 'delete' | 'clear';
   readonly key: string;
-  /** The policy did not let it through. */
+  /** The policy dropped it. */
   readonly dropped: boolean;
 }
 
@@ -26,7 +26,10 @@ export interface MemoryGate {
   changed(change: MemoryChange): void;
 }
 
-/** What an agent gets of a memory: writes pass the safety policy, access the roles, and answers the effects. */
+/**
+ * A memory as an agent uses it: writes pass the safety policy, access is checked by roles, and answers go through the
+ * effects.
+ */
 export function filteredMemory(client: MemoryClient, gate: MemoryGate): MemoryClient {
   const search = client.search?.bind(client);
   const clear = client.clear?.bind(client);
@@ -70,7 +73,7 @@ export function filteredMemory(client: MemoryClient, gate: MemoryGate): MemoryCl
   };
 }
 
-/** The same for documents. */
+/** Like `filteredMemory`, for documents. */
 export function filteredDatabase(client: DatabaseClient, gate: MemoryGate): DatabaseClient {
   const search = client.search?.bind(client);
   const remove = client.delete?.bind(client);
@@ -112,7 +115,7 @@ export function filteredDatabase(client: DatabaseClient, gate: MemoryGate): Data
   };
 }
 
-/** What may be kept of an entry; undefined: nothing. */
+/** The part of an entry that may be stored; undefined: nothing. */
 async function passed(
   gate: MemoryGate,
   entry: Json,

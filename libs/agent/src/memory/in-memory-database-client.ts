@@ -11,7 +11,7 @@ interface Kept {
   readonly expiresAt: number;
 }
 
-/** Documents in this process. */
+/** In-process documents. */
 export class InMemoryDatabaseClient implements DatabaseClient {
   readonly #collections = new Map<string, Map<string, Kept>>();
   readonly #now: () => number;
@@ -85,5 +85,5 @@ export class InMemoryDatabaseClient implements DatabaseClient {
 export function checkVersion(current: number | undefined, ifAbsent: boolean, ifVersion: number | undefined): void {
   if (ifAbsent && current !== undefined) throw new AgentError('conflict', 'there is a document of this key already');
   if (ifVersion !== undefined && current !== ifVersion)
-    throw new AgentError('conflict', 'the document was changed by somebody else: read it again');
+    throw new AgentError('conflict', 'another writer changed the document: read it again');
 }

@@ -21,11 +21,11 @@ interface Stream {
 }
 
 export interface ClockOption {
-  /** Unix ms; for what expires. */
+  /** Unix ms; used for expiry. */
   readonly now?: () => number;
 }
 
-/** Streams in this process. */
+/** In-process streams. */
 export class InMemoryMemoryClient implements MemoryClient {
   readonly #streams = new Map<string, Stream>();
   readonly #now: () => number;
@@ -74,7 +74,7 @@ export class InMemoryMemoryClient implements MemoryClient {
 
   async clear(streamKey: string): Promise<void> {
     const stream = this.#streams.get(streamKey);
-    // Numbers are never given again.
+    // Numbers are never reused.
     if (stream !== undefined) stream.entries = [];
   }
 

@@ -4,7 +4,7 @@ import type { DatabaseQuery, DatabaseRow, FieldCondition, FieldRange } from './d
 
 const FIELD = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/;
 const DEFAULT_LIMIT = 100;
-const MOST_LIMIT = 1_000;
+const MAX_LIMIT_ROWS = 1_000;
 
 /** The members of a field's path. @throws AgentError `invalid_input` */
 export function pathOf(field: string): string[] {
@@ -18,7 +18,7 @@ export function pathOf(field: string): string[] {
 
 export function limitOf({ limit = DEFAULT_LIMIT }: DatabaseQuery): number {
   if (!Number.isInteger(limit) || limit < 1) throw new AgentError('invalid_input', 'limit is a number from 1');
-  return Math.min(limit, MOST_LIMIT);
+  return Math.min(limit, MAX_LIMIT_ROWS);
 }
 
 export function isRange(condition: FieldCondition): condition is FieldRange {
@@ -55,7 +55,7 @@ function inRange(found: Json | undefined, { gt, gte, lt, lte, in: among }: Field
   );
 }
 
-/** Sorted as the query wants it: what has no such field comes last, equals are by key. */
+/** Sorts as the query requires: rows without the field come last, ties are sorted by key. */
 export function inQueryOrder<T extends Pick<DatabaseRow, 'key' | 'value'>>(
   rows: readonly T[],
   { orderBy }: DatabaseQuery,

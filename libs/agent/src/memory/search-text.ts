@@ -2,14 +2,14 @@ import MiniSearch from 'minisearch';
 import type { Json } from '../core/json.ts';
 
 const WORD = /[\p{L}\p{N}_]+/gu;
-const MOST_WORDS = 32;
+const MAX_WORDS = 32;
 
-/** The words of a query: letters, digits and underscores, in lower case. Nothing else of it reaches a search engine. */
+/** The words of a query: letters, digits and underscores, in lower case. Nothing else reaches a search engine. */
 export function wordsOf(text: string): string[] {
-  return [...new Set((text.toLowerCase().match(WORD) ?? []).slice(0, MOST_WORDS))];
+  return [...new Set((text.toLowerCase().match(WORD) ?? []).slice(0, MAX_WORDS))];
 }
 
-/** Every text inside of a value, for searching. Names of members are no text. */
+/** All texts inside a value, for searching. Member names are excluded. */
 export function textsOf(value: Json): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';
@@ -24,7 +24,7 @@ export interface Searchable<T> {
   readonly text: string;
 }
 
-/** Ranks by BM25, in this process. The best first. */
+/** Ranks by BM25 in this process, best first. */
 export function searchTexts<T>(
   items: readonly Searchable<T>[],
   query: string,

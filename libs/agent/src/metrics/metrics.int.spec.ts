@@ -50,7 +50,7 @@ describe('key figures', () => {
 });
 
 describe('a trace', () => {
-  it('holds every event but the pieces of texts, and no secret', async () => {
+  it('contains every event except text deltas, and no secret', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-trace-'));
     const path = join(folder, 'trace.jsonl');
     const own = agent([

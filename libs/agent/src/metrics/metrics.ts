@@ -11,17 +11,17 @@ export interface ToolMetrics {
 export interface AgentMetrics {
   readonly runs: number;
   readonly successRate: number;
-  /** Of runs that succeeded. */
+  /** Of successful runs. */
   readonly stepsPerTask: number;
   readonly tools: Readonly<Record<string, ToolMetrics>>;
   readonly tokens: { readonly input: number; readonly output: number; readonly total: number; readonly perRun: number };
-  /** USD; absent when the cost of a run is not known. */
+  /** USD; absent if the cost of a run is unknown. */
   readonly costUsd?: number;
   /** Ms. */
   readonly duration: { readonly p50: number; readonly p95: number; readonly max: number };
 }
 
-/** Key figures over results of runs; the same results give the same figures. */
+/** Key figures of run results; deterministic. */
 export function metricsOf(results: readonly AgentResult[]): AgentMetrics {
   const succeeded = results.filter(({ success }) => success);
   const byTool = Map.groupBy(

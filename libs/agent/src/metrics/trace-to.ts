@@ -5,14 +5,14 @@ import type { AgentHandle } from '../runtime/agent-handle.ts';
 
 export interface TraceOptions {
   readonly from?: 'start' | 'now';
-  /** False: what tools are given is left out. Default true. */
+  /** False: omits tool inputs. Default true. */
   readonly recordInputs?: boolean;
 }
 
 /**
- * Writes a session's events to a file, a line of JSON each, until the session or the signal ends. A reader like any
- * other: a slow disk makes a gap, which is a line too, and never a slow agent. Pieces of texts are left out; the whole
- * texts are there, without secrets and personal data.
+ * Writes a session's events to a file, one JSON line each, until the session or the signal ends. A slow disk causes a
+ * gap, which is also written as a line, and never a slow agent. Text deltas are omitted; complete texts are included,
+ * without secrets and personal data.
  */
 export async function traceTo(
   handle: AgentHandle,

@@ -4,7 +4,7 @@ import type { PermissionRule, RuleDecision, RuleMatcher, RuleScope } from './rul
 export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly matches: CompiledMatcher;
-  /** Of later rules the earlier one wins. */
+  /** Breaks ties: the earlier rule wins. */
   readonly order: number;
 }
 
@@ -26,7 +26,7 @@ const SPECIFICITY: Readonly<Record<RuleMatcher['kind'], number>> = {
 };
 const SEVERITY: Readonly<Record<RuleDecision, number>> = { allow: 0, 'ask-user': 1, deny: 2 };
 
-/** User before session before agent before global; then priority, then the more specific, then the earlier rule. */
+/** User before session before agent before global; then priority, then specificity, then order of addition. */
 export function inOrder(a: CompiledRule, b: CompiledRule): number {
   return (
     SCOPE_RANK[a.rule.scope.kind] - SCOPE_RANK[b.rule.scope.kind] ||
@@ -57,14 +57,14 @@ export function appliesTo(scope: RuleScope, { sessionId, agentType }: WhoAsks): 
 }
 
 /**
- * The decision of sorted rules about one call. A deny that matches wins over everything; then the first rule that
- * matches decides; what no rule knows is asked, or allowed if `whenUnknown` says so.
+ * The decision of sorted rules about one call. A matching deny wins over everything; otherwise the first matching rule
+ * decides; without a match the call is asked about, or allowed if `whenUnknown` says so.
  */
 export function evaluate(rules: readonly CompiledRule[], call: CheckedCall, whenUnknown: RuleDecision): RuleVerdict {
   let mayBeRefused: PermissionRule | null = null;
   for (const { rule, matches } of rules) {
     if (!isFloor(rule)) {
-      // What an ask rule could apply to is asked; so is what an ordinary deny could.
+      // Asks if an ask rule or an overridable deny might apply.
       if (rule.decision !== 'allow' && matches(call) === 'maybe') mayBeRefused ??= rule;
       continue;
     }
@@ -74,7 +74,11 @@ export function evaluate(rules: readonly CompiledRule[], call: CheckedCall, when
   }
   const decided = mostSevere(simpleCommands(call).map((simple) => firstMatch(rules, call, simple, whenUnknown)));
   if (decided.decision === 'allow' && mayBeRefused !== null)
-    return { decision: 'ask-user', ruleId: mayBeRefused.id, reason: 'a rule could apply to a part nobody can read' };
+    return {
+      decision: 'ask-user',
+      ruleId: mayBeRefused.id,
+      reason: 'a rule could apply to a part that cannot be determined',
+    };
   if (decided.decision === 'allow') {
     const unseen = deniedUnseen(rules, call);
     if (unseen !== undefined)
@@ -87,10 +91,7 @@ export function evaluate(rules: readonly CompiledRule[], call: CheckedCall, when
   return decided;
 }
 
-/**
- * The deny of a program that a command could get around: it runs something that can start any program, and that no allow
- * rule names.
- */
+/** A deny that a command could bypass: it runs something that can start any program and that no allow rule names. */
 function deniedUnseen(rules: readonly CompiledRule[], call: CheckedCall): PermissionRule | undefined {
   const unknown = call.command?.unknown ?? [];
   if (unknown.length === 0) return undefined;
@@ -102,7 +103,7 @@ function deniedUnseen(rules: readonly CompiledRule[], call: CheckedCall): Permis
   return unknown.every(isNamed) ? undefined : denied;
 }
 
-/** Each is decided by itself, so that two rules may cover one pipeline. */
+/** Each command is decided separately, so that two rules can cover one pipeline. */
 function simpleCommands({ command }: CheckedCall): readonly (readonly string[] | undefined)[] {
   return command?.plain ?? [undefined];
 }

@@ -1,13 +1,13 @@
 import { RE2JS } from 're2js';
 
 const compiled = new Map<string, RE2JS>();
-const MOST_COMPILED = 1_000;
+const MAX_COMPILED_PATTERNS = 1_000;
 
-/** `**` matches any folders, `*` and `?` stay inside of one name, `{a,b}` is either. Case counts. */
+/** `**` matches any folders, `*` and `?` stay within one name, `{a,b}` is either. Case-sensitive. */
 export function matchesGlob(path: string, glob: string): boolean {
   let pattern = compiled.get(glob);
   if (pattern === undefined) {
-    if (compiled.size >= MOST_COMPILED) compiled.clear();
+    if (compiled.size >= MAX_COMPILED_PATTERNS) compiled.clear();
     pattern = RE2JS.compile(globToPattern(glob), RE2JS.DOTALL);
     compiled.set(glob, pattern);
   }

@@ -15,10 +15,10 @@ export interface CheckedCall {
   readonly paths: readonly string[];
 }
 
-/** `maybe`: the rule could apply to a part of the call that nobody can read beforehand. */
+/** `maybe`: the rule could apply to a part of the call that cannot be determined in advance. */
 export type Match = 'yes' | 'maybe' | 'no';
 
-/** A matcher, compiled. `simple` is one command of several, when each is decided by itself. */
+/** A compiled matcher. `simple` is one of several commands if each is decided separately. */
 export type CompiledMatcher = (call: CheckedCall, simple?: readonly string[]) => Match;
 
 const yes = (matched: boolean): Match => (matched ? 'yes' : 'no');
@@ -40,7 +40,7 @@ export function compileMatcher(matcher: RuleMatcher, decision: RuleDecision): Co
       return ({ input }) => yes(pattern.matcher(canonicalJson(input)).find());
     }
     case 'path':
-      // Allowed only if every file is; refused if any is.
+      // Allowed only if every file is; denied if any is.
       return decision === 'allow'
         ? ({ paths }) => yes(paths.length > 0 && paths.every((path) => matchesGlob(path, matcher.glob)))
         : ({ paths }) => yes(paths.some((path) => matchesGlob(path, matcher.glob)));

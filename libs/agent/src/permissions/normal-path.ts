@@ -1,4 +1,4 @@
-/** Without `.` and `..`, so that two spellings of one file are one. */
+/** Removes `.` and `..`, so that two spellings of one file are equal. */
 export function normalPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {

@@ -20,13 +20,13 @@ const check = (rules: readonly PermissionRule[], name = 'edit', input: { path?: 
   new PermissionManager({ tools, rules }).check(name, input, who);
 
 describe('permission rules', () => {
-  it('ask where no rule matches, and allow where the tool says that it needs no permission', () => {
+  it('ask if no rule matches, and allow if the tool needs no permission', () => {
     expect(check([]).decision).toBe('ask-user');
     expect(check([], 'read').decision).toBe('allow');
     expect(check([PermissionRule.askForTool('read')], 'read').decision).toBe('ask-user');
   });
 
-  it('are asked by scope, then by priority, then by how specific they are', () => {
+  it('apply by scope, then by priority, then by specificity', () => {
     const session: RuleScope = { kind: 'session', sessionId: 's1' };
     expect(
       check([PermissionRule.allowTool('edit'), PermissionRule.askForTool('edit', { scope: session })]).decision,
@@ -43,13 +43,13 @@ describe('permission rules', () => {
     ).toBe('allow');
   });
 
-  it('never let an allow of any scope beat a deny, unless it says that it may be', () => {
+  it('never let an allow override a deny, unless the deny is overridable', () => {
     const allow = PermissionRule.allowTool('edit', { scope: { kind: 'user' }, priority: 100 });
     expect(check([PermissionRule.denyCategory('write'), allow]).decision).toBe('deny');
     expect(check([PermissionRule.denyCategory('write', { overridable: true }), allow]).decision).toBe('allow');
   });
 
-  it('keep a deny whatever allows are added', () => {
+  it('keep a deny when any allows are added', () => {
     const scope = fc.constantFrom<RuleScope>(
       { kind: 'global' },
       { kind: 'agent', agentType: 'coder' },
@@ -85,7 +85,7 @@ describe('permission rules', () => {
     );
   });
 
-  it('see paths however they are spelled', () => {
+  it('recognise every spelling of a path', () => {
     const rules = [PermissionRule.allowPath('src/**'), PermissionRule.denyPath('**/secret.ts')];
     expect(check(rules, 'edit', { path: 'src/a/b.ts' }).decision).toBe('allow');
     expect(check(rules, 'edit', { path: './src/../src/b.ts' }).decision).toBe('allow');
@@ -93,7 +93,7 @@ describe('permission rules', () => {
     expect(check(rules, 'edit', { path: 'x/../src/./secret.ts' }).decision).toBe('deny');
   });
 
-  it('hand the denies of a parent down, and nothing else', () => {
+  it("pass only a parent's denies down", () => {
     const parent = new PermissionManager({
       tools,
       rules: [
@@ -111,14 +111,14 @@ describe('permission rules', () => {
     expect(grandchild.check('edit', {}, { sessionId: 'g', agentType: 'x' }).decision).toBe('deny');
   });
 
-  it('name the tools that nobody has', () => {
+  it('list tools that do not exist', () => {
     const permissions = new PermissionManager({
       rules: [PermissionRule.allowTool('Edit'), PermissionRule.denyCategory('network')],
     });
     expect(permissions.lint(tools)).toEqual([expect.stringContaining('"Edit"'), expect.stringContaining('"network"')]);
   });
 
-  it('refuse a pattern that cannot be compiled', () => {
+  it('reject a pattern that cannot be compiled', () => {
     expect(() => check([PermissionRule.denyMatching('(?<=a)b')])).toThrow(
       expect.objectContaining({ code: 'invalid_config' }),
     );

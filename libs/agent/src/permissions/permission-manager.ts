@@ -21,10 +21,10 @@ import { readShellCommand } from './shell-command.ts';
 import { refusePrefix } from './shell-programs.ts';
 
 export interface PermissionManagerOptions {
-  /** Tells categories, commands and paths of tools. The pipeline hands over its own where this is absent. */
+  /** Provides categories, commands and paths of tools. Default: the pipeline's registry. */
   readonly tools?: ToolRegistry;
   readonly rules?: readonly PermissionRule[];
-  /** Who may change rules later on; the rules given here are the owner's. */
+  /** Who may change rules later; the rules given here belong to the owner. */
   readonly roles?: Roles;
 }
 
@@ -35,7 +35,7 @@ export interface PermissionCheck extends RuleVerdict {
 
 export interface CheckOptions {
   readonly tool?: Tool;
-  /** Files the call would touch, where the host has resolved them. */
+  /** Files the call would touch, if the host has resolved them. */
   readonly paths?: readonly string[];
 }
 
@@ -44,13 +44,13 @@ interface RuleBook {
   made: number;
 }
 
-/** Denies of a parent, which hold for its children whatever their own rules say. */
+/** Denies of a parent, which apply to its children in addition to their own rules. */
 interface ParentFloor {
   readonly manager: PermissionManager;
   readonly who: WhoAsks;
 }
 
-/** Decides about tool calls by rules. Pure: nothing is asked, waited for or written. */
+/** Decides about tool calls by rules. Pure: no questions, waiting or I/O. */
 export class PermissionManager {
   readonly #tools: ToolRegistry | undefined;
   readonly #roles: Roles | undefined;
@@ -80,13 +80,13 @@ export class PermissionManager {
     return this.#book.rules.map(({ rule }) => rule);
   }
 
-  /** A rule with the id of another one takes its place. @throws AgentError `invalid_config`, `forbidden` */
+  /** Replaces a rule with the same id. @throws AgentError `invalid_config`, `forbidden` */
   addRule(rule: PermissionRule, { by }: { readonly by?: Principal } = {}): void {
     this.#roles?.check(by, 'rule.edit', rule.id);
     this.#add(rule);
   }
 
-  /** A human's answer that is to be remembered: whoever may answer may have it kept. */
+  /** Remembers a human's answer; anyone who may answer may also store the answer. */
   remember(rule: PermissionRule): void {
     this.#add(rule);
   }
@@ -109,7 +109,7 @@ export class PermissionManager {
     return this.#book.rules.length < before;
   }
 
-  /** A rule for one session, such as a human's answer that is to be remembered. */
+  /** Adds a rule for one session, such as a remembered answer. */
   addSessionRule(sessionId: string, rule: PermissionRule, options: { readonly by?: Principal } = {}): void {
     this.addRule({ ...rule, id: `${rule.id} @${sessionId}`, scope: { kind: 'session', sessionId } }, options);
   }
@@ -134,7 +134,7 @@ export class PermissionManager {
     return { ...evaluate([...inherited, ...rules], call, whenUnknown), inputHash: inputHashOf(toolName, input) };
   }
 
-  /** These rules on top of the denies of a parent: for sub-agents, which get no more than their parents. */
+  /** These rules plus the denies of a parent, for sub-agents, which never get more than their parents. */
   withFloorOf(manager: PermissionManager, who: WhoAsks): PermissionManager {
     const child = new PermissionManager({ tools: this.#tools });
     child.#book = this.#book;
@@ -142,7 +142,7 @@ export class PermissionManager {
     return child;
   }
 
-  /** Rules that name a tool or category nobody has; probably spelled wrong. */
+  /** Rules that name a tool or category that does not exist; probably a typo. */
   lint(tools: ToolRegistry): string[] {
     const names = new Set(tools.listTools());
     const categories = new Set(tools.listTools().map((name) => tools.getCategory(name)));
@@ -168,7 +168,7 @@ function commandIn(toolName: string, input: Json): string | undefined {
   return toolName === 'bash' && isPlainObject(input) && typeof input.command === 'string' ? input.command : undefined;
 }
 
-/** An input that was not parsed may have anything in the place of a path. */
+/** An input that was not parsed may hold anything in place of a path. */
 function isText(path: unknown): path is string {
   return typeof path === 'string';
 }

@@ -1,8 +1,8 @@
 import type { Command, CommandNode, ParsedScript, PipelineNode, Redirection, Statement, Word } from 'unbash';
 
-/** Outside of quotes: no expansion, no separator, no escape. */
+/** Outside quotes: no expansion, no separator, no escape. */
 const SAFE_UNQUOTED = /^[\p{L}\p{N}_@%+=:,./-]*$/u;
-/** Inside of double quotes. */
+/** Inside double quotes. */
 const SAFE_DOUBLE_QUOTED = /^[^$`\\]*$/;
 /** Between two words or redirections. */
 const GAP = /^[ \t\n]*(?:(?:&&|\|\||\||;)[ \t\n]*)?$/;
@@ -13,9 +13,9 @@ interface Span {
 }
 
 /**
- * The words of every command when the whole text is simple commands joined by `&& || ; |` and newlines, with words
- * that the shell changes in nothing but their quotes; else null. Beside the parser's tree the text itself is checked,
- * so that what a mistaken parser would overlook is refused as well.
+ * The words of every command if the whole text consists of simple commands joined by `&& || ; |` and newlines, and the
+ * shell changes nothing in the words but their quotes; otherwise null. Checks the text itself in addition to the
+ * parser's tree, so that a parser bug cannot let anything through.
  */
 export function plainCommands(text: string, script: ParsedScript): readonly (readonly string[])[] | null {
   if ((script.errors?.length ?? 0) > 0 || script.shebang !== undefined || script.commands.length === 0) return null;
@@ -60,7 +60,7 @@ function plainCommand(command: Command, spans: Span[]): string[] | null {
       if (value === null) return null;
       argv.push(value);
     } else if (part.type === 'Assignment') {
-      // `make A=b`: behind the name an assignment is an ordinary argument.
+      // `make A=b`: after the name an assignment is an ordinary argument.
       if (!SAFE_UNQUOTED.test(part.text)) return null;
       argv.push(part.text);
     } else if (!isHarmless(part)) return null;
@@ -92,7 +92,7 @@ function isSafeUnquoted(text: string): boolean {
   return text !== '' && SAFE_UNQUOTED.test(text);
 }
 
-/** Between descriptors, or to and from nowhere. */
+/** Between descriptors, or to and from /dev/null. */
 function isHarmless(redirect: Redirection): boolean {
   if (redirect.type !== 'Redirect' || redirect.target === undefined) return false;
   if (redirect.descriptor?.type === 'FileDescriptorVariable') return false;

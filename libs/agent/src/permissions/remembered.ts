@@ -8,8 +8,8 @@ import { readShellCommand } from './shell-command.ts';
 import { refusePrefix } from './shell-programs.ts';
 
 /**
- * The rule a remembered answer becomes. For a shell command it is about these very words, never about the tool as a
- * whole; a command that cannot be read is not remembered (null).
+ * The rule made from a remembered answer. For a shell command it applies to exactly this command, never to the whole
+ * tool; a command that cannot be parsed is not remembered (null).
  */
 export function rememberedRule(
   tool: Tool,
@@ -27,7 +27,7 @@ export function rememberedRule(
   return {
     id: `${answer.decision} ${tool.name} ${inputHashOf(tool.name, input).slice(0, 8)} (${answer.remember})`,
     ...{ scope, priority: 0, matcher, decision: answer.decision },
-    // A human who said no may later say yes.
+    // A human who denied it may allow it later.
     ...(answer.decision === 'deny' ? { overridable: true } : {}),
     description: `remembered answer about ${tool.name}`,
   };
@@ -38,7 +38,7 @@ function matcherOf(tool: Tool, input: Json, decision: 'allow' | 'deny'): RuleMat
   if (command === undefined) return { kind: 'tool-name', name: tool.name };
   const { plain } = readShellCommand(command);
   if (plain === null || plain.length === 0) return null;
-  // Words with blanks in them cannot be a prefix, which is split at blanks.
+  // A prefix is split at blanks, so words with blanks cannot be a prefix.
   if (plain.flat().some((word) => /\s/.test(word) || word === '')) return null;
   if (decision === 'allow' && plain.some((words) => refusePrefix(words) !== null)) return null;
   return PermissionRule.allowBashPrefix(plain.map((words) => words.join(' '))).matcher;

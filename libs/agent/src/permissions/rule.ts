@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts';
 
-/** Whom a rule applies to. `user` rules are those a human made while an agent was running. */
+/** Where a rule applies. `user` rules were made by a human while an agent was running. */
 export type RuleScope =
   | { readonly kind: 'global' }
   | { readonly kind: 'agent'; readonly agentType: string }
@@ -14,7 +14,7 @@ export type RuleMatcher =
   | { readonly kind: 'command-prefix'; readonly prefixes: readonly string[] }
   /** Files a tool would touch, relative to the host's root. */
   | { readonly kind: 'path'; readonly glob: string }
-  /** RE2 syntax, looked for in the input as JSON with sorted keys. */
+  /** RE2 syntax, searched in the input as JSON with sorted keys. */
   | { readonly kind: 'regex'; readonly pattern: string }
   | { readonly kind: 'custom'; readonly test: (toolName: string, input: Json) => boolean }
   | { readonly kind: 'all' };
@@ -24,12 +24,12 @@ export type RuleDecision = 'allow' | 'deny' | 'ask-user';
 export interface PermissionRule {
   readonly id: string;
   readonly scope: RuleScope;
-  /** Within a scope the higher one is asked first. */
+  /** Within a scope the higher priority decides first. */
   readonly priority: number;
   readonly matcher: RuleMatcher;
   readonly decision: RuleDecision;
   readonly description?: string;
-  /** A deny that other rules may beat. Without it a deny beats every allow of every scope. */
+  /** A deny that other rules can override. Otherwise a deny overrides every allow in every scope. */
   readonly overridable?: boolean;
 }
 

@@ -9,7 +9,7 @@ import { PermissionManager } from './permission-manager.ts';
 import { PermissionRule } from './rule.ts';
 
 describe('a rules file', () => {
-  it('holds rules for another process', async () => {
+  it('stores rules for another process', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
     const path = join(folder, 'rules.json');
     const rules = [PermissionRule.allowBashPrefix(['git status']), PermissionRule.denyPath('.env', { priority: 3 })];
@@ -25,7 +25,7 @@ describe('a rules file', () => {
     ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "tool-name"}}]}', 'rules[0].matcher.name'],
     ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "custom"}}]}', 'rules[0].matcher.kind'],
     ['{"version": 9, "rules": []}', 'newer version'],
-  ])('says where it is wrong: %s', async (text, place) => {
+  ])('names the position of an error: %s', async (text, place) => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
     const path = join(folder, 'rules.json');
     await writeFile(path, text);
@@ -34,7 +34,7 @@ describe('a rules file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('keeps the answer "always" about a command, in these very words', async () => {
+  it('remembers the answer "always" for exactly this command', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
     const rulesFile = join(folder, 'rules.json');
     const commands = ['git log --oneline', 'git log --oneline', 'git push', 'echo $HOME'];
@@ -53,7 +53,7 @@ describe('a rules file', () => {
       },
     });
     const result = await agent.run();
-    // The host has no shell; what was asked is what is looked at.
+    // The host has no shell; the test checks what was asked.
     expect(result.actions.map(({ code }) => code)).toEqual(Array(4).fill('denied_by_host'));
     expect(asked).toEqual(['git log --oneline', 'git push', 'echo $HOME']);
     expect(result.diagnostics.warnings).toEqual([expect.stringContaining('cannot be remembered')]);

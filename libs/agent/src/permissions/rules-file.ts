@@ -20,7 +20,7 @@ const MATCHERS: Readonly<Record<Exclude<RuleMatcher['kind'], 'custom'>, readonly
   all: [],
 };
 
-/** `{"version": 1, "rules": [...]}`. @throws AgentError `invalid_config` that names the place */
+/** `{"version": 1, "rules": [...]}`. @throws AgentError `invalid_config` naming the position */
 export async function readRulesFile(path: string): Promise<PermissionRule[]> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new AgentError('invalid_config', `the rules file ${path} cannot be read`, { cause: error });
@@ -45,7 +45,7 @@ function readRule(value: unknown, path: string, at: string): PermissionRule {
   if (typeof id !== 'string') throw invalid(path, `${at}.id is no text`);
   if (typeof priority !== 'number') throw invalid(path, `${at}.priority is no number`);
   if (decision !== 'allow' && decision !== 'deny' && decision !== 'ask-user')
-    throw invalid(path, `${at}.decision is none of allow, deny, ask-user`);
+    throw invalid(path, `${at}.decision must be allow, deny or ask-user`);
   checkKind(scope, SCOPES, path, `${at}.scope`);
   checkKind(matcher, MATCHERS, path, `${at}.matcher`);
   // Every field that is read was checked above.
@@ -55,7 +55,7 @@ function readRule(value: unknown, path: string, at: string): PermissionRule {
 function checkKind(value: unknown, kinds: Readonly<Record<string, readonly string[]>>, path: string, at: string): void {
   const fields = isPlainObject(value) && typeof value.kind === 'string' ? kinds[value.kind] : undefined;
   if (!isPlainObject(value) || fields === undefined)
-    throw invalid(path, `${at}.kind is none of ${Object.keys(kinds).join(', ')}`);
+    throw invalid(path, `${at}.kind must be one of ${Object.keys(kinds).join(', ')}`);
   for (const field of fields) {
     const given = value[field];
     const wanted =

@@ -10,7 +10,7 @@ import { PermissionRule } from './rule.ts';
 
 const run = promisify(execFile);
 
-/** Programs that say that they ran, and nothing else is on the path. */
+/** Programs that report that they ran; nothing else is on the path. */
 let folder: string;
 let ran: string;
 
@@ -26,8 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('what is allowed, in a real bash', () => {
-  it('runs only programs that are allowed', async () => {
+describe('allowed commands in a real bash', () => {
+  it('run only allowed programs', async () => {
     const permissions = new PermissionManager({ rules: [PermissionRule.allowBashPrefix(['good', 'fine x'])] });
     const piece = fc.constantFrom(
       ...[
@@ -102,7 +102,7 @@ describe('what is allowed, in a real bash', () => {
     for (const text of distinct) {
       await rm(ran, { recursive: true, force: true });
       await mkdir(ran);
-      // What it answers does not matter, only what ran.
+      // The output does not matter, only what ran.
       await run('/bin/bash', ['--norc', '--noprofile', '-c', text], {
         cwd: folder,
         env: { PATH: join(folder, 'bin') },

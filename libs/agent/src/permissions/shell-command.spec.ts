@@ -20,7 +20,7 @@ describe('a shell command under allow rules', () => {
     ['ls 2>&1 >/dev/null'],
     ['ls || echo no'],
     ['cat src/a-b_c.ts'],
-  ])('is allowed when every part is: %j', (command) => {
+  ])('is allowed if every part is: %j', (command) => {
     expect(decide(allowed, command)).toBe('allow');
   });
 
@@ -123,7 +123,7 @@ describe('a shell command under deny rules', () => {
     ['while rm x; do :; done'],
     ["'rm' x"],
     ['r"m" x'],
-  ])('is refused where it holds one: %j', (command) => {
+  ])('is denied if it contains one: %j', (command) => {
     expect(decide(denied, command)).toBe('deny');
   });
 
@@ -136,7 +136,7 @@ describe('a shell command under deny rules', () => {
     ['echo rm | bash'],
     ['python -c "x"'],
     ['git $X'],
-  ])('is asked about where nobody can read it: %j', (command) => {
+  ])('is asked about if it cannot be determined: %j', (command) => {
     expect(decide(denied, command)).toBe('ask-user');
   });
 
@@ -150,7 +150,7 @@ describe('a shell command under deny rules', () => {
     ['timeout 5s nice -n 10 ls'],
     ["bash -c 'ls; pwd'"],
     ['for a in 1 2; do echo "$a"; done'],
-  ])('goes on where it holds none: %j', (command) => {
+  ])('is not affected if it contains none: %j', (command) => {
     expect(decide(denied, command)).toBe('allow');
   });
 
@@ -178,22 +178,22 @@ describe('a shell command under deny rules', () => {
     ['xargs -I {} {} x'],
     ['flock a -c "rmx"'],
     ['alias ls=rm'],
-  ])('is asked about where a program could start a denied one: %j', (command) => {
+  ])('is asked about if a program could start a denied one: %j', (command) => {
     expect(['ask-user', 'deny']).toContain(decide(denied, command));
   });
 
-  it('is allowed where every program that could is allowed by name', () => {
+  it('is allowed if every program that could is allowed by name', () => {
     const rules = [...denied, PermissionRule.allowBashPrefix(['git pull', 'make'])];
     expect(decide(rules, 'git pull && make test | tail -5')).toBe('allow');
     expect(decide(rules, 'git fetch')).toBe('ask-user');
     expect(decide(rules, 'make $X')).toBe('ask-user');
   });
 
-  it('goes on with any program where no program is denied', () => {
+  it('may run any program if none is denied', () => {
     expect(decide([PermissionRule.allowTool('bash')], 'git pull && make')).toBe('allow');
   });
 
-  it('finds short options however they are written', () => {
+  it('finds short options in any spelling', () => {
     const rules = [PermissionRule.allowTool('bash'), PermissionRule.denyBashPrefix(['rm -rf'])];
     for (const command of ['rm -rf a', 'rm -fr a', 'rm -r -f a', 'rm -v -rf a'])
       expect(decide(rules, command)).toBe('deny');
@@ -202,8 +202,8 @@ describe('a shell command under deny rules', () => {
   });
 });
 
-describe('reading a shell command', () => {
-  it('never throws, whatever the text is', () => {
+describe('parsing a shell command', () => {
+  it('never throws for any text', () => {
     const piece = fc.constantFrom(
       '$(',
       ')',

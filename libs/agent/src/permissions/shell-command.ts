@@ -2,26 +2,26 @@ import { type Command, forEachChild, type ParsedScript, parse, type SyntaxNode, 
 import { plainCommands } from './plain-commands.ts';
 import { baseName, inlineScriptsOf, isInterpreter, isShell, startedBy, WRAPPERS } from './shell-programs.ts';
 
-/** A word nobody can read before the shell runs it is null. */
+/** A word that is unknown before the shell runs it is null. */
 export type Argv = readonly (string | null)[];
 
-/** What can be known of a shell command without running it. */
+/** What is known about a shell command without running it. */
 export interface ShellCommand {
-  /** The commands, when all of them are simple and every word is fixed; null when anything is compound or dynamic. */
+  /** The commands if all are simple and every word is fixed; null if anything is compound or dynamic. */
   readonly plain: readonly (readonly string[])[] | null;
-  /** Every command found at any depth, behind wrappers and in scripts given as text too. */
+  /** Every command found at any depth, including behind wrappers and in scripts given as text. */
   readonly found: readonly Argv[];
-  /** Commands that can start programs by means that are not read here, such as `make` or `git`. */
+  /** Commands that can start programs in ways that are not parsed here, such as `make` or `git`. */
   readonly unknown: readonly Argv[];
-  /** Something would run that cannot be read here. */
+  /** Something would run that cannot be parsed here. */
   readonly opaque: boolean;
 }
 
-const MOST_DEPTH = 4;
-const MOST_CHARS = 20_000;
+const MAX_DEPTH_LEVELS = 4;
+const MAX_CHARS = 20_000;
 
 export function readShellCommand(text: string): ShellCommand {
-  if (text.length > MOST_CHARS) return { plain: null, found: [], unknown: [], opaque: true };
+  if (text.length > MAX_CHARS) return { plain: null, found: [], unknown: [], opaque: true };
   const script = parse(text);
   const reader = new CommandReader();
   reader.read(script, 0);
@@ -61,13 +61,13 @@ class CommandReader {
   #started(argv: Argv, depth: number): void {
     const [first] = argv;
     const name = first === undefined || first === null ? '' : baseName(first);
-    // Their scripts are read as commands of their own, or make the whole opaque.
+    // Their scripts are parsed as separate commands or make the whole command opaque.
     if (
       name === 'eval' ||
       (isShell(name) && argv.length > 1 && argv.slice(1, -1).every((word) => word?.startsWith('-')))
     )
       if (argv.some((word) => word !== null && (name === 'eval' || /^-[A-Za-z]*c/.test(word)))) return;
-    const started = depth >= MOST_DEPTH ? 'unknown' : startedBy(argv);
+    const started = depth >= MAX_DEPTH_LEVELS ? 'unknown' : startedBy(argv);
     if (started === 'unknown') this.unknown.push(argv);
     else for (const inner of started) this.#started(inner, depth + 1);
   }
@@ -84,9 +84,9 @@ class CommandReader {
     if (isShell(name) || name === 'eval' || WRAPPERS.has(name) || isInterpreter(name)) this.#inline(name, argv, depth);
   }
 
-  /** A wrapper's argument may be the command it runs; nothing says which one without knowing all of its options. */
+  /** A wrapper's argument may be the command it runs; which one is unknown without knowing all of its options. */
   #inner(argv: Argv, depth: number): void {
-    if (depth >= MOST_DEPTH) this.opaque = true;
+    if (depth >= MAX_DEPTH_LEVELS) this.opaque = true;
     else if (!argv[0]?.startsWith('-')) this.#argv(argv, depth + 1);
   }
 
@@ -97,12 +97,12 @@ class CommandReader {
   }
 
   #text(text: string | null, depth: number): void {
-    if (text === null || depth >= MOST_DEPTH) this.opaque = true;
+    if (text === null || depth >= MAX_DEPTH_LEVELS) this.opaque = true;
     else this.read(parse(text), depth + 1);
   }
 }
 
-/** The word's text when it is fixed, or null. */
+/** The word's text if it is fixed, or null. */
 function readWord(word: Word): string | null {
   let dynamic = false;
   for (const part of word.parts ?? []) {
@@ -114,14 +114,14 @@ function readWord(word: Word): string | null {
   return dynamic ? null : word.value;
 }
 
-/** Whether a command begins with the prefix, word by word. For allowing: nothing may be guessed. */
+/** Whether a command begins with the prefix, word by word. Used for allow rules, so it never guesses. */
 export function beginsWith(argv: readonly string[], prefix: readonly string[]): boolean {
   return prefix.length > 0 && prefix.every((word, index) => argv[index] === word);
 }
 
 /**
- * Whether a refused prefix is in a command: options may stand between its words, short options may be written
- * together, and the program may be named with its folder. `maybe`: a word that decides it cannot be read.
+ * Whether a command contains a denied prefix: options may stand between its words, short options may be combined, and
+ * the program may be named with its folder. `maybe`: a deciding word cannot be determined.
  */
 export function holds({ found, opaque }: ShellCommand, prefix: readonly string[]): 'yes' | 'maybe' | 'no' {
   let maybe = opaque;

@@ -4,7 +4,7 @@ const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'fish
 const INTERPRETERS = new Set(
   'python python2 python3 perl ruby node nodejs deno bun php lua awk gawk mawk tclsh osascript'.split(' '),
 );
-/** They run the command that is among their arguments. */
+/** Programs that run a command given in their arguments. */
 export const WRAPPERS: ReadonlySet<string> = new Set(
   (
     'env sudo doas su xargs timeout nice ionice nohup command builtin exec time find fd stdbuf setsid chroot watch ' +
@@ -12,9 +12,9 @@ export const WRAPPERS: ReadonlySet<string> = new Set(
     'setpriv runuser systemd-run caffeinate entr proxychains4 rlwrap toybox'
   ).split(' '),
 );
-/** Their first argument decides nothing: whatever follows may be a program. */
+/** Their first argument decides nothing: any later one may be a program. */
 const RUNS_ARGUMENTS = new Set([...WRAPPERS, ...SHELLS, 'eval', 'source', '.']);
-/** They start no other program, whatever their arguments are. Everything else may. */
+/** Programs that never start another program. Everything else may. */
 const LEAVES: ReadonlySet<string> = new Set(
   (
     ': [ basename base32 base64 cat cd chgrp chmod chown cksum cmp comm cp cut date dd df diff dirname du echo egrep ' +
@@ -24,7 +24,7 @@ const LEAVES: ReadonlySet<string> = new Set(
     'true truncate tsort tty type uname unexpand uniq unlink uptime wait wc whereis which who whoami xxd yes'
   ).split(' '),
 );
-/** Where a system keeps the programs of these names; elsewhere a name says nothing. */
+/** Where a system keeps the programs of these names; elsewhere a name proves nothing. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set([
   '',
   '/bin/',
@@ -32,7 +32,7 @@ const SYSTEM_FOLDERS: ReadonlySet<string> = new Set([
   '/usr/local/bin/',
   '/opt/homebrew/bin/',
 ]);
-/** They run the program among their arguments and nothing else, if their options are known. */
+/** Programs that only run the program in their arguments, if their options are known. */
 const TRANSPARENT: ReadonlySet<string> = new Set(
   'env xargs timeout nice ionice nohup command builtin exec time stdbuf setsid'.split(' '),
 );
@@ -51,8 +51,8 @@ export function isInterpreter(name: string): boolean {
 }
 
 /**
- * What a command starts, as far as its words say: itself if it starts nothing else, or the program behind a wrapper.
- * `unknown` for every program that can start others by means that are not read here.
+ * What a command starts, as far as its words show: itself if it starts nothing else, or the program behind a wrapper.
+ * `unknown` for every program that can start others in ways that are not parsed here.
  */
 export function startedBy(argv: Argv): readonly Argv[] | 'unknown' {
   const [program, ...words] = argv;
@@ -60,14 +60,14 @@ export function startedBy(argv: Argv): readonly Argv[] | 'unknown' {
   const name = baseName(program);
   if (!SYSTEM_FOLDERS.has(program.slice(0, program.length - name.length))) return 'unknown';
   if (LEAVES.has(name)) return [];
-  // GNU sort takes `--compress-program` by any beginning of that word.
+  // GNU sort accepts `--compress-program` by any prefix.
   if (name === 'sort') return words.some((word) => word === null || word.startsWith('--c')) ? 'unknown' : [];
   if (name === 'find') return startedByFind(words);
   if (!TRANSPARENT.has(name)) return 'unknown';
   const at = words.findIndex((word) => word === null || !isSetting(word));
   if (at === -1) return [];
   const before = words.slice(0, at);
-  // `env -S` splits a text into a command, and a variable such as LD_PRELOAD brings other code.
+  // `env -S` splits a text into a command, and a variable such as LD_PRELOAD loads other code.
   return name === 'env' && before.some((word) => word !== '-i' && word !== '-') ? 'unknown' : [words.slice(at)];
 }
 
@@ -88,7 +88,7 @@ function startedByFind(words: Argv): readonly Argv[] | 'unknown' {
   return started;
 }
 
-/** Shell scripts among the arguments of a program; `opaque` when it would run what cannot be read here. */
+/** Shell scripts among the arguments of a program; `opaque` if it would run something that cannot be parsed here. */
 export function inlineScriptsOf(name: string, argv: Argv): readonly (string | null)[] | 'opaque' {
   const words = argv.slice(1);
   if (name === 'eval') return [words.includes(null) ? null : words.join(' ')];
@@ -99,7 +99,7 @@ export function inlineScriptsOf(name: string, argv: Argv): readonly (string | nu
   if (isShell(name)) {
     const at = words.findIndex((word) => word !== null && /^-[A-Za-z]*c[A-Za-z]*$/.test(word));
     if (at !== -1) return [words.slice(at + 1).find((word) => word === null || !word.startsWith('-')) ?? null];
-    // A shell without a script reads its commands from whatever stands before the pipe.
+    // A shell without a script reads its commands from the pipe.
     return words.every((word) => word?.startsWith('-') === true) ? 'opaque' : [];
   }
   return name === 'ssh' ||
@@ -117,7 +117,7 @@ export function refusePrefix(words: readonly string[]): string | null {
   const [program, second] = words;
   if (program === undefined) return 'it is empty';
   const name = baseName(program);
-  if (RUNS_ARGUMENTS.has(name)) return `"${name}" runs whatever its arguments name`;
+  if (RUNS_ARGUMENTS.has(name)) return `"${name}" runs any program that its arguments name`;
   if (isInterpreter(name) && (second === undefined || OPTIONS_WITH_CODE.test(second)))
     return `"${name}" runs any code; name the script as well`;
   return null;

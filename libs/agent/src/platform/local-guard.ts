@@ -2,7 +2,7 @@ import type { Effects } from '../effects/effects.ts';
 import type { GuardedRun, GuardedRunStart, RunGuard } from './run-guard.ts';
 import { RunLimiter } from './run-limits.ts';
 
-/** Without a platform: nobody is asked and nothing is told, but the limits of the run hold. */
+/** Guard without a platform: requests and reports nothing, but enforces the run's limits. */
 export function localGuard(effects: Effects): RunGuard {
   return { begin: async (start) => localRun(start, effects) };
 }

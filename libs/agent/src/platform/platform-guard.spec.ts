@@ -47,8 +47,8 @@ const paying: readonly ScriptStep[] = [
   { text: 'done' },
 ];
 
-describe('a run under the platform', () => {
-  it('is told there with its model calls, its decisions and its end', async () => {
+describe('a run with the platform', () => {
+  it('is reported with its model calls, decisions and end', async () => {
     const server = new TestPlatform();
     const { agent, ran, client } = await guarded(server, paying);
     const result = await agent.run();
@@ -65,7 +65,7 @@ describe('a run under the platform', () => {
     });
   });
 
-  it('is one run per turn, of one session', async () => {
+  it('is one run per turn, in one session', async () => {
     const server = new TestPlatform();
     const { agent } = await guarded(server, [{ text: 'one' }, { text: 'two' }]);
     await using active = agent.createSession();
@@ -74,7 +74,7 @@ describe('a run under the platform', () => {
     expect(server.runs.map(({ start }) => start.sessionId)).toEqual([active.id, active.id]);
   });
 
-  it('is blocked before a tool runs, and the model hears why', async () => {
+  it('is blocked before a tool runs, and the model receives the reason', async () => {
     const server = new TestPlatform().rule({ tools: ['pay'], answer: block('Not today') });
     const { agent, ran } = await guarded(server, paying);
     const result = await agent.run({ events: 'inline' });
@@ -97,7 +97,7 @@ describe('a run under the platform', () => {
     expect(ran).toEqual([]);
   });
 
-  it('runs a tool with the arguments a rule changed, checked like the first ones', async () => {
+  it('runs a tool with the arguments a rule changed, after the same checks', async () => {
     const changed = new TestPlatform().rule({ tools: ['pay'], answer: modify({ eur: 1 }) });
     const good = await guarded(changed, paying);
     expect(await good.agent.run()).toMatchObject({ success: true, actions: [{ input: { eur: 1 } }] });
@@ -106,7 +106,7 @@ describe('a run under the platform', () => {
     const bad = await guarded(nonsense, paying);
     expect((await bad.agent.run()).actions).toMatchObject([{ code: 'invalid_input' }]);
     expect(bad.ran).toEqual([]);
-    // A human has approved five, not one: he is asked again.
+    // The human approved five, not one, and is asked again.
     const asked: unknown[] = [];
     const ask = await guarded(changed, paying, {
       permissions: [],
@@ -119,7 +119,7 @@ describe('a run under the platform', () => {
     expect([asked, ask.ran]).toEqual([[{ eur: 5 }, { eur: 1 }], [{ eur: 1 }]]);
   });
 
-  it('waits for a human at the platform, behind the local one', async () => {
+  it('waits for approval on the platform after the local one', async () => {
     const server = new TestPlatform().rule({ tools: ['pay'], answer: needApproval() });
     const { agent, ran } = await guarded(server, paying);
     const running = agent.run();
@@ -130,7 +130,7 @@ describe('a run under the platform', () => {
     expect(ran).toEqual([{ eur: 5 }]);
     const refused = await guarded(server, paying, { permissions: [PermissionRule.denyTool('pay')] });
     await refused.agent.run();
-    // What is refused here is no question there.
+    // A call denied locally is not sent to the platform.
     expect(server.approvals.all).toHaveLength(1);
     await refused.client.drain();
     expect(server.events.find(({ kind }) => kind === 'permission.decided')?.data).toMatchObject({
@@ -139,7 +139,7 @@ describe('a run under the platform', () => {
     });
   });
 
-  it('is killed in the middle of a tool, whose call has a result all the same', async () => {
+  it('is killed in the middle of a tool, whose call still has a result', async () => {
     const server = new TestPlatform();
     const begun = Promise.withResolvers<void>();
     const hang = tool({
@@ -163,7 +163,7 @@ describe('a run under the platform', () => {
     await active[Symbol.asyncDispose]();
   });
 
-  it('uses the model an operator wants', async () => {
+  it('uses the model set by an operator', async () => {
     const server = new TestPlatform();
     const model = new ScriptedModel([{ text: 'ok' }]);
     const { agent, client } = await guarded(server, [], { modelProviders: [model] });
@@ -174,7 +174,7 @@ describe('a run under the platform', () => {
     expect(model.requests[0]?.model).toBe('cheaper');
   });
 
-  it('goes on while the platform is away, or ends, as it was told', async () => {
+  it('continues or ends while the platform is unavailable, as configured', async () => {
     const server = new TestPlatform();
     const open = await guarded(server, paying, {}, { failMode: 'open' });
     const closed = await guarded(server, paying, {}, { failMode: 'closed' });

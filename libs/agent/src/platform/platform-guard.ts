@@ -8,11 +8,11 @@ import type { GuardedRun, GuardedRunStart, GuardVerdict, ModelOutcome, RunGuard,
 import { RunLimiter } from './run-limits.ts';
 
 export interface PlatformGuardOptions {
-  /** Longest wait for a human who decides at the platform, ms. */
+  /** Longest wait for a human on the platform, in ms. */
   readonly approvalTimeoutMs?: number;
 }
 
-/** Every run is the platform's run too: decided, limited, told and stoppable there. */
+/** Makes every run a platform run too: decided, limited, recorded and stoppable there. */
 export function platformGuard(client: AgentLensClient, effects: Effects, options: PlatformGuardOptions = {}): RunGuard {
   return {
     async begin(start) {
@@ -139,13 +139,13 @@ function platformPart(block: ContentBlock): LlmPart[] {
   return [{ type: 'tool_call', toolCallId: block.id, toolName: block.name, args: block.input }];
 }
 
-/** Messages of results are the tools' in the platform's words. */
+/** In the platform's vocabulary, messages with results have the role of the tool. */
 function platformMessage({ role, content }: Message): { readonly role: string; readonly content: unknown } {
   const results = content.every(({ type }) => type === 'tool_result');
   return { role: results && content.length > 0 ? 'tool' : role, content };
 }
 
-/** What a message hook of the client has changed goes to the model; the rest is left as it is. */
+/** Applies the client's message hook to the model's message; everything else is unchanged. */
 function changedMessage(now: unknown, before: unknown, message: Message | undefined): Message {
   if (message === undefined) return { role: 'user', content: [{ type: 'text', text: String(now) }] };
   if (now === before) return message;

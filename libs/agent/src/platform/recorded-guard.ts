@@ -4,7 +4,7 @@ import type { Effects } from '../effects/effects.ts';
 import { localGuard } from './local-guard.ts';
 import type { GuardedRun, GuardedRunStart, RunGuard } from './run-guard.ts';
 
-/** What a guard answers is an effect like any other: a recording holds it, and a replay asks nobody. */
+/** Records a guard's answers like any other effect; a replay answers from the recording. */
 export function recordedGuard(guard: RunGuard, effects: Effects): RunGuard {
   const inner = effects.replaying ? localGuard(effects) : guard;
   return {
@@ -31,7 +31,7 @@ function recordedRun(run: GuardedRun, effects: Effects): GuardedRun {
       return run.modelOverride;
     },
     async beforeModel(question) {
-      // The limits of the run are counted here in a replay as well; only what the messages became is an answer.
+      // A replay also counts the run's limits here; only the resulting messages are recorded.
       const answer = await effects.perform(
         'guard',
         { do: 'before-model', callId: question.callId },

@@ -55,32 +55,32 @@ export type GuardVerdict =
       readonly terminate: boolean;
       readonly reason: string;
       readonly ruleId?: string;
-      /** A limit of the run, and no rule. */
+      /** A limit of the run, not a rule. */
       readonly limit?: true;
     };
 
 export type RunEnd = 'success' | 'error' | 'timeout' | 'interrupted';
 
-/** One run under guard. */
+/** One guarded run. */
 export interface GuardedRun {
   readonly id: string;
-  /** Aborted when the run must stop in the middle of whatever it does. */
+  /** Aborted when the run must stop immediately. */
   readonly signal: AbortSignal;
-  /** The model an operator wants used instead. */
+  /** Model set by an operator. */
   readonly modelOverride: string | null;
-  /** Answers the messages to send. @throws AgentError `run_ended`, `limit_reached` */
+  /** Returns the messages to send. @throws AgentError `run_ended`, `limit_reached` */
   beforeModel(question: ModelQuestion): Promise<readonly Message[]>;
   afterModel(outcome: ModelOutcome): Promise<void>;
   beforeTool(question: ToolQuestion): Promise<GuardVerdict>;
   /** `block`: the output must not be used. */
   afterTool(outcome: ToolCallOutcome): Promise<GuardVerdict>;
   record(kind: string, data: Readonly<Record<string, unknown>>): void;
-  /** Does something as this run, so that code below finds it. */
+  /** Runs `body` in this run, so that nested code finds it. */
   within<T>(body: () => Promise<T>): Promise<T>;
   end(status: RunEnd): Promise<void>;
 }
 
-/** Guards runs: by this process alone, or together with the platform. */
+/** Guards runs, in this process alone or with the platform. */
 export interface RunGuard {
   begin(start: GuardedRunStart): Promise<GuardedRun>;
 }

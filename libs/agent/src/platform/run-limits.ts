@@ -3,7 +3,7 @@ import { AgentError } from '../core/agent-error.ts';
 import type { RunLimits } from '../runtime/capacity.ts';
 import type { ModelOutcome } from './run-guard.ts';
 
-/** The limits of one run, held by the breaker that the platform uses too. */
+/** Limits of one run, enforced by the same breaker as on the platform. */
 export class RunLimiter {
   readonly #limits: typeof DEFAULT_BREAKER_LIMITS;
   readonly #now: () => number;
@@ -20,7 +20,7 @@ export class RunLimiter {
     this.#now = now;
   }
 
-  /** @throws AgentError `limit_reached`, which never says how high the limit is */
+  /** @throws AgentError `limit_reached`, which never reveals the limit */
   beforeModel(callId: string, tokens: number): void {
     this.#check({ by: callId, iterations: 1, tokens });
   }

@@ -30,9 +30,9 @@ export interface PromptAudit {
 export interface DatabasePromptStoreOptions {
   readonly database: DatabaseClient;
   readonly engines: readonly TemplateEngine[];
-  /** Told of each new version. What it throws is thrown by `put`, after the version was kept. */
+  /** Called with each new version. Its error is rethrown by `put` after the version was stored. */
   readonly onAudit?: (entry: PromptAudit) => void | Promise<void>;
-  /** Looked at when a template is put: texts it blocks are refused. */
+  /** Checked when a template is stored; blocked texts are rejected. */
   readonly policy?: SafetyPolicy;
   readonly roles?: Roles;
   readonly now?: () => number;
@@ -40,10 +40,10 @@ export interface DatabasePromptStoreOptions {
 
 const VERSIONS = 'agent-prompts';
 const ID = /^[A-Za-z0-9._-]{1,100}$/;
-const MOST_VERSIONS = 1_000;
+const MAX_VERSIONS = 1_000;
 const CHARS_PER_TOKEN = 4;
 
-/** Versioned prompts in any database. Versions never change; the number of the next one is the store's. */
+/** Versioned prompts in any database. Versions are immutable; the store assigns the next number. */
 export class DatabasePromptStore implements PromptStore {
   readonly #options: DatabasePromptStoreOptions;
   readonly #safety: SafetyLayer;
@@ -75,7 +75,7 @@ export class DatabasePromptStore implements PromptStore {
       const versions = await this.#versions(id);
       const newest = versions.at(-1);
       if (newest !== undefined && newest.text === text && (newest.engine ?? 'fstring') === engine) return newest;
-      if (versions.length >= MOST_VERSIONS) throw new AgentError('capacity', `prompt ${id} has too many versions`);
+      if (versions.length >= MAX_VERSIONS) throw new AgentError('capacity', `prompt ${id} has too many versions`);
       const version = String(versions.length + 1);
       const createdAt = new Date(this.#now()).toISOString();
       const made: PromptTemplate = {
@@ -93,7 +93,7 @@ export class DatabasePromptStore implements PromptStore {
           { ifAbsent: true },
         );
       } catch (error) {
-        // Somebody else was first: the next number then, if the text is still new.
+        // Another writer was first: use the next number if the text is still new.
         if (isAgentError(error, 'conflict')) continue;
         throw error;
       }
@@ -161,7 +161,7 @@ export class DatabasePromptStore implements PromptStore {
     };
   }
 
-  /** In the order of their numbers; of all prompts where the id is empty. */
+  /** In order of their numbers; of all prompts if the id is empty. */
   async #versions(id: string): Promise<PromptTemplate[]> {
     const templates: PromptTemplate[] = [];
     const prefix = id === '' ? '' : `${id}/`;
@@ -178,7 +178,7 @@ export class DatabasePromptStore implements PromptStore {
     }
   }
 
-  /** @throws AgentError `template_invalid` for secrets and for what the policy blocks */
+  /** @throws AgentError `template_invalid` for secrets and for texts that the policy blocks */
   async #inspect(text: string): Promise<void> {
     if (redactStored(text) !== text)
       throw new AgentError('template_invalid', 'the template holds a secret or personal data');
@@ -202,6 +202,6 @@ function readTemplate(value: Json): PromptTemplate {
   if (!isPlainObject(value)) throw new AgentError('template_invalid', 'a stored prompt cannot be read');
   const { schema_version: written, ...template } = value;
   if (written !== 1) throw new AgentError('schema_too_new', 'the prompt was written by a newer version');
-  // Written by put and by nothing else.
+  // Only put writes these.
   return template as unknown as PromptTemplate;
 }

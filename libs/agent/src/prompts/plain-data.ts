@@ -3,11 +3,11 @@ import type { Json } from '../core/json.ts';
 export type PlainData = { [key: string]: unknown };
 
 /**
- * Parameters as data and nothing else: copies without prototypes, so that no template reaches a constructor, and
- * without functions, which some engines would call.
+ * Parameters as plain data: copies without prototypes, so that no template reaches a constructor, and without
+ * functions, which some engines would call.
  */
 export function plainData(params: Readonly<Record<string, Json>>): PlainData {
-  // Through text: whatever is no JSON is gone.
+  // The JSON round trip removes everything that is not JSON.
   return copy(JSON.parse(JSON.stringify(params))) as PlainData;
 }
 

@@ -3,7 +3,7 @@ import type { Principal } from '../security/roles.ts';
 
 export type EngineName = 'fstring' | 'liquid' | 'handlebars' | 'mustache';
 
-/** One version of a prompt. It never changes. */
+/** One version of a prompt. Immutable. */
 export interface PromptTemplate {
   readonly id: string;
   /** 1, 2, 3… */
@@ -25,7 +25,7 @@ export interface RenderedPrompt {
 
 export interface RenderOptions {
   readonly version?: string;
-  /** False: what is missing becomes an empty text. Default true. */
+  /** False: a missing variable becomes an empty text. Default true. */
   readonly throwOnMissing?: boolean;
 }
 
@@ -38,16 +38,19 @@ export interface PromptCheck {
 export interface PromptDifference {
   readonly from: string;
   readonly to: string;
-  /** Lines with ` `, `-` or `+` in front. */
+  /** Lines prefixed with ` `, `-` or `+`. */
   readonly lines: readonly string[];
 }
 
 export interface PromptStore {
-  /** The newest version, unless one is named. */
+  /** The newest version by default. */
   get(templateId: string, version?: string): Promise<PromptTemplate | null>;
   /** @throws AgentError `missing_variables`, `template_invalid`, `template_limit` */
   render(templateId: string, params?: Readonly<Record<string, Json>>, options?: RenderOptions): Promise<RenderedPrompt>;
-  /** The same text and engine again is the same version. @throws AgentError `template_invalid`, `template_limit`, `forbidden` */
+  /**
+   * Storing the same text and engine again returns the same version. @throws AgentError `template_invalid`,
+   * `template_limit`, `forbidden`
+   */
   put(
     template: Omit<PromptTemplate, 'version' | 'createdAt' | 'createdBy'>,
     options?: { readonly author?: string; readonly by?: Principal },

@@ -48,13 +48,13 @@ describe.each(ENGINES.map((engine) => [engine.name, engine, SYNTAX[engine.name]]
   (name, engine, syntax) => {
     const render = (text: string, data: Parameters<typeof plainData>[0] = {}) => engine.render(text, plainData(data));
 
-    it('fills in variables, and names them beforehand', async () => {
+    it('fills in variables, and lists them in advance', async () => {
       const text = `Hello ${syntax.variable('user.name')}, ${syntax.variable('n')}!`;
       expect(await engine.variables(text)).toEqual(['n', 'user']);
       expect(await render(text, { user: { name: 'Ann <b>' }, n: 3 })).toBe('Hello Ann <b>, 3!');
     });
 
-    it('leaves what looks like its syntax in values as text', async () => {
+    it('keeps template syntax inside values as text', async () => {
       const values = ['{a}', '{{a}}', '{{{a}}}', '{% if a %}', '{{#a}}', '{{> a}}'];
       for (const value of values) expect(await render(syntax.variable('x'), { x: value, a: 'injected' })).toBe(value);
     });
@@ -76,12 +76,12 @@ describe.each(ENGINES.map((engine) => [engine.name, engine, SYNTAX[engine.name]]
       }
     });
 
-    it('says that a broken template is broken', async () => {
+    it('rejects a broken template', async () => {
       await expect(engine.variables(syntax.broken)).rejects.toMatchObject({ code: 'template_invalid' });
       await expect(render(syntax.broken)).rejects.toMatchObject({ code: 'template_invalid' });
     });
 
-    it('refuses what is too long or nested too deeply before it parses it', async () => {
+    it('rejects a template that is too long or too deeply nested before parsing it', async () => {
       await expect(engine.variables('x'.repeat(17_000))).rejects.toMatchObject({ code: 'template_limit' });
       const { loop } = syntax;
       if (loop === undefined) return;
@@ -92,7 +92,7 @@ describe.each(ENGINES.map((engine) => [engine.name, engine, SYNTAX[engine.name]]
       });
     });
 
-    it('stops a template that makes too much', async () => {
+    it('stops a template that produces too much', async () => {
       const { loop, inner = '' } = syntax;
       const long = 'y'.repeat(100_000);
       await expect(render(syntax.variable('long').repeat(20), { long })).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('handlebars', () => {
     await expect(engine.render(text, plainData({ a: {} }))).rejects.toMatchObject({ code: 'template_invalid' });
   });
 
-  it('has if, unless, each and with', async () => {
+  it('supports if, unless, each and with', async () => {
     const text =
       '{{#if a}}A{{else}}-{{/if}}{{#unless b}}B{{/unless}}{{#each list}}{{@index}}{{this.n}}{{/each}}{{#with a}}{{n}}{{/with}}{{#list}}.{{/list}}';
     expect(await engine.render(text, plainData({ a: { n: 9 }, b: false, list: [{ n: 1 }, { n: 2 }] }))).toBe(
@@ -147,7 +147,7 @@ it('liquid reads no files', async () => {
 });
 
 describe('the prompt store', () => {
-  it('numbers versions, and keeps them as they are', async () => {
+  it('numbers versions and keeps them unchanged', async () => {
     const audited: string[] = [];
     const prompts = store({
       now: () => 0,
@@ -171,13 +171,13 @@ describe('the prompt store', () => {
     expect(await prompts.list({ tag: 'none' })).toEqual([]);
   });
 
-  it('gives numbers in a row to many who publish at once', async () => {
+  it('assigns consecutive numbers to concurrent writers', async () => {
     const prompts = store();
     await Promise.all(Array.from({ length: 8 }, (_, index) => prompts.put({ id: 'p', text: `text ${index}` })));
     expect((await prompts.get('p'))?.version).toBe('8');
   });
 
-  it('renders only with every variable, unless told otherwise', async () => {
+  it('renders only with every variable, unless configured otherwise', async () => {
     const prompts = store();
     await prompts.put({ id: 'p', text: '{a}-{b}', requiredVars: ['c'] });
     await expect(prompts.render('p', { a: 1 })).rejects.toMatchObject({
@@ -192,7 +192,7 @@ describe('the prompt store', () => {
     await expect(prompts.render('none')).rejects.toMatchObject({ code: 'template_invalid' });
   });
 
-  it('takes no secret, nothing its policy blocks, and nothing from who may not publish', async () => {
+  it('rejects secrets, texts blocked by its policy, and unauthorised writers', async () => {
     const policy = {
       contentFilter: [patternFilter({ name: 'bombs', patterns: ['bomb'], phases: ['prompt-template'] })],
     };
@@ -210,7 +210,7 @@ describe('the prompt store', () => {
     expect(await prompts.put({ id: 'team-a', text: 'x' }, { by })).toMatchObject({ version: '1' });
   });
 
-  it('checks a text without keeping it', async () => {
+  it('checks a text without storing it', async () => {
     const prompts = store();
     expect(await prompts.validate('{a} {b.c}')).toEqual({ ok: true, variables: ['a', 'b'] });
     expect(await prompts.validate('{{#if}}', 'handlebars')).toMatchObject({ ok: false, errors: [expect.any(String)] });

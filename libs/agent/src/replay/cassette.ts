@@ -12,13 +12,13 @@ export interface RecordedError {
   readonly info?: Json;
 }
 
-/** One answer from outside, in the order of arrival. A stream is several, numbered by `part`, with `end` at last. */
+/** One external answer, in order of arrival. A stream has several, numbered by `part`, with `end` on the last. */
 export interface CassetteEntry {
   readonly n: number;
   readonly kind: string;
   /** SHA-256 of the request as canonical JSON. */
   readonly hash: string;
-  /** Which of equal requests, from 0. */
+  /** Index among equal requests, from 0. */
   readonly occurrence: number;
   readonly part?: number;
   /** Unix ms: the run's clock from here on. */
@@ -29,7 +29,7 @@ export interface CassetteEntry {
   readonly end?: true;
 }
 
-/** What a run heard from outside. Secrets and personal data are taken out before anything is kept. */
+/** Recording of a run's external input. Secrets and personal data are removed before anything is stored. */
 export class Cassette {
   seed: number | undefined;
   startAt: number | undefined;

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../core/canonical.ts';
 import { isPlainObject } from '../core/json.ts';
 
-/** The first place where two values differ, as a JSON path such as `$.messages[2].content`; null when they are equal. */
+/** The first difference of two values as a JSON path such as `$.messages[2].content`; null if they are equal. */
 export function firstDifference(a: unknown, b: unknown, path = '$'): string | null {
   if (Array.isArray(a) && Array.isArray(b)) {
     for (let index = 0; index < Math.max(a.length, b.length); index++) {

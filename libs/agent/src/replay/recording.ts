@@ -15,8 +15,8 @@ export interface RecordingOptions {
 type Outcome = Pick<CassetteEntry, 'response' | 'error' | 'end' | 'part'>;
 
 /**
- * Effects that keep what comes from outside. Answers reach the run one per turn of the event loop, in the order they
- * are kept, and the run's clock moves only with them: a replay can do exactly the same.
+ * Effects that record external input. Answers reach the run one per event-loop turn, in recorded order, and the run's
+ * clock advances only with them, so that a replay can do exactly the same.
  */
 export function recordingEffects(cassette: Cassette, options: RecordingOptions = {}): Effects {
   return new RecordingEffects(cassette, options);

@@ -6,9 +6,9 @@ import type { Cassette, CassetteEntry, RecordedError } from './cassette.ts';
 import { firstDifference } from './first-difference.ts';
 import { type NumberedRequest, RequestNumbers } from './requests.ts';
 
-/** Effects that answer from a recording and touch nothing. */
+/** Effects that answer from a recording, without side effects. */
 export interface ReplayingEffects extends Effects {
-  /** @throws AgentError `replay_mismatch` when something that was recorded has not been asked for */
+  /** @throws AgentError `replay_mismatch` if a recorded entry was not requested */
   assertFinished(): void;
 }
 
@@ -21,7 +21,7 @@ interface Waiter {
   readonly reject: (error: AgentError) => void;
 }
 
-/** Nothing but the run itself moves a replay: one that stands still this long waits for what will not come. */
+/** Only the run itself advances a replay; after this time without progress it waits for something that never comes. */
 const STUCK_MS = 5_000;
 
 class CassetteEffects implements ReplayingEffects {
@@ -70,7 +70,7 @@ class CassetteEffects implements ReplayingEffects {
   async perform<T>(kind: EffectKind, asked: unknown): Promise<T> {
     const entry = await this.#answer(this.#numbers.number(kind, asked), undefined);
     if (entry.error !== undefined) throw errorOf(entry.error);
-    // What was recorded for this request is of the kind it answers.
+    // The recorded answer has the type of this request.
     return entry.response as T;
   }
 

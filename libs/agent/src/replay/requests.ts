@@ -10,7 +10,10 @@ export interface NumberedRequest {
   readonly occurrence: number;
 }
 
-/** Names requests the same way when recording and replaying: by their redacted content, and by their place among equals. */
+/**
+ * Identifies requests in the same way when recording and replaying: by their redacted content and their index among
+ * equal ones.
+ */
 export class RequestNumbers {
   readonly #seen = new Map<string, number>();
 

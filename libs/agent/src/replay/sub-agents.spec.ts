@@ -12,7 +12,7 @@ const agent = (id: string, steps: readonly ScriptStep[], more: Partial<AgentConf
   });
 const call = (name: string, task: string, id = `${name}-${task}`) => ({ id, name, input: { task } });
 
-/** A run, and its replay with models that answer nothing. */
+/** A run, and its replay with models that never answer. */
 async function replayed(make: (steps: (steps: readonly ScriptStep[]) => readonly ScriptStep[]) => Agent) {
   const cassette = new Cassette();
   const first = await make((steps) => steps).run({ input: 'go', record: cassette, seed: 7 });
@@ -52,7 +52,7 @@ describe('a replay with sub-agents', () => {
     expect(outcome(again)).toEqual(outcome(first));
   });
 
-  it('repeats children that ran at the same time, whichever ended first', async () => {
+  it('repeats concurrent children in any order of completion', async () => {
     const { first, again } = await replayed((steps) =>
       agent('top', steps([{ toolCalls: [call('slow', 'a'), call('quick', 'b')] }, { text: 'top done' }]), {
         subAgents: {
@@ -78,7 +78,7 @@ describe('a replay with sub-agents', () => {
     expect(outcome(again)).toEqual(outcome(first));
   });
 
-  it('fails if the run ends before its recording does', async () => {
+  it('fails if the run ends before its recording', async () => {
     const cassette = new Cassette();
     const make = (steps: readonly ScriptStep[]) =>
       agent('top', steps, { subAgents: { child: agent('child', [{ text: 'child done' }]) } });

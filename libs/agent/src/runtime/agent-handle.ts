@@ -15,23 +15,23 @@ export interface ParentInfo {
 }
 
 export interface SendOptions {
-  /** Heard between two steps of the turn that is going on, instead of after it. */
+  /** Delivered between two steps of the current turn instead of after it. */
   readonly steer?: boolean;
 }
 
-/** How the world outside talks to a running agent. */
+/** External control of a running agent. */
 export interface AgentHandle extends AsyncDisposable {
   readonly sessionId: string;
   readonly state: AgentState;
   readonly lastSeq: number;
-  /** Tokens so far, children included. */
+  /** Tokens so far, including children. */
   readonly usage: TokenUsage;
   /** @throws AgentError `run_ended`, `capacity` */
   sendInput(input: string | readonly ContentBlock[], options?: SendOptions): void;
   sendToolResult(toolUseId: string, result: ToolResult): void;
-  /** Also for questions of sub-agents. @throws AgentError `stale_answer` */
+  /** Also for requests of sub-agents. @throws AgentError `stale_answer` */
   respondToPermission(answer: PermissionAnswer): void;
-  /** Stops the turn that is going on. Its result has the code of `reason`; default `interrupted`. */
+  /** Stops the current turn. Its result has the code of `reason`; default `interrupted`. */
   interrupt(reason?: AgentError): void;
   /** Resolves when the session is stored. */
   shutdown(): Promise<void>;
@@ -42,7 +42,7 @@ export interface AgentHandle extends AsyncDisposable {
   getMetadata(): Metadata;
   parentInfo(): ParentInfo | undefined;
   childSessions(): readonly string[];
-  /** Never rejects; `state` says how it went. */
+  /** Never rejects; `state` holds the outcome. */
   readonly finished: Promise<void>;
 }
 
@@ -132,7 +132,7 @@ async function* turnChunks(subscription: Subscription): AsyncGenerator<OutputChu
   try {
     for await (const event of subscription) {
       if (!CHUNKS.has(event.type)) continue;
-      // Told apart by the list above.
+      // Distinguished by the list above.
       const chunk = event as OutputChunk;
       yield chunk;
       if (chunk.type === 'done' || chunk.type === 'error') return;

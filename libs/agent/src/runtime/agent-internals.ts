@@ -26,7 +26,7 @@ import type { AgentHandle } from './agent-handle.ts';
 import type { LiveSession } from './live-session.ts';
 import type { ChildOptions, ChildResult, SubAgents } from './sub-agents.ts';
 
-/** The logic of an agent. It is over when this returns; what it throws becomes the state `error`. */
+/** The logic of an agent. The agent ends when it returns; an error becomes the state `error`. */
 export type AgentFunction = (internals: AgentInternals) => Promise<void>;
 
 export interface ModelOptions {
@@ -34,7 +34,7 @@ export interface ModelOptions {
   readonly onUse?: (use: ModelUse) => void;
 }
 
-/** What an agent's own logic has of its session. Nothing here is more than the driver of `Agent` uses. */
+/** Access to the session for an agent's own logic. The driver of `Agent` uses nothing else. */
 export class AgentInternals {
   readonly #live: LiveSession;
   readonly #subAgents: SubAgents;
@@ -84,12 +84,12 @@ export class AgentInternals {
     return this.#live.run;
   }
 
-  /** Naming `idle` ends the turn. */
+  /** Setting `idle` ends the turn. */
   setState(state: AgentState): void {
     this.#live.setState(state);
   }
 
-  /** The next input; it begins a turn. Between two turns what the last one said is stored. */
+  /** Waits for the next input and begins a turn. Stores the previous turn first. */
   async receive(): Promise<InputMessage> {
     await this.endTurn('success');
     const message = await this.#live.inbox.receive();
@@ -100,7 +100,7 @@ export class AgentInternals {
     return message;
   }
 
-  /** Input that should be heard between two steps of this turn, if there is any. */
+  /** Input to use between two steps of this turn, if there is any. */
   steering(): InputMessage | undefined {
     return this.#live.inbox.take((message) => message.type === 'user-input' && message.steer);
   }
@@ -114,7 +114,7 @@ export class AgentInternals {
     return ToolResult.error('interrupted', 'The call was interrupted.');
   }
 
-  /** Begins a turn that no input began, such as going on with one that a crash ended. */
+  /** Begins a turn without input, such as one that continues after a crash. */
   beginTurn(): Promise<void> {
     return this.#live.beginTurn();
   }
@@ -129,23 +129,26 @@ export class AgentInternals {
     this.#live.emit(chunk);
   }
 
-  /** Called with each event at once, from now until the answered function is called. For what must not lag. */
+  /**
+   * Calls `observer` synchronously with each event until the returned function is called. For observers that must not
+   * lag.
+   */
   observe(observer: (event: AgentEvent) => void): () => void {
     return this.#live.observe(observer);
   }
 
-  /** Answers a permission request of this session or of one below it. @throws AgentError `stale_answer` */
+  /** Answers a permission request of this session or a sub-agent. @throws AgentError `stale_answer` */
   respond(answer: PermissionAnswer): void {
     this.#live.respond(answer);
   }
 
-  /** The answer no to a request that is still open. */
+  /** Denies a request that is still open. */
   refuse(requestId: string): void {
     if (this.#live.isAsking(requestId))
-      this.#live.respond({ requestId, decision: 'deny', message: 'nobody could be asked' });
+      this.#live.respond({ requestId, decision: 'deny', message: 'no one could be asked' });
   }
 
-  /** Asks a human and waits for the answer to this very question; other input keeps its place. */
+  /** Asks a human and waits for the answer to this request; other input keeps its place. */
   async askPermission(call: ToolCall, info: ToolInfo): Promise<PermissionAnswer> {
     const live = this.#live;
     const inputHash = inputHashOf(call.name, call.input);
@@ -163,7 +166,7 @@ export class AgentInternals {
     }
   }
 
-  /** A model of this session: limited, guarded, recorded, and heard by the session's listeners. */
+  /** A model of this session: limited, guarded, recorded, and visible to the session's listeners. */
   model(source: ModelSource, options: ModelOptions = {}): LLMClient {
     const live = this.#live;
     return guardedModel(
@@ -187,7 +190,7 @@ export class AgentInternals {
     );
   }
 
-  /** Runs tool calls: the whole way from the schema to the history. */
+  /** Runs tool calls through the complete pipeline, from the schema to the history. */
   tools(
     registry: ToolRegistry,
     permissions: PermissionManager,
@@ -217,7 +220,7 @@ export class AgentInternals {
     );
   }
 
-  /** Begins an agent below this one. Waits for its answer, or answers its handle with `background`. */
+  /** Starts a child agent. Waits for its answer, or returns its handle with `background`. */
   spawnChild(
     agentType: string,
     agent: AgentFunction,
@@ -241,13 +244,13 @@ export class AgentInternals {
       return { ...(await this.#live.requests.wait(requestId, inputHash, signal)), by: 'human' };
     } catch (error) {
       if (error !== LATE) throw error;
-      return { requestId, decision: 'deny', message: 'nobody answered in time', by: 'timeout' };
+      return { requestId, decision: 'deny', message: 'no answer in time', by: 'timeout' };
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** A loop that does not settle them itself must not go to a model with calls that have no result. */
+  /** Settles open calls for a loop that does not, because a model rejects calls without results. */
   #answerOpenCalls(): void {
     const open = unfinishedCalls(this.session);
     if (open.length === 0) return;
@@ -272,7 +275,7 @@ function requestOf(call: ToolCall, info: ToolInfo, requestId: string, inputHash:
   };
 }
 
-const LATE = new AgentError('denied', 'nobody answered in time');
+const LATE = new AgentError('denied', 'no answer in time');
 
 function runOf(live: LiveSession): GuardedRun {
   if (live.run === null)

@@ -19,7 +19,7 @@ const anything = { type: 'object' } as const;
 const fast = (name: string, execute: Tool['execute'], more: Partial<Tool> = {}): Tool =>
   tool({ name, description: name, category: 'execute', input: anything, execute, ...more });
 
-/** The loop of the first example: the programmer's own. */
+/** The loop of the first example, written by hand. */
 function loop(model: ScriptedModel, tools: ToolRegistry, permissions: PermissionManager): AgentFunction {
   return async (internals) => {
     for (;;) {
@@ -56,7 +56,7 @@ function start(
   return { runtime, handle, model };
 }
 
-/** Until the turn is over. */
+/** Until the turn ends. */
 async function turn(handle: AgentHandle, input: string): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   const subscription = handle.subscribe();
@@ -85,7 +85,7 @@ const resultsOf = (handle: AgentHandle) =>
 const codeOf = (content: unknown) => (content as { error?: string }).error;
 
 describe('a session', () => {
-  it('says nothing before its first input', async () => {
+  it('emits nothing before its first input', async () => {
     const { runtime, handle } = start([{ text: 'hi' }], []);
     await new Promise((resolve) => setImmediate(resolve));
     expect(handle.lastSeq).toBe(0);
@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(runtime.listActive()).toEqual([]);
   });
 
-  it('takes turn after turn, and every reader sees all of it', async () => {
+  it('runs turn after turn, and every reader sees all of it', async () => {
     const { runtime, handle, model } = start([{ text: 'one' }, { text: 'two' }], []);
     const readers = [1, 2, 3].map(async () => {
       const seen: number[] = [];
@@ -115,7 +115,7 @@ describe('a session', () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it('tells a reader that was too slow what it missed', async () => {
+  it('reports missed events to a slow reader', async () => {
     const runtime = new AgentRuntime({ limits: { events: 1_024 } });
     const handle = runtime.spawn(new AgentSession('chatty'), async (internals) => {
       await internals.receive();
@@ -132,7 +132,7 @@ describe('a session', () => {
     expect(read).toBe(1_024);
   });
 
-  it('becomes an error when its function throws, is saved, and touches no other', async () => {
+  it('enters the error state when its function throws, is saved, and affects no other session', async () => {
     const store = new MemorySessionStore();
     const runtime = new AgentRuntime({ store });
     const broken = runtime.spawn(new AgentSession('broken'), async (internals) => {
@@ -166,7 +166,7 @@ describe('a session', () => {
     expect(third.state.kind).toBe('done');
   });
 
-  it('keeps to the limits of its process', async () => {
+  it('enforces the limits of its process', async () => {
     const runtime = new AgentRuntime({ limits: { sessions: 1, inbox: 2 } });
     const handle = runtime.spawn(new AgentSession('a'), async (internals) => {
       await internals.receive();
@@ -188,7 +188,7 @@ describe('tool calls', () => {
   const circular: { self?: unknown } = {};
   circular.self = circular;
 
-  it('each have exactly one result, whatever happens to them', async () => {
+  it('have exactly one result each in every case', async () => {
     const tools = [
       fast('fine', () => 'ok'),
       fast('throws', () => {
@@ -239,7 +239,7 @@ describe('tool calls', () => {
     await runtime.shutdownAll();
   });
 
-  it('end the run when a tool says so, with a result', async () => {
+  it('end the run if a tool requires it, with a result', async () => {
     const { handle } = start(
       [{ toolCalls: [{ id: 'c', name: 'fatal', input: {} }] }],
       [
@@ -254,7 +254,7 @@ describe('tool calls', () => {
     expect(resultsOf(handle)).toHaveLength(1);
   });
 
-  it('do not go on and on about the same refusal', async () => {
+  it('end the run after repeated identical refusals', async () => {
     const call = { toolCalls: [{ name: 'rm', input: { path: '/' } }] };
     const { handle, model } = start(
       [call, call, call, call],
@@ -265,7 +265,7 @@ describe('tool calls', () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it('have results in the order of the calls, though they ran side by side', async () => {
+  it('have results in call order although they ran concurrently', async () => {
     const order: string[] = [];
     const waits = Promise.withResolvers<void>();
     const { runtime, handle } = start(
@@ -309,7 +309,7 @@ describe('a permission request', () => {
       [],
     );
 
-  it('takes its own answer only, and leaves other input in its place', async () => {
+  it('accepts only its own answer and leaves other input in place', async () => {
     const { runtime, handle } = asking();
     const first = turn(handle, 'go');
     const request = await next(handle, 'permission-request');
@@ -331,7 +331,7 @@ describe('a permission request', () => {
     expect(handle.getHistory().some(({ content }) => textOf(content) === 'said meanwhile')).toBe(true);
   });
 
-  it('can be answered with another input, or with no', async () => {
+  it('can be answered with another input or with no', async () => {
     const { runtime, handle } = asking();
     const first = turn(handle, 'go');
     const request: PermissionRequest = await next(handle, 'permission-request');
@@ -349,7 +349,7 @@ describe('a permission request', () => {
     await runtime.shutdownAll();
   });
 
-  it('is not asked twice when the answer is to be remembered', async () => {
+  it('is not asked twice if the answer is remembered', async () => {
     const { runtime, handle } = start(
       [
         { toolCalls: [{ name: 'rm', input: { path: 'a' } }] },
@@ -367,7 +367,7 @@ describe('a permission request', () => {
     await runtime.shutdownAll();
   });
 
-  it('is no after a while', async () => {
+  it('counts as denied after the timeout', async () => {
     const runtime = new AgentRuntime({ askTimeoutMs: 10 });
     const registry = new ToolRegistry([fast('rm', () => 'ran')]);
     const model = new ScriptedModel([{ toolCalls: [{ name: 'rm', input: {} }] }, { text: 'ok' }]);
@@ -390,7 +390,7 @@ describe('an interrupt', () => {
     ['a model', [{ text: 'long', delayMs: 60_000 }], 'model-start'],
     ['a tool', [{ toolCalls: [{ name: 'wait', input: {} }] }], 'tool-start'],
     ['a question', [{ toolCalls: [{ name: 'ask', input: {} }] }], 'permission-request'],
-  ] as const)('ends the turn in %s and leaves a history a model takes', async (_what, steps, moment) => {
+  ] as const)('ends the turn in %s and leaves a history that a model accepts', async (_what, steps, moment) => {
     const runtime = new AgentRuntime();
     const registry = new ToolRegistry([until('wait'), until('ask')]);
     const permissions = new PermissionManager({ rules: [PermissionRule.allowTool('wait')] });
@@ -416,7 +416,7 @@ describe('an interrupt', () => {
 });
 
 describe('a tool that runs elsewhere', () => {
-  it('gets its result through the handle', async () => {
+  it('receives its result through the handle', async () => {
     const runtime = new AgentRuntime();
     const handle = runtime.spawn(new AgentSession('coder'), async (internals) => {
       await internals.receive();

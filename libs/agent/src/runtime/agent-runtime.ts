@@ -31,18 +31,18 @@ import { SubAgents } from './sub-agents.ts';
 export interface AgentRuntimeOptions {
   /** Default: in memory. */
   readonly store?: SessionStore;
-  /** Runs are decided, told and stoppable there. Default: nobody is asked, limits hold. */
+  /** Decides, records and stops runs. Default: none; only limits apply. */
   readonly platform?: AgentLensClient;
   readonly platformOptions?: PlatformGuardOptions;
   /** Default: no files, no shell, no network. */
   readonly host?: Host;
   readonly effects?: Effects;
-  /** Encrypts what the store gets. */
+  /** Encrypts stored data. */
   readonly keys?: KeyProvider;
   readonly roles?: Roles;
   readonly limits?: Partial<RuntimeLimits>;
   readonly logger?: RuntimeLogger;
-  /** Longest wait for a human's answer in this process, ms. After it the answer is no. Default 15 minutes. */
+  /** Longest wait for a human's answer in this process, in ms; then the answer is no. Default 15 minutes. */
   readonly askTimeoutMs?: number;
 }
 
@@ -50,7 +50,7 @@ export interface SpawnOptions {
   readonly runId?: string;
   readonly limits?: Partial<RunLimits>;
   readonly by?: Principal;
-  /** For one session instead of the runtime's. */
+  /** Used for one session instead of the runtime's. */
   readonly effects?: Effects;
 }
 
@@ -61,7 +61,7 @@ interface Running {
   readonly handle: AgentHandle;
 }
 
-/** Runs agents: as many sessions as its limits allow, each with one owner. Two runtimes share nothing. */
+/** Runs agents: as many sessions as its limits allow, each with one owner. Runtimes share nothing. */
 export class AgentRuntime implements AsyncDisposable {
   readonly store: SessionStore;
   readonly host: Host;
@@ -89,9 +89,10 @@ export class AgentRuntime implements AsyncDisposable {
   }
 
   /**
-   * Begins an agent. Answers at once; a session that cannot be stored or is in use elsewhere becomes the state `error`.
+   * Starts an agent and returns at once. A session that cannot be stored or is in use elsewhere enters the state
+   * `error`.
    *
-   * @throws AgentError `session_busy` (running here already), `capacity`, `forbidden`
+   * @throws AgentError `session_busy` (already running here), `capacity`, `forbidden`
    */
   spawn(session: AgentSession, agent: AgentFunction, options: SpawnOptions = {}): AgentHandle {
     this.roles?.check(options.by, 'agent.create', session.agentType);
@@ -99,7 +100,7 @@ export class AgentRuntime implements AsyncDisposable {
     return this.#start(session, agent, options, null).handle;
   }
 
-  /** Goes on with a stored session. @throws AgentError `session_not_found`, `session_corrupt`, `session_busy` */
+  /** Continues a stored session. @throws AgentError `session_not_found`, `session_corrupt`, `session_busy` */
   async resume(sessionId: string, agent: AgentFunction, options: SpawnOptions = {}): Promise<AgentHandle> {
     if (this.isRunning(sessionId)) throw new AgentError('session_busy', 'the session is running');
     const effects = options.effects ?? this.effects;
@@ -110,7 +111,10 @@ export class AgentRuntime implements AsyncDisposable {
     return this.#running.get(sessionId)?.handle;
   }
 
-  /** The handle of a running session for one principal, checked by the runtime's roles. @throws AgentError `invalid_config` without roles */
+  /**
+   * The handle of a running session for one principal, checked by the runtime's roles. @throws AgentError
+   * `invalid_config` without roles
+   */
   getFor(principal: Principal | undefined, sessionId: string): AgentHandle | undefined {
     if (this.roles === undefined) throw new AgentError('invalid_config', 'the runtime has no roles');
     const running = this.#running.get(sessionId);
@@ -161,7 +165,7 @@ export class AgentRuntime implements AsyncDisposable {
     const { session } = live;
     let lease: SessionLease | undefined;
     try {
-      // Behind the caller's next line, so that it can subscribe before anything happens.
+      // Yields first, so that the caller can subscribe before anything happens.
       await Promise.resolve();
       await session.flush();
       lease = await this.store.acquire(session.sessionId, live.options.effects.newId());
@@ -172,7 +176,7 @@ export class AgentRuntime implements AsyncDisposable {
     } finally {
       this.#running.delete(session.sessionId);
       await lease?.release().catch((error: unknown) => {
-        this.#logger.warn(`the lease of session ${session.sessionId} could not be given back: ${String(error)}`);
+        this.#logger.warn(`lease release failed for session ${session.sessionId}: ${String(error)}`);
       });
     }
   }

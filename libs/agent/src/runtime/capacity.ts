@@ -1,6 +1,6 @@
 import { AgentError } from '../core/agent-error.ts';
 
-/** What one process holds at most; beyond it, `capacity`. */
+/** Limits of one process; beyond them, `capacity`. */
 export interface RuntimeLimits {
   readonly sessions: number;
   /** Generations of sub-agents. */
@@ -22,9 +22,9 @@ export const DEFAULT_RUNTIME_LIMITS: RuntimeLimits = {
 const RUN_LIMITS = ['maxSteps', 'maxTokens', 'maxCostUsd', 'maxConsecutiveFailures'] as const;
 
 /**
- * A limit that is misspelt would hold nothing.
+ * Rejects unknown names: a misspelt limit would have no effect.
  *
- * @throws AgentError `invalid_config` that names the limit
+ * @throws AgentError `invalid_config` naming the limit
  */
 export function checkLimits(limits: object, known: readonly string[], what: string): void {
   for (const [name, value] of Object.entries(limits)) {
@@ -45,12 +45,12 @@ export function checkRuntimeLimits(limits: Partial<RuntimeLimits>): void {
   checkLimits(limits, Object.keys(DEFAULT_RUNTIME_LIMITS), 'limits of the runtime');
 }
 
-/** Limits of one run, kept by the circuit breaker. */
+/** Limits of one run, enforced by the circuit breaker. */
 export interface RunLimits {
   /** Model calls. Default 10. */
   readonly maxSteps: number;
   readonly maxTokens: number;
   readonly maxCostUsd: number;
-  /** Failures in a row of model or tool calls. */
+  /** Consecutive failures of model or tool calls. */
   readonly maxConsecutiveFailures: number;
 }

@@ -1,8 +1,7 @@
 import type { AgentEvent } from '../core/agent-event.ts';
 
 /**
- * What happened in one session, in order, once. The newest `capacity` events are kept; readers hold a cursor and pay
- * for nothing but what they read.
+ * Events of one session, in order, stored once. Keeps the newest `capacity` events; each reader only holds a cursor.
  */
 export class EventLog {
   readonly #capacity: number;
@@ -19,7 +18,7 @@ export class EventLog {
     return this.#lastSeq;
   }
 
-  /** The oldest event that is still there; one more than the newest where none is. */
+  /** The oldest kept event; one more than the newest if the log is empty. */
   get firstSeq(): number {
     return Math.max(1, this.#lastSeq - this.#capacity + 1);
   }
@@ -28,7 +27,7 @@ export class EventLog {
     return this.#closed;
   }
 
-  /** `make` gets the event's number. */
+  /** `make` receives the event's number. */
   append(make: (seq: number) => AgentEvent): AgentEvent {
     const event = make(this.#lastSeq + 1);
     this.#lastSeq += 1;
@@ -42,12 +41,12 @@ export class EventLog {
     return this.#events[(seq - 1) % this.#capacity];
   }
 
-  /** How many readers wait for an event. */
+  /** Number of readers waiting for an event. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Calls once, at the next event or the end. Answers how to cancel it. */
+  /** Calls once, at the next event or the end. Returns a function that cancels it. */
   onceChanged(call: () => void): () => void {
     if (this.#closed) call();
     else this.#waiting.add(call);

@@ -2,7 +2,7 @@ import type { Principal, Roles } from '../security/roles.ts';
 import type { AgentHandle } from './agent-handle.ts';
 
 /**
- * A handle for one principal: what it reads, says and answers is checked by roles, by the kind of the agent.
+ * A handle for one principal: roles check everything it reads, sends and answers, by the kind of the agent.
  *
  * @throws AgentError `forbidden` from each method that is not allowed
  */

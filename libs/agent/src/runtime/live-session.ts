@@ -29,7 +29,7 @@ interface OpenRequest {
   readonly answer: (answer: PermissionAnswer) => void;
 }
 
-/** Questions that wait for a human. Each takes one answer, and only one that is about what was shown. */
+/** Requests that wait for a human. Each accepts one answer, and only one about the input that was shown. */
 class OpenRequests {
   readonly #open = new Map<string, OpenRequest>();
 
@@ -64,7 +64,7 @@ class OpenRequests {
   /** @throws AgentError `stale_answer` */
   answer(answer: PermissionAnswer): void {
     const request = this.#open.get(answer.requestId);
-    if (request === undefined) throw new AgentError('stale_answer', 'nobody waits for this answer (any more)');
+    if (request === undefined) throw new AgentError('stale_answer', 'no request is waiting for this answer');
     if (answer.inputHash !== undefined && answer.inputHash !== request.inputHash)
       throw new AgentError('stale_answer', 'the answer is about another input than the one that was shown');
     request.answer(answer);
@@ -76,7 +76,7 @@ interface Waiter {
   readonly resolve: (message: InputMessage) => void;
 }
 
-/** Input that waits for an agent. A receiver takes the first message it accepts; the others keep their places. */
+/** Input queue of an agent. A receiver takes the first message it accepts; the others keep their places. */
 export class Inbox {
   readonly #capacity: number;
   readonly #messages: InputMessage[] = [];
@@ -87,18 +87,18 @@ export class Inbox {
     this.#capacity = capacity;
   }
 
-  /** @throws AgentError `capacity` when too much waits */
+  /** @throws AgentError `capacity` if the queue is full */
   put(message: InputMessage): void {
     const at = this.#waiters.findIndex(({ accepts }) => accepts(message));
     const [waiter] = at === -1 ? [] : this.#waiters.splice(at, 1);
     if (waiter !== undefined) waiter.resolve(message);
-    // An interrupt is heard however much waits.
+    // An interrupt is accepted even if the queue is full.
     else if (this.#messages.length >= this.#capacity && message.type !== 'interrupt')
       throw new AgentError('capacity', 'the agent has too much input waiting');
     else this.#messages.push(message);
   }
 
-  /** The first waiting message that fits, if there is one. */
+  /** The first waiting message that matches, if any. */
   take(accepts: (message: InputMessage) => boolean): InputMessage | undefined {
     const at = this.#messages.findIndex(accepts);
     return at === -1 ? undefined : this.#messages.splice(at, 1)[0];
@@ -133,7 +133,7 @@ interface LiveSessionOptions {
 
 type MadeEvent = OutputChunk | DriverEvent;
 
-/** A running session: its log, its input, its state and its run. Handle and internals are two views of it. */
+/** A running session: its log, input, state and run. Handle and internals are two views of it. */
 export class LiveSession {
   readonly session: AgentSession;
   readonly log: EventLog;
@@ -143,7 +143,7 @@ export class LiveSession {
   readonly options: LiveSessionOptions;
   readonly shutdownController = new AbortController();
   readonly context: AgentContext;
-  /** The rules its tools run under, which hold for its children too. */
+  /** The permissions of its tools, which also apply to its children. */
   permissions: PermissionManager | null = null;
   usage: TokenUsage = NO_TOKENS;
   readonly unpriced = new Set<string>();
@@ -199,13 +199,13 @@ export class LiveSession {
     for (const observer of this.#observers) observer(event);
   }
 
-  /** Observers are called with each event at once and must not throw; readers of the log cost nothing meanwhile. */
+  /** Calls `observer` synchronously with each event; it must not throw. */
   observe(observer: (event: AgentEvent) => void): () => void {
     this.#observers.add(observer);
     return () => this.#observers.delete(observer);
   }
 
-  /** Moves the state machine. What cannot happen is a warning: a wrong state must not stop an agent. */
+  /** Advances the state machine. An illegal transition is only a warning: a wrong state must not stop an agent. */
   move(event: StateEvent): void {
     try {
       this.#change(transition(this.#activity, event));
@@ -215,7 +215,7 @@ export class LiveSession {
     }
   }
 
-  /** For a loop written by hand. @throws AgentError `illegal_transition` for a session that is over */
+  /** For a hand-written loop. @throws AgentError `illegal_transition` for a session that has ended */
   setState(state: AgentState): void {
     const { phase } = this.#activity;
     if (phase === 'done' || phase === 'error')
@@ -223,7 +223,7 @@ export class LiveSession {
     this.#change(activityOf(state));
   }
 
-  /** A turn begins: input was taken. One turn is one run. */
+  /** Begins a turn after input was taken. One turn is one run. */
   async beginTurn(): Promise<void> {
     if (this.#run !== null) return;
     this.#turnController = new AbortController();
@@ -240,7 +240,7 @@ export class LiveSession {
     if (this.state.kind === 'idle') this.move({ type: 'input' });
   }
 
-  /** The turn is over; what was said of it is stored and told. */
+  /** Ends the turn: stores and reports it. */
   async endTurn(status: RunEnd): Promise<void> {
     const run = this.#run;
     if (run === null) return;
@@ -274,7 +274,7 @@ export class LiveSession {
     }
   }
 
-  /** Stops the turn in the middle of whatever it does. */
+  /** Stops the turn at any point. */
   interrupt(reason = new AgentError('interrupted', 'the turn was interrupted')): void {
     for (const child of this.children) child.interrupt(reason);
     if (this.#run === null || this.turnSignal.aborted) return;
@@ -282,7 +282,7 @@ export class LiveSession {
     this.inbox.put({ type: 'interrupt' });
   }
 
-  /** Ends the session: the turn is stopped and the loop hears of it. */
+  /** Ends the session: stops the turn and notifies the loop. */
   stop(): void {
     if (this.shutdownController.signal.aborted) return;
     for (const child of this.children) child.stop();
@@ -296,7 +296,7 @@ export class LiveSession {
     this.usage = addTokens(this.usage, usage);
   }
 
-  /** The loop has returned or thrown. */
+  /** Called when the loop has returned or thrown. */
   async finish(error: unknown): Promise<void> {
     const stopped = this.shutdownController.signal.aborted;
     const failed = error !== undefined && !stopped;
@@ -310,7 +310,7 @@ export class LiveSession {
       await this.endTurn(failed ? 'error' : stopped ? 'interrupted' : 'success');
       await this.session.save();
     } catch (saving) {
-      this.options.logger.warn(`session ${this.session.sessionId} could not be saved: ${messageOf(saving)}`);
+      this.options.logger.warn(`saving session ${this.session.sessionId} failed: ${messageOf(saving)}`);
       this.emit({ type: 'error', error: errorInfo(saving) });
       if (!failed) this.move({ type: 'failed', error: errorInfo(saving) });
     }

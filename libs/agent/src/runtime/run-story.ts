@@ -7,7 +7,7 @@ export interface StoryFact {
 }
 
 /**
- * What the platform is told of an event beside what its own hooks tell: refusals and human answers, safety, prompts,
+ * The platform's fact for an event that its own hooks do not report: refusals and human answers, safety, prompts,
  * memory, retries and sub-agents. Null for everything else.
  */
 export function storyFact(event: OutputChunk | DriverEvent): StoryFact | null {

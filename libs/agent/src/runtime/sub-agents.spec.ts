@@ -21,7 +21,7 @@ const agent = (id: string, steps: readonly ScriptStep[], more: Partial<AgentConf
   new Agent({ id, taskPrompt: `You are ${id}.`, modelProviders: [new ScriptedModel(steps)], ...more });
 
 describe('sub-agents', () => {
-  it('work over three levels: lineage, results, tokens upwards, denies downwards', async () => {
+  it('work over three levels: lineage, results, tokens up, denies down', async () => {
     const ran: string[] = [];
     const runtime = new AgentRuntime();
     const leaf = agent(
@@ -81,7 +81,7 @@ describe('sub-agents', () => {
     expect(runtime.listActive()).toEqual([]);
   });
 
-  it('ask through whoever answers for their parent', async () => {
+  it('ask through the handler of their parent', async () => {
     const ran: string[] = [];
     const child = agent('child', [{ toolCalls: [{ name: 'rm', input: {} }] }, { text: 'gone' }], { tools: [rm(ran)] });
     const asked: string[] = [];
@@ -112,7 +112,7 @@ describe('sub-agents', () => {
     expect(parent.runtime.listActive()).toEqual([]);
   });
 
-  it('go on in the background until they are shut down', async () => {
+  it('continue in the background until they are shut down', async () => {
     const runtime = new AgentRuntime();
     const child = agent('child', [{ text: 'first' }, { text: 'second' }], { runtime });
     const events: AgentEvent[] = [];
@@ -133,7 +133,7 @@ describe('sub-agents', () => {
     await runtime.shutdownAll();
   });
 
-  it('are not nested without end', async () => {
+  it('have a nesting limit', async () => {
     const runtime = new AgentRuntime({ limits: { depth: 2 } });
     const self: Agent = agent(
       'self',

@@ -13,7 +13,7 @@ import { Subscription } from './subscription.ts';
 export interface ChildOptions {
   readonly input: string;
   readonly toolUseId?: string;
-  /** Goes on by itself until its handle or its parent is shut down. */
+  /** Runs independently until its handle or its parent is shut down. */
   readonly background?: boolean;
   readonly limits?: Partial<RunLimits>;
 }
@@ -31,7 +31,7 @@ interface Spawned {
   readonly handle: AgentHandle;
 }
 
-/** Begins agents below others: with their lineage, their parent's denies, and their events and tokens handed upwards. */
+/** Starts child agents with their lineage and their parent's denies, and passes their events and tokens up. */
 export class SubAgents {
   readonly #spawn: (
     session: AgentSession,
@@ -97,14 +97,14 @@ export class SubAgents {
   }
 }
 
-/** Hands a child's events to its parent until its turn is over. */
+/** Forwards a child's events to its parent until its turn ends. */
 async function follow(parent: LiveSession, child: LiveSession): Promise<ChildResult> {
   const { sessionId } = child.session;
   const subscription = new Subscription(child.log, { from: 'start' });
   let last: AgentEvent | undefined;
   for await (const event of subscription) {
     if (event.type === 'lagged') continue;
-    // Deltas are for who watches the child itself; the parent's log keeps what they add up to.
+    // Deltas are only for observers of the child; the parent's log keeps the complete texts.
     if (event.type !== 'text-delta' && event.type !== 'thinking-delta')
       parent.emit({ type: 'subagent-output', childSessionId: sessionId, chunk: event });
     if (event.type !== 'done' && event.type !== 'error') continue;

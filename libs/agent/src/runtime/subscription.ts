@@ -2,13 +2,13 @@ import type { AgentEvent, Lagged } from '../core/agent-event.ts';
 import type { EventLog } from './event-log.ts';
 
 export interface SubscribeOptions {
-  /** Where to begin: with the oldest event that is kept, with the next one (default), or with this number. */
+  /** Where to start: with the oldest kept event, the next one (default), or this number. */
   readonly from?: 'start' | 'now' | number;
   readonly only?: readonly AgentEvent['type'][];
   readonly signal?: AbortSignal;
 }
 
-/** A reader of a session's events with a place of its own. Ends with the session, `return` or the signal. */
+/** A reader of a session's events with its own position. Ends with the session, `return` or the signal. */
 export class Subscription implements AsyncIterableIterator<AgentEvent | Lagged>, AsyncDisposable {
   readonly #log: EventLog;
   readonly #only: ReadonlySet<string> | null;
@@ -27,7 +27,7 @@ export class Subscription implements AsyncIterableIterator<AgentEvent | Lagged>,
     else signal?.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /** The number of the last event that was read. */
+  /** The number of the last event read. */
   get cursor(): number {
     return this.#next - 1;
   }
@@ -61,7 +61,7 @@ export class Subscription implements AsyncIterableIterator<AgentEvent | Lagged>,
     this.#stop();
   }
 
-  /** Until there may be something to read, or the reader was stopped. */
+  /** Resolves when there may be something to read or the reader was stopped. */
   #changed(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#log.onceChanged(resolve);

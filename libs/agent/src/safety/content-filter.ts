@@ -6,16 +6,16 @@ import type { SafetyFilter } from './safety-policy.ts';
 
 export interface PatternFilterOptions {
   readonly name: string;
-  /** RE2 syntax: the time they take grows with the text and nothing else. */
+  /** RE2 syntax, which matches in linear time. */
   readonly patterns: readonly string[];
-  /** Default `block`. `modify` puts `replacement` in the place of what was found. */
+  /** Default `block`. `modify` replaces matches with `replacement`. */
   readonly action?: 'block' | 'modify';
   readonly replacement?: string;
   readonly control?: 'continue' | 'terminate';
   readonly phases?: readonly SafetyPhase[];
 }
 
-/** A filter by patterns, case-insensitive. @throws AgentError `invalid_config` */
+/** A case-insensitive pattern filter. @throws AgentError `invalid_config` */
 export function patternFilter(options: PatternFilterOptions): SafetyFilter {
   const { name, action = 'block', replacement = '[removed]', control = 'continue', phases } = options;
   const patterns = options.patterns.map((pattern) => compile(name, pattern));
@@ -47,7 +47,7 @@ function compile(name: string, pattern: string): RE2JS {
   }
 }
 
-/** Takes secrets and personal data out, with the detectors of the SDK. */
+/** Removes secrets and personal data with the SDK's detectors. */
 export function redactionFilter(phases: readonly SafetyPhase[]): SafetyFilter {
   return {
     ...{ name: 'redaction', phases },

@@ -3,7 +3,7 @@ export const SAFETY_PHASES = [
 ] as const;
 export type SafetyPhase = (typeof SAFETY_PHASES)[number];
 
-/** Where a text comes from that a filter sees. */
+/** Where a filtered text comes from. */
 export interface SafetyWhere {
   readonly phase: SafetyPhase;
   readonly tool?: string;

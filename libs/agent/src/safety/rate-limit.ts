@@ -1,6 +1,6 @@
 import type { RateLimit } from './safety-policy.ts';
 
-/** Counts calls in windows that slide with each call; the clock is handed in. */
+/** Counts calls in sliding windows; the caller passes the time. */
 export class RateLimiter {
   readonly #limits: Readonly<Record<string, RateLimit>>;
   readonly #taken = new Map<string, number[]>();
@@ -9,7 +9,7 @@ export class RateLimiter {
     this.#limits = limits;
   }
 
-  /** Takes one call, or answers in how many ms there is room for one. */
+  /** Takes one call, or returns the wait in ms until one is allowed. */
   take(tool: string, nowMs: number): number | null {
     const keys = [tool, '*'].filter((key) => this.#limits[key] !== undefined);
     const waits = keys.map((key) => this.#waitMs(key, nowMs));

@@ -6,7 +6,7 @@ import type { SafetyWhere } from './phases.ts';
 import { RateLimiter } from './rate-limit.ts';
 import type { FilterAnswer, SafetyFilter, SafetyPolicy } from './safety-policy.ts';
 
-/** Told of everything that was blocked or changed; never holds the text. */
+/** Record of a block or change; never contains the text. */
 export interface SafetyRecord extends SafetyWhere {
   readonly rule: string;
   readonly action: 'modify' | 'block';
@@ -18,8 +18,8 @@ export type Inspected<T> =
   | { readonly ok: false; readonly rule: string; readonly reason: string; readonly terminate: boolean };
 
 const DEFAULT_MOST_CHARS = 100_000;
-/** No filter sees more of one text. */
-const MOST_FILTERED = 200_000;
+/** Filters see no more of one text. */
+const MAX_FILTERED_CHARS = 200_000;
 
 class Blocked extends Error {
   override readonly name = 'Blocked';
@@ -33,7 +33,7 @@ class Blocked extends Error {
   }
 }
 
-/** Applies one agent's policy. One layer serves one run, so that rate limits are of the run's tools. */
+/** Applies one agent's policy. One layer serves one run, so rate limits apply per run. */
 export class SafetyLayer {
   readonly maxChars: number;
   readonly #policy: SafetyPolicy;
@@ -58,12 +58,12 @@ export class SafetyLayer {
     return (toolAllowlist === undefined || toolAllowlist.includes(name)) && toolDenylist?.includes(name) !== true;
   }
 
-  /** Takes one call of a tool's rate, or answers in how many ms there is room for one. */
+  /** Takes one call from a tool's rate limit, or returns the wait in ms until one is allowed. */
   takeRate(tool: string, nowMs: number): number | null {
     return this.#rates.take(tool, nowMs);
   }
 
-  /** Shows every text inside of a value to the filters of its phase. What they change is in the value answered. */
+  /** Passes every text inside a value to the filters of its phase. Returns the value with their changes. */
   async inspect<T extends Json>(
     value: T,
     where: SafetyWhere,
@@ -109,7 +109,7 @@ export class SafetyLayer {
     where: SafetyWhere,
     changedBy: Set<string>,
   ): Promise<string> {
-    let current = text.length > MOST_FILTERED ? text.slice(0, MOST_FILTERED) : text;
+    let current = text.length > MAX_FILTERED_CHARS ? text.slice(0, MAX_FILTERED_CHARS) : text;
     if (current.length < text.length) changedBy.add('length');
     for (const filter of filters) {
       const answer = await this.#ask(filter, current, where);

@@ -6,12 +6,15 @@ import { searchTexts, textsOf } from '../memory/search-text.ts';
 import type { KeyProvider } from './key-provider.ts';
 import { Sealer } from './sealed.ts';
 
-const MOST_SEARCHED = 10_000;
+const MAX_SEARCHED_ENTRIES = 10_000;
 const PAGE = 1_000;
-/** Streams whose next number is remembered; of others the store says it. */
-const MOST_STREAMS = 1_000;
+/** Streams whose next number is cached; for others the store provides it. */
+const MAX_STREAMS = 1_000;
 
-/** Encrypts entries. Each is bound to its stream and its number. Searching decrypts the newest 10 000 entries of one stream. */
+/**
+ * Encrypts entries. Each is bound to its stream and its number. Searching decrypts the newest 10 000 entries of one
+ * stream.
+ */
 export function encryptedMemory(client: MemoryClient, keys: KeyProvider): MemoryClient {
   const sealer = new Sealer(keys);
   const numbered = numberedAppends();
@@ -32,7 +35,7 @@ export function encryptedMemory(client: MemoryClient, keys: KeyProvider): Memory
     async search(query, { streamKey, topK = 10, minScore = 0 } = {}) {
       // Without a stream there is nothing to decrypt: the inner store sees no words.
       if (streamKey === undefined) return [];
-      const entries = await read(streamKey, { last: MOST_SEARCHED });
+      const entries = await read(streamKey, { last: MAX_SEARCHED_ENTRIES });
       const items = entries.map((entry) => ({ item: { ...entry, streamKey }, text: textsOf(entry.entry) }));
       return searchTexts(items, query, topK)
         .filter(({ score }) => score >= minScore)
@@ -44,8 +47,8 @@ export function encryptedMemory(client: MemoryClient, keys: KeyProvider): Memory
 }
 
 /**
- * An entry is sealed with its number, so it has to be known before the store gives it. Appends of one stream wait for each
- * other; where another process was first, the store says which number is next.
+ * An entry is sealed with its number, so the number must be known before the append. Appends of one stream are
+ * serialised; if another process was first, the store returns the next number.
  */
 function numberedAppends() {
   const nexts = new Map<string, number>();
@@ -70,8 +73,8 @@ function numberedAppends() {
       for (;;) {
         try {
           const { seq } = await append(next);
-          if (nexts.size >= MOST_STREAMS) nexts.clear();
-          // An append that was known by its idempotency key answers an old number.
+          if (nexts.size >= MAX_STREAMS) nexts.clear();
+          // An append with a known idempotency key returns an old number.
           if (seq === next) nexts.set(streamKey, seq + 1);
           return { seq };
         } catch (error) {
@@ -93,7 +96,7 @@ export function encryptedDatabase(client: DatabaseClient, keys: KeyProvider): Da
   const all = async (collection: string, { prefix, after }: DatabaseQuery): Promise<DatabaseRow[]> => {
     const rows: DatabaseRow[] = [];
     let from = after;
-    while (rows.length < MOST_SEARCHED) {
+    while (rows.length < MAX_SEARCHED_ENTRIES) {
       const page = await client.query(collection, {
         limit: PAGE,
         ...(prefix === undefined ? {} : { prefix }),

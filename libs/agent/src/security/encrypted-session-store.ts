@@ -8,7 +8,7 @@ import { Sealer } from './sealed.ts';
 
 /**
  * Encrypts the journal and the metadata of sessions. Ids, lineage and times stay readable, for lists. Each entry is
- * bound to its session and place; the count in the metadata tells when the end was cut off.
+ * bound to its session and position; the count in the metadata detects a truncated end.
  */
 export function encryptedSessions(store: SessionStore, keys: KeyProvider): SessionStore {
   const sealer = new Sealer(keys);
@@ -34,7 +34,7 @@ export function encryptedSessions(store: SessionStore, keys: KeyProvider): Sessi
 
 async function sealEntry(sealer: Sealer, id: string, { v, seq, at, ...body }: SessionEntry): Promise<SessionEntry> {
   const sealed = await sealer.seal(body as unknown as Json, id, ['session', id, seq]);
-  // Stores keep lines as they are; only this reads them.
+  // Stores keep lines unchanged; only this code reads them.
   return { v, seq, at, type: 'sealed', sealed } as unknown as SessionEntry;
 }
 

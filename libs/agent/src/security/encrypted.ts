@@ -5,7 +5,7 @@ import { encryptedDatabase, encryptedMemory } from './encrypted-memory.ts';
 import { encryptedSessions } from './encrypted-session-store.ts';
 import type { KeyProvider } from './key-provider.ts';
 
-/** A store whose content is encrypted at rest: sessions, memory or documents. */
+/** A store with content encrypted at rest: sessions, memory or documents. */
 export function encrypted(store: SessionStore, keys: KeyProvider): SessionStore;
 export function encrypted(store: MemoryClient, keys: KeyProvider): MemoryClient;
 export function encrypted(store: DatabaseClient, keys: KeyProvider): DatabaseClient;

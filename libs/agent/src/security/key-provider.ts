@@ -7,7 +7,7 @@ export interface MasterKey {
   readonly key: Buffer;
 }
 
-/** Where master keys come from. Keys rotate by id: new data gets the current one, old data names its own. */
+/** Source of master keys. Keys rotate by id: new data gets the current one, old data names its own. */
 export interface KeyProvider {
   current(): MasterKey | Promise<MasterKey>;
   get(kid: string): Buffer | undefined | Promise<Buffer | undefined>;
@@ -21,14 +21,14 @@ export function staticKeys(keys: Readonly<Record<string, Buffer>>, current: stri
   return { current: () => ({ kid: current, key }), get: (kid) => keys[kid] };
 }
 
-/** One key of 32 bytes in base64 from a variable of the environment. @throws AgentError `invalid_config` */
+/** One 32-byte base64 key from an environment variable. @throws AgentError `invalid_config` */
 export function keyFromEnvironment(variable: string, kid = 'env'): KeyProvider {
   const text = process.env[variable];
   if (text === undefined) throw new AgentError('invalid_config', `the variable ${variable} holds no key`);
   return staticKeys({ [kid]: Buffer.from(text, 'base64') }, kid);
 }
 
-/** One key of 32 bytes in base64 from a file. @throws AgentError `invalid_config` */
+/** One 32-byte base64 key from a file. @throws AgentError `invalid_config` */
 export async function keyFromFile(path: string, kid = 'file'): Promise<KeyProvider> {
   return staticKeys({ [kid]: Buffer.from((await readFile(path, 'utf8')).trim(), 'base64') }, kid);
 }

@@ -7,7 +7,7 @@ export const ROLE_ACTIONS = [
 ] as const;
 export type RoleAction = (typeof ROLE_ACTIONS)[number];
 
-/** Whoever acts: a name for the records, and the roles that decide. */
+/** Who acts: a name for the records, and the roles that decide. */
 export interface Principal {
   readonly id: string;
   readonly roles: readonly string[];
@@ -16,7 +16,7 @@ export interface Principal {
 /** What a role may do, and with what, as globs over names: `{ 'tool.register': ['http*'] }`. */
 export type RoleGrants = Partial<Record<RoleAction, readonly string[]>>;
 
-/** Who may do what inside of one process. Where none are configured, the process itself may do everything. */
+/** Permissions inside one process. Without roles, the process itself may do everything. */
 export class Roles {
   readonly #grants: ReadonlyMap<string, RoleGrants>;
 
@@ -33,7 +33,7 @@ export class Roles {
   /** @throws AgentError `forbidden` */
   check(principal: Principal | undefined, action: RoleAction, name: string): void {
     if (this.allows(principal, action, name)) return;
-    const who = principal === undefined ? 'nobody in particular' : `"${principal.id}"`;
+    const who = principal === undefined ? 'a caller without a principal' : `"${principal.id}"`;
     throw new AgentError('forbidden', `${who} may not do ${action} with "${name}"`);
   }
 }

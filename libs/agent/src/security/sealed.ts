@@ -21,11 +21,11 @@ interface DataKey {
 }
 
 const CIPHER = 'aes-256-gcm';
-const MOST_DATA_KEYS = 1_000;
+const MAX_DATA_KEYS = 1_000;
 
 /**
- * AES-256-GCM with a data key per stream. What is bound to a text (its kind, its stream, its place) is authenticated
- * with it, so that one row cannot take the place of another.
+ * AES-256-GCM with a data key per stream. The context of a text (its kind, stream and position) is authenticated with
+ * it, so that rows cannot be swapped.
  */
 export class Sealer {
   readonly #keys: KeyProvider;
@@ -73,7 +73,7 @@ export class Sealer {
     const plain = randomBytes(32);
     const { iv, tag, ct } = encrypt(key, plain, [kid]);
     const made = { kid, plain, wrapped: Buffer.concat([iv, tag, ct]).toString('base64') };
-    if (this.#dataKeys.size >= MOST_DATA_KEYS) this.#dataKeys.clear();
+    if (this.#dataKeys.size >= MAX_DATA_KEYS) this.#dataKeys.clear();
     this.#dataKeys.set(stream, made);
     return made;
   }

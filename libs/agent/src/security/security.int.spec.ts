@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 describe('a secret', () => {
-  it('is in no file, event, prompt, result or recording, though the server sends it back', async () => {
+  it('is in no file, event, prompt, result or recording, even if the server echoes it', async () => {
     asked = [];
     const host = localHost({
       root: folder,
@@ -93,7 +93,7 @@ describe('a secret', () => {
     await host.close();
   });
 
-  it('that is not there is named, and nothing is sent', async () => {
+  it('is reported if missing, and nothing is sent', async () => {
     asked = [];
     const host = new HttpHost({ allow: ['127.0.0.1'], networks: ['127.0.0.1/32'], secrets: () => undefined });
     await expect(host.send({ method: 'GET', url, headers: { 'x-key': secret('NONE') } })).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe('the network of a host', () => {
     await host.close();
   });
 
-  it('follows no redirect and takes no other methods', async () => {
+  it('follows no redirect and accepts no other methods', async () => {
     const host = new HttpHost({ allow: ['127.0.0.1'], networks: ['127.0.0.1/32'] });
     expect(await host.send({ method: 'GET', url: `${url}/redirect` })).toMatchObject({ status: 302 });
     await expect(host.send({ method: 'DELETE', url })).rejects.toMatchObject({ code: 'invalid_input' });
@@ -145,7 +145,7 @@ describe('roles', () => {
   const reader = { id: 'bob', roles: ['reader'] };
   const forbidden = expect.objectContaining({ code: 'forbidden' });
 
-  it('decide who creates agents, reads them, speaks to them and answers for them', async () => {
+  it('decide who creates, reads, instructs and answers for agents', async () => {
     const runtime = new AgentRuntime({ roles });
     const loop = async (internals: { receive(): Promise<unknown> }) => void (await internals.receive());
     expect(() => runtime.spawn(new AgentSession('coder'), loop)).toThrow(forbidden);
@@ -173,7 +173,7 @@ describe('roles', () => {
     expect(permissions.removeRule('deny tool noop', { by: owner })).toBe(true);
   });
 
-  it('decide what an agent remembers and recalls', async () => {
+  it('decide what an agent stores and reads', async () => {
     const recall = tool({
       name: 'recall',
       description: '',
@@ -201,8 +201,8 @@ describe('roles', () => {
   });
 });
 
-describe('what an agent keeps', () => {
-  it('is cleaned of secrets, dropped by the policy, and forgotten in time', async () => {
+describe('what an agent stores', () => {
+  it('is cleaned of secrets, dropped by the policy, and expires', async () => {
     let nowMs = 0;
     const memory = new InMemoryMemoryClient({ now: () => nowMs });
     const database = new InMemoryDatabaseClient();
@@ -246,7 +246,7 @@ describe('what an agent keeps', () => {
 });
 
 describe('the SQL connector', () => {
-  it('reads one statement at a time, unless it is opened for writing', async () => {
+  it('runs one statement at a time, read-only unless opened for writing', async () => {
     const path = join(folder, 'data.sqlite');
     const writing = sqliteDriver({ path, write: true });
     const context = new AgentContext({

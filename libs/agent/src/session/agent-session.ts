@@ -15,7 +15,7 @@ export interface AgentSessionOptions {
   readonly metadata?: Metadata;
   /** Clock and ids. Default: the machine's. */
   readonly effects?: Effects;
-  /** What is taken out of messages before they are stored. Default: secrets and personal data. */
+  /** Removes data from messages before they are stored. Default: secrets and personal data. */
   readonly redact?: RedactStored;
 }
 
@@ -24,12 +24,12 @@ interface Lineage {
   readonly parentToolUseId: string | null;
 }
 
-const MOST_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 const NO_PARENT: Lineage = { parentSessionId: null, parentToolUseId: null };
 
 /**
- * A conversation with its lineage and metadata. Changes are made at once in memory and written with `save`; in a
- * runtime they are also written at every point from which a crash must be survived.
+ * A conversation with its lineage and metadata. Changes apply in memory at once and are written with `save`; a runtime
+ * also writes them at every point that must survive a crash.
  */
 export class AgentSession {
   readonly sessionId: string;
@@ -66,7 +66,7 @@ export class AgentSession {
     this.#updatedAt = this.createdAt;
   }
 
-  /** A session of an agent that another one's tool call began. */
+  /** A session of an agent that another one's tool call started. */
   static subagent(
     agentType: string,
     parentSessionId: string,
@@ -99,7 +99,7 @@ export class AgentSession {
     Object.assign(session, { createdAt: meta.created_at });
     session.#updatedAt = meta.updated_at;
     session.#children.push(...meta.child_session_ids);
-    // The history wins: metadata is written less often.
+    // The history takes precedence: metadata is written less often.
     for (const entry of entries) session.#apply(entry);
     session.#entries = entries;
     session.#count = entries.length;
@@ -125,7 +125,7 @@ export class AgentSession {
     return this.#messages;
   }
 
-  /** Replaces the conversation, for compaction and corrections. The file keeps what was there. */
+  /** Replaces the conversation, for compaction and corrections. The file keeps the original. */
   editHistory(edit: (history: Message[]) => Message[]): void {
     this.#messages = [...edit([...this.#messages])];
     this.#record({ type: 'history-replaced', messages: this.#redact(this.#messages) });
@@ -140,7 +140,7 @@ export class AgentSession {
     return this.#metadata.get(key);
   }
 
-  /** The live map; a context shares it. Changes made through it are stored with the next `save`. */
+  /** The live map, shared with contexts. Changes are stored with the next `save`. */
   get metadata(): Map<string, Json> {
     return this.#metadata;
   }
@@ -155,22 +155,22 @@ export class AgentSession {
     return this.#children;
   }
 
-  /** Adds a fact to the journal that is no message: a call that began, a turn that ended. */
+  /** Adds a fact other than a message to the journal: a started call, an ended turn. */
   journal(body: EntryBody): void {
     this.#record(this.#redact(body));
   }
 
-  /** The journal as far as it was stored when the session was loaded. */
+  /** The journal as stored when the session was loaded. */
   get loadedEntries(): readonly SessionEntry[] {
     return this.#entries;
   }
 
-  /** Calls the model made that have no result yet. */
+  /** The model's calls without a result. */
   openCalls(): ReturnType<typeof openToolUses> {
     return openToolUses(this.#messages);
   }
 
-  /** A new session with the first `at` messages of this one (default all), at present without a parent. */
+  /** A new session without a parent, with the first `at` messages of this one (default all). */
   fork(at = this.#messages.length): AgentSession {
     const { model, provider, agentType } = this;
     const copy = new AgentSession(agentType, {
@@ -185,14 +185,14 @@ export class AgentSession {
     return copy;
   }
 
-  /** Writes what is not written yet. @throws AgentError `invalid_config` without a store, `session_write_failed` */
+  /** Writes unsaved changes. @throws AgentError `invalid_config` without a store, `session_write_failed` */
   async save(store?: SessionStore): Promise<void> {
     if (store !== undefined) this.attach(store);
     await this.flush({ sync: true });
     await this.#storeOrThrow().saveMetadata(this.toMetadata());
   }
 
-  /** The store that `save` writes to from now on. */
+  /** Sets the store that `save` writes to. */
   attach(store: SessionStore): void {
     if (this.#store === store) return;
     if (this.#store !== null) throw new AgentError('invalid_config', 'the session belongs to another store');
@@ -213,7 +213,7 @@ export class AgentSession {
       try {
         await store.append(this.sessionId, entries, options);
       } catch (error) {
-        // Written with the next flush: nothing that happened is forgotten because the disk was full for a while.
+        // Retried with the next flush, so that a temporarily full disk loses nothing.
         this.#pending = [...entries, ...this.#pending];
         throw error;
       }
@@ -240,7 +240,7 @@ export class AgentSession {
   }
 
   #record(body: EntryBody): void {
-    if (this.#count >= MOST_ENTRIES)
+    if (this.#count >= MAX_ENTRIES)
       throw new AgentError('capacity', 'the session has too many entries: fork it, or begin a new one');
     this.#updatedAt = this.#nowIso();
     this.#count += 1;

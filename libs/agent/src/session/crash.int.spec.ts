@@ -10,7 +10,7 @@ import { FileSessionStore } from './file-session-store.ts';
 const PROGRAM = join(import.meta.dirname, 'crash.testing.ts');
 const FLAGS = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
 
-/** Runs the program, killed `afterMs` after it has begun; what it said last. */
+/** Runs the program, killed `afterMs` after it has started; returns its last output. */
 function run(store: string, log: string, afterMs: number | null): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...FLAGS, PROGRAM, store, log], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -25,8 +25,8 @@ function run(store: string, log: string, afterMs: number | null): Promise<string
   });
 }
 
-describe('an agent that is killed at random moments', () => {
-  it('goes on where it was in the next process, and calls no tool twice', async () => {
+describe('an agent killed at random moments', () => {
+  it('continues in the next process and calls no tool twice', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agent-crash-'));
     const [store, log] = [join(folder, 'sessions'), join(folder, 'log')];
     let last = '';

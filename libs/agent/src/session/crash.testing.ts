@@ -1,4 +1,4 @@
-// An agent whose ten calls each leave a line behind, in a process that somebody kills. Arguments: store, log.
+// An agent whose ten calls each write a line, in a process that the test kills. Arguments: store, log.
 import { appendFileSync } from 'node:fs';
 import { Agent } from '../agent/agent.ts';
 import { tokensOf } from '../core/token-usage.ts';
@@ -12,7 +12,7 @@ import { FileSessionStore } from './file-session-store.ts';
 const [store = '', log = ''] = process.argv.slice(2);
 const CALLS = 10;
 
-/** Says the next number that is not in the conversation. */
+/** Answers with the next number that is not in the conversation. */
 const model: LLMClient = {
   async call(input) {
     const said = messagesOf(input).flatMap(({ content }) =>

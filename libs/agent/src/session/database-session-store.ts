@@ -18,7 +18,7 @@ const LEASES = 'agent-session-leases';
 const PAGE = 1_000;
 const LEASE_MS = 30_000;
 
-/** Sessions as documents. The owner of a session renews its lease; a lease that is not renewed lapses after 30 s. */
+/** Sessions as documents. The owner of a session renews its lease; a lease expires after 30 s without renewal. */
 export class DatabaseSessionStore implements SessionStore {
   readonly #db: DatabaseClient;
 
@@ -48,7 +48,7 @@ export class DatabaseSessionStore implements SessionStore {
         });
       if (typeof value.v === 'number' && value.v > SCHEMA_VERSION)
         throw new AgentError('schema_too_new', `session ${id} was written by a newer version`);
-      // Written by append and by nothing else.
+      // Only append writes these.
       entries.push(value as unknown as SessionEntry);
     }
     return { meta, entries, torn: false };
@@ -84,7 +84,7 @@ export class DatabaseSessionStore implements SessionStore {
     const renew = async () => {
       ({ version } = await this.#db.write(LEASES, id, { owner }, { ifVersion: version, ttlMs: LEASE_MS }));
     };
-    // A renewal that fails is tried again; the lease lapses when all of them do.
+    // A failed renewal is retried; the lease expires if all of them fail.
     const timer = setInterval(() => void renew().catch(() => undefined), LEASE_MS / 3);
     timer.unref();
     return {
@@ -109,7 +109,7 @@ export class DatabaseSessionStore implements SessionStore {
   }
 }
 
-/** Sorted as numbers are. */
+/** Sorts like numbers. */
 function entryKey(id: string, seq: number): string {
   return `${id}/${String(seq).padStart(10, '0')}`;
 }

@@ -18,7 +18,7 @@ import {
 } from './session-store.ts';
 
 export interface FileSessionStoreOptions {
-  /** What is made to survive a crash of the machine: every entry, what asks for it (default), or nothing. */
+  /** What survives a crash of the machine: every entry, writes that request it (default), or nothing. */
   readonly fsync?: 'entry' | 'turn' | 'never';
 }
 
@@ -40,7 +40,7 @@ export class FileSessionStore implements SessionStore {
       await mkdir(folder, { mode: 0o700 });
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw writeFailed(error);
-      // A crash between the folder and its first file leaves a folder of nobody.
+      // A crash between creating the folder and its first file leaves an unused folder.
       if (await exists(join(folder, 'metadata.json'))) throw new AgentError('conflict', 'the session exists already');
     }
     await this.saveMetadata(meta);
@@ -106,7 +106,7 @@ export class FileSessionStore implements SessionStore {
     return lease;
   }
 
-  /** Once per session and owner: what a crash left of a line must not become the beginning of the next one. */
+  /** Once per session and owner: the rest of a torn line must not become the beginning of the next one. */
   async #cutTornLine(id: string, path: string): Promise<void> {
     if (this.#whole.has(id)) return;
     const bytes = await readFile(path).catch(missing);

@@ -17,7 +17,7 @@ interface Kept {
   owner: string | null;
 }
 
-/** Sessions of this process, gone with it. */
+/** In-process sessions, lost when the process ends. */
 export class MemorySessionStore implements SessionStore {
   readonly #sessions = new Map<string, Kept>();
 

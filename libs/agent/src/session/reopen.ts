@@ -2,14 +2,14 @@ import type { ToolUseBlock } from '../core/message.ts';
 import type { ToolResult } from '../core/tool-result.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** What a crash left of one call. */
+/** State of one call after a crash. */
 export type UnfinishedCall =
   | { readonly kind: 'ended'; readonly call: ToolUseBlock; readonly result: ToolResult }
-  /** It may have happened, or a part of it. */
+  /** It may have happened completely or in part. */
   | { readonly kind: 'started'; readonly call: ToolUseBlock }
   | { readonly kind: 'planned'; readonly call: ToolUseBlock };
 
-/** The calls of a loaded session that have no result in the conversation, with what the journal says of each. */
+/** The calls of a loaded session without a result in the conversation, with their state in the journal. */
 export function unfinishedCalls(session: AgentSession): readonly UnfinishedCall[] {
   const started = new Set<string>();
   const ended = new Map<string, ToolResult>();
@@ -24,13 +24,13 @@ export function unfinishedCalls(session: AgentSession): readonly UnfinishedCall[
   });
 }
 
-/** The last turn began and did not end. */
+/** Whether the last turn began and did not end. */
 export function hasUnfinishedTurn(session: AgentSession): boolean {
   const last = session.loadedEntries.findLast(({ type }) => type === 'turn-started' || type === 'turn-ended');
   return last?.type === 'turn-started';
 }
 
-/** Turns that were begun. */
+/** Number of turns begun. */
 export function turnsOf(session: AgentSession): number {
   const last = session.loadedEntries.findLast(({ type }) => type === 'turn-started');
   return last?.type === 'turn-started' ? last.turn : 0;

@@ -10,13 +10,12 @@ const NEWLINE = 0x0a;
 export interface ReadHistory {
   readonly entries: readonly SessionEntry[];
   readonly torn: boolean;
-  /** Up to here the file is whole. */
+  /** The file is intact up to here. */
   readonly validBytes: number;
 }
 
 /**
- * Reads lines of entries. A last line that is cut off is what a crash leaves; anything else that cannot be read is
- * damage.
+ * Reads lines of entries. A truncated last line is the result of a crash; any other unreadable line is damage.
  *
  * @throws AgentError `session_corrupt` with the byte offset, `schema_too_new`
  */
@@ -43,7 +42,7 @@ function readEntry(line: string): SessionEntry | null {
   const value = parseJson(line);
   if (!isPlainObject(value)) return null;
   if (typeof value.v !== 'number' || typeof value.seq !== 'number' || typeof value.type !== 'string') return null;
-  // Only this package writes these files; a line of another version was told apart by `v`.
+  // Only this package writes these files; `v` identifies lines of other versions.
   return value as unknown as SessionEntry;
 }
 
@@ -51,7 +50,7 @@ function corrupt(where: string, offset: number, why: string): AgentError {
   return new AgentError('session_corrupt', `${where} is damaged at byte ${offset}: ${why}`, { info: { offset } });
 }
 
-/** Replaces a file whole: after a crash there is the old text or the new one, never a part. */
+/** Replaces a file atomically: after a crash it has the old or the new text. */
 export async function replaceFile(path: string, text: string, sync: boolean): Promise<void> {
   const next = `${path}.${process.pid}`;
   try {
@@ -80,7 +79,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Appends lines; what was written of them before a failure is cut off again. */
+/** Appends lines; a partial write is truncated again. */
 export async function appendLines(file: FileHandle, text: string, sync: boolean): Promise<void> {
   const { size } = await file.stat();
   try {
@@ -88,7 +87,7 @@ export async function appendLines(file: FileHandle, text: string, sync: boolean)
     if (sync) await file.datasync();
   } catch (error) {
     await file.truncate(size).catch(() => {
-      // The disk refuses everything; the torn line is cut off when the session is opened again.
+      // The disk rejects everything; the torn line is removed when the session is opened again.
     });
     throw writeFailed(error);
   }

@@ -7,8 +7,8 @@ import { systemCode } from '../core/system-code.ts';
 import type { SessionLease } from './session-store.ts';
 
 /**
- * One owner per session, by a file that only one process can create. The file of a process that is gone is taken
- * over; on another machine nobody can tell, so its file counts as alive until it is removed.
+ * One owner per session, by a file that only one process can create. The file of a dead process is taken over. On
+ * another machine this cannot be checked, so its file counts as alive until it is removed.
  */
 export async function acquireLease(path: string, owner: string): Promise<SessionLease> {
   const text = JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), host: hostname(), owner });
@@ -23,7 +23,7 @@ export async function acquireLease(path: string, owner: string): Promise<Session
 }
 
 async function createOnce(path: string, text: string): Promise<boolean> {
-  // Linked with its text in it: nobody ever reads half a lease.
+  // Linked with its content, so that a lease is never read half-written.
   const own = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   const file = await open(own, 'wx', 0o600);
   try {
@@ -42,7 +42,7 @@ async function createOnce(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Moves the dead file away first, and puts it back if it turns out to be a new owner's. */
+/** Moves the dead file away first, and puts it back if it belongs to a new owner. */
 async function removeDead(path: string, seen: string): Promise<void> {
   const aside = `${path}.dead.${process.pid}`;
   try {
@@ -70,11 +70,11 @@ function isAlive(text: string): boolean {
     return systemCode(error) === 'EPERM';
   }
   const startedAt = startOf(lease.pid);
-  // The number of a process is given again; its start tells two apart, where the system says it.
+  // Process ids are reused; the start time distinguishes two processes if the system reports it.
   return startedAt === null || lease.startedAt === null || startedAt === lease.startedAt;
 }
 
-/** When a process began, in ticks since the machine did; null where the system does not say. */
+/** When a process started, in ticks since boot; null if the system does not report it. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

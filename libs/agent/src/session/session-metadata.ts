@@ -2,7 +2,7 @@ import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
 import { SCHEMA_VERSION } from './entry.ts';
 
-/** What is stored about a session, in the names of its file. */
+/** Stored data about a session, with the names used in its file. */
 export interface SessionMetadata {
   readonly schema_version: number;
   readonly session_id: string;

@@ -4,7 +4,7 @@ import type { SessionMetadata } from './session-metadata.ts';
 export interface StoredSession {
   readonly meta: SessionMetadata;
   readonly entries: readonly SessionEntry[];
-  /** The last entry was cut off by a crash; it is not among `entries` and is removed with the next append. */
+  /** A crash truncated the last entry; it is not in `entries` and is removed with the next append. */
   readonly torn: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface AppendOptions {
   readonly sync?: boolean;
 }
 
-/** Keeps sessions. The history is the truth; metadata is a summary that may be older. */
+/** Stores sessions. The history is authoritative; metadata is a summary that may be older. */
 export interface SessionStore {
-  /** @throws AgentError `conflict` if there is one */
+  /** @throws AgentError `conflict` if it exists */
   create(meta: SessionMetadata): Promise<void>;
   /** @throws AgentError `session_not_found`, `session_write_failed` */
   append(id: string, entries: readonly SessionEntry[], options?: AppendOptions): Promise<void>;

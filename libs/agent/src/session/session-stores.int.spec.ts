@@ -31,7 +31,7 @@ async function stored(messages: readonly string[]) {
 }
 
 describe('a folder of sessions', () => {
-  it('has the files that are documented, readable by nobody else', async () => {
+  it('has the documented files, readable only by the owner', async () => {
     const { dir } = await stored(['hello']);
     expect((await readdir(join(dir, 'one'))).sort()).toEqual(['history.jsonl', 'metadata.json']);
     expect(JSON.parse(await readFile(join(dir, 'one', 'metadata.json'), 'utf8'))).toMatchObject({
@@ -60,7 +60,7 @@ describe('a folder of sessions', () => {
     expect([session.model, session.getMetadata('custom_key'), session.getChildSessions()]).toEqual(['m', 'v', ['x']]);
   });
 
-  it('loses at most the entry that was being written, wherever the file is cut', async () => {
+  it('loses at most the entry being written, wherever the file is cut', async () => {
     const texts = ['first', 'zwei 👋', 'third'];
     const { dir, history } = await stored(texts);
     const bytes = await readFile(history);
@@ -82,7 +82,7 @@ describe('a folder of sessions', () => {
     }
   });
 
-  it('says at which byte a file is damaged in the middle', async () => {
+  it('reports the byte at which a file is damaged', async () => {
     const { dir, history } = await stored(['a', 'b', 'c']);
     const lines = (await readFile(history, 'utf8')).split('\n');
     const offset = Buffer.byteLength(`${lines[0]}\n`);
@@ -98,13 +98,13 @@ describe('a folder of sessions', () => {
     });
   });
 
-  it('refuses what a newer version wrote', async () => {
+  it('rejects data of a newer version', async () => {
     const { dir, history } = await stored(['a']);
     await appendFile(history, '{"v":2,"seq":2,"at":"","type":"message"}\n');
     await expect(new FileSessionStore(dir).load('one')).rejects.toMatchObject({ code: 'schema_too_new' });
   });
 
-  it.each(['../evil', '', 'a/b', 'x'.repeat(65), 'a b'])('takes no id that is no file name: %j', async (id) => {
+  it.each(['../evil', '', 'a/b', 'x'.repeat(65), 'a b'])('rejects an id that is not a file name: %j', async (id) => {
     const store = new FileSessionStore(await folder());
     await expect(store.load(id)).rejects.toMatchObject({ code: 'invalid_config' });
     expect(() => new AgentSession('coder', { sessionId: id })).toThrow(
@@ -112,7 +112,7 @@ describe('a folder of sessions', () => {
     );
   });
 
-  it('takes over the lease of a process that is gone', async () => {
+  it('takes over the lease of a dead process', async () => {
     const { dir } = await stored(['a']);
     const lease = join(dir, 'one', 'lease.json');
     const store = new FileSessionStore(dir);
@@ -120,20 +120,20 @@ describe('a folder of sessions', () => {
     const taken = await store.acquire('one', 'me');
     await expect(store.acquire('one', 'other')).rejects.toMatchObject({ code: 'session_busy' });
     await taken.release();
-    // A number that was given to another process since.
+    // A process id that was reused.
     await writeFile(lease, JSON.stringify({ pid: process.pid, startedAt: '1', host: hostname(), owner: 'x' }));
     await (await store.acquire('one', 'me')).release();
     await writeFile(lease, JSON.stringify({ pid: 1, startedAt: null, host: 'elsewhere', owner: 'x' }));
     await expect(store.acquire('one', 'me')).rejects.toMatchObject({ code: 'session_busy' });
   });
 
-  it('keeps what could not be written for the next time', async () => {
+  it('keeps what could not be written for the next write', async () => {
     const { dir, history } = await stored(['a']);
     const session = await AgentSession.load(new FileSessionStore(dir), 'one');
     session.addMessage(Message.user('b'));
     await session.save();
     const before = await readFile(history);
-    // A folder in the file's place refuses to be written as a full disk does.
+    // A folder in the file's place fails like a full disk.
     await rm(history);
     await mkdir(history);
     session.addMessage(Message.user('c'));
@@ -146,7 +146,7 @@ describe('a folder of sessions', () => {
     expect(again.getHistory().map(({ content }) => textOf(content))).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('says that the disk is full', () => {
+  it('reports a full disk', () => {
     const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
     expect(writeFailed(full)).toMatchObject({
       code: 'session_write_failed',
@@ -154,7 +154,7 @@ describe('a folder of sessions', () => {
     });
   });
 
-  it('holds no secret that was said', async () => {
+  it('contains no secret from the conversation', async () => {
     const { history } = await stored([
       'my key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH and a@b.example',
     ]);
@@ -184,7 +184,7 @@ describe('a session', () => {
     expect(session.fork(2).getHistory().at(-1)).toEqual(Message.assistant('ok'));
   });
 
-  it('needs a store to be saved', async () => {
+  it('requires a store for saving', async () => {
     await expect(new AgentSession('coder').save()).rejects.toMatchObject({ code: 'invalid_config' });
   });
 });

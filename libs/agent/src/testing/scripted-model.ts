@@ -28,7 +28,7 @@ export interface ScriptedStep {
   /** Fails instead. A code becomes an AgentError. */
   readonly error?: ErrorCode | Error;
   readonly delayMs?: number;
-  /** The stream ends before its end. */
+  /** Truncates the stream. */
   readonly cutOff?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ScriptedRequest {
   readonly model: string | undefined;
 }
 
-/** A model that answers from a script, step by step, and remembers what it was asked. Running out is an error. */
+/** A model that answers from a script, step by step, and records its requests. Running out of steps is an error. */
 export class ScriptedModel implements LLMClient {
   readonly requests: ScriptedRequest[] = [];
   readonly #steps: readonly ScriptStep[];

@@ -1,16 +1,16 @@
 import type { ErrorCode } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
 
-/** One tool call as a model or planner wants it. */
+/** One tool call as requested by a model or planner. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly input: Json;
-  /** What the model wrote instead of JSON. */
+  /** The model's text if it was not valid JSON. */
   readonly malformed?: string;
 }
 
-/** What came of one call. */
+/** Result of one call. */
 export interface ActionResult {
   readonly type: 'tool';
   readonly toolId: string;

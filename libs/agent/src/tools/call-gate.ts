@@ -11,14 +11,14 @@ import { GO_ON, refusal, STOP } from './refusal.ts';
 import type { Tool } from './tool.ts';
 import { invalidInput } from './tool-registry.ts';
 
-/** What was decided about a call before it runs. `ends`: the run is over with it. */
+/** Decision about a call before it runs. `ends`: the run ends with it. */
 export type Decided =
   | { readonly go: true; readonly tool: Tool; readonly input: Json; readonly value: unknown }
   | { readonly go: false; readonly result: ToolResult; readonly ends?: AgentError };
 
-const MOST_ROUNDS = 4;
-const MOST_EQUAL_REFUSALS = 3;
-const MOST_INVALID = 3;
+const MAX_ROUNDS = 4;
+const MAX_EQUAL_REFUSALS = 3;
+const MAX_INVALID_INPUTS = 3;
 const REFUSALS = new Set([
   'denied',
   'no_one_to_ask',
@@ -28,7 +28,7 @@ const REFUSALS = new Set([
   'blocked_by_platform',
 ]);
 
-/** Decides about calls before they run, and remembers of a run what was refused in it. */
+/** Decides about calls before they run, and tracks the refusals of a run. */
 export class CallGate {
   readonly #host: PipelineHost;
   readonly #options: PipelineOptions;
@@ -41,7 +41,7 @@ export class CallGate {
     this.#options = options;
   }
 
-  /** Everything before the tool runs. What changes the input goes round again. */
+  /** Everything before the tool runs. A changed input is checked again from the start. */
   async decide(call: ToolCall): Promise<Decided> {
     const tool = this.tool(call.name);
     if (tool === undefined) return refuse('unknown_tool', `There is no tool "${call.name}".`, { tools: this.#names() });
@@ -52,7 +52,7 @@ export class CallGate {
     let input = call.input;
     let approved = '';
     let guarded = '';
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const safe = await inspectText(this.#host, this.#options.safety, input, 'tool-input', tool.name);
       if (!safe.ok) return this.#blockedBySafety(safe);
       input = safe.value;
@@ -91,7 +91,7 @@ export class CallGate {
     const count = (this.#invalid.get(call.name) ?? 0) + 1;
     this.#invalid.set(call.name, count);
     const result = invalidInput(issues);
-    if (count < MOST_INVALID) return { go: false, result };
+    if (count < MAX_INVALID_INPUTS) return { go: false, result };
     const message = `the model gave ${call.name} an invalid input ${count} times`;
     return {
       go: false,
@@ -142,7 +142,7 @@ export class CallGate {
     return { approved: inputHashOf(tool.name, answer.editedInput), input: answer.editedInput };
   }
 
-  /** Links lead elsewhere: rules see both the path that was given and where it leads. */
+  /** Rules see both the given path and the link's target. */
   async #pathsOf(tool: Tool, value: unknown): Promise<readonly string[] | undefined> {
     const given = tool.pathsOf?.(value);
     if (given === undefined) return undefined;
@@ -229,13 +229,13 @@ export class CallGate {
     return terminate ? { go: false, result, ends: new AgentError('blocked_by_safety', reason) } : { go: false, result };
   }
 
-  /** A model that cannot take no for an answer is stopped. */
+  /** Stops a model that repeats a refused call. */
   countRefusal(call: ToolCall, { code }: ToolResult): AgentError | undefined {
     if (code === undefined || !REFUSALS.has(code)) return undefined;
     const key = `${code} ${inputHashOf(call.name, call.input)}`;
     this.#equalRefusals = key === this.#lastRefusal ? this.#equalRefusals + 1 : 1;
     this.#lastRefusal = key;
-    if (this.#equalRefusals < MOST_EQUAL_REFUSALS) return undefined;
+    if (this.#equalRefusals < MAX_EQUAL_REFUSALS) return undefined;
     return new AgentError('run_ended', `the agent asked for the same refused call of ${call.name} again and again`);
   }
 }

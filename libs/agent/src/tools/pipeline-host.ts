@@ -14,7 +14,7 @@ import type { AgentSession } from '../session/agent-session.ts';
 import type { ActionResult, ToolCall } from './action-result.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
-/** What the pipeline needs of its session. */
+/** What the pipeline needs from its session. */
 export interface PipelineHost {
   readonly session: AgentSession;
   readonly context: AgentContext;
@@ -30,20 +30,20 @@ export interface PipelineOptions {
   readonly registry: ToolRegistry;
   readonly permissions: PermissionManager;
   readonly safety: SafetyLayer;
-  /** False: what would be asked is refused at once. Default true. */
+  /** False: calls that need permission are denied at once. Default true. */
   readonly canAsk?: boolean;
-  /** Told of the results of each step, in the order of the calls, also when the run ends with them. */
+  /** Called with the results of each step, in call order, even if the run ends with them. */
   readonly onActions?: (actions: readonly ActionResult[]) => void;
-  /** Where "always" answers are kept. */
+  /** Stores "always" answers. */
   readonly remember?: (permissions: PermissionManager) => Promise<void>;
 }
 
-/** Ends with the turn, and with the run at the platform. */
+/** Aborted with the turn, and with the run on the platform. */
 export function callSignal({ turnSignal, run }: PipelineHost): AbortSignal {
   return AbortSignal.any([turnSignal, run.signal]);
 }
 
-/** Shows what goes into a tool, or comes out of it, to the safety policy. */
+/** Applies the safety policy to a tool's input or output. */
 export function inspectText(
   host: PipelineHost,
   safety: SafetyLayer,

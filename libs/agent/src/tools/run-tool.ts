@@ -8,8 +8,8 @@ const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 const DEFAULT_TRIES = 2;
 
 /**
- * Runs a tool under its deadline and the context's signal, as often as its rule for retries says. Answers what came
- * of it; throws only what ends the run.
+ * Runs a tool with its timeout, the context's signal and its retry policy. Returns the result; throws only what ends
+ * the run.
  *
  * @throws AgentError `tool_fatal`
  */
@@ -35,7 +35,7 @@ async function runOnce(tool: Tool, input: unknown, context: AgentContext): Promi
   const deadline = new AbortController();
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   const stopped = Promise.withResolvers<never>();
-  // Nobody may be listening any more when it is rejected.
+  // There may be no listener left when it is rejected.
   stopped.promise.catch(() => undefined);
   const stop = () => stopped.reject(signal.reason);
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
@@ -55,7 +55,7 @@ async function runOnce(tool: Tool, input: unknown, context: AgentContext): Promi
   }
 }
 
-/** Which end it was is in the signal's reason; the model hears it, if it is asked again. */
+/** The signal's reason names the cause; the model receives it if it is called again. */
 export function stoppedResult(signal: AbortSignal): ToolResult {
   const { reason } = signal;
   if (isAgentError(reason)) return ToolResult.error(reason.code, reason.message);

@@ -1,14 +1,14 @@
-/** Throw it where trying again may help: the pipeline does so for idempotent tools, then the model is told. */
+/** Throw it if a retry may help: the pipeline retries idempotent tools, then the model receives the error. */
 export class ToolRetryableError extends Error {
   override readonly name = 'ToolRetryableError';
 }
 
-/** Throw it where trying again does not help. Any other error is taken for one. */
+/** Throw it if a retry does not help. Any other error is treated the same. */
 export class ToolFailedError extends Error {
   override readonly name = 'ToolFailedError';
 }
 
-/** Throw it where the run must end. */
+/** Throw it if the run must end. */
 export class ToolFatalError extends Error {
   override readonly name = 'ToolFatalError';
 }

@@ -15,8 +15,8 @@ import { runTool, stoppedResult } from './run-tool.ts';
 import type { Tool } from './tool.ts';
 
 /**
- * The one way a tool call goes: known, parsed, safe, permitted, asked, decided by the platform, run, checked again.
- * Each call gets exactly one result in the history, whatever happens to it.
+ * The pipeline of every tool call: look up, parse, safety, permission, human, platform, run, check the output. Each
+ * call gets exactly one result in the history in every case.
  */
 export class ToolPipeline {
   readonly #host: PipelineHost;
@@ -29,14 +29,14 @@ export class ToolPipeline {
     this.#gate = new CallGate(host, options);
   }
 
-  /** @throws AgentError what ends the run, after the result is in the history */
+  /** @throws AgentError that ends the run, after the result is in the history */
   async execute(call: ToolCall): Promise<ActionResult> {
     const [action] = await this.executeAll([call]);
     if (action === undefined) throw new AgentError('agent_failed', 'the call has no result');
     return action;
   }
 
-  /** Side by side, or one after another where the order must be the same each time. Results are in the calls' order. */
+  /** Runs calls concurrently, or sequentially if the order must be deterministic. Results are in call order. */
   async executeAll(calls: readonly ToolCall[]): Promise<ActionResult[]> {
     const ends: AgentError[] = [];
     const settle = async (call: ToolCall): Promise<ActionResult> => {
@@ -54,8 +54,8 @@ export class ToolPipeline {
   }
 
   /**
-   * Gives the calls that a crash left open their results: what ended is taken from the journal, what had begun is not
-   * run again unless its tool may run twice, what had not begun is run now.
+   * Settles calls that a crash left open: completed results come from the journal, started calls are repeated only if
+   * the tool is idempotent, and calls that did not start are run now.
    */
   async settleOpenCalls(): Promise<ActionResult[]> {
     const open = unfinishedCalls(this.#host.session);
@@ -87,7 +87,7 @@ export class ToolPipeline {
         end = decided.ends ?? this.#gate.countRefusal(call, result);
       }
     } catch (error) {
-      // A recording that does not fit ends the replay; it is nobody's answer.
+      // A recording that does not match ends the replay; it is not a tool result.
       if (isAgentError(error, 'replay_mismatch')) throw error;
       const stopped = this.#host.turnSignal.aborted || this.#host.run.signal.aborted;
       const info = errorInfo(error, stopped ? 'aborted' : 'tool_failed');
@@ -112,7 +112,7 @@ export class ToolPipeline {
     this.#host.move({ type: 'call-begins', call: { toolUseId, name: tool.name } });
     const startedAt = effects.now();
     try {
-      // A sub-agent is no effect: what it does has effects of its own.
+      // A sub-agent is not an effect: its work has its own effects.
       const isEffect = tool.category !== 'agent';
       const context = this.#host.context.withToolUseId(toolUseId, {
         signal,

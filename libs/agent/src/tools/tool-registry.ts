@@ -38,7 +38,7 @@ export class ToolRegistry {
   }
 
   /**
-   * Runs a tool at once, without permissions, safety or platform; for tests and for tools that use tools. In an agent
+   * Runs a tool directly, without permissions, safety or platform; for tests and for tools that use tools. In an agent
    * use `internals.tools(...)`.
    */
   async execute(name: string, input: unknown, context: AgentContext): Promise<ToolResult> {
@@ -57,7 +57,7 @@ export class ToolRegistry {
     return this.#tools.get(name)?.category;
   }
 
-  /** A registry with some of the tools. An allow list of its own leaves out everything else. */
+  /** A registry with some of the tools. An allow list omits all other tools. */
   filtered({ allow, deny = [] }: ToolFilter): ToolRegistry {
     const kept = [...this.#tools.values()].filter(
       ({ name }) => (allow === undefined || allow.includes(name)) && !deny.includes(name),

@@ -7,8 +7,8 @@ import type { ToolInfo } from '../core/tool-result.ts';
 type ToolInputSchema<I> = OutputSchema<I>;
 
 /**
- * What the model sees of a schema. A Standard Schema says it itself where its library can (zod 4.2, arktype, valibot's
- * converter); else the tool's author gives `jsonSchema`.
+ * JSON Schema of a tool's input for the model. A Standard Schema provides it if its library can (zod 4.2, arktype,
+ * valibot's converter); otherwise the tool's author gives `jsonSchema`.
  *
  * @throws AgentError `invalid_config`
  */
@@ -25,7 +25,7 @@ export function jsonSchemaOf(schema: ToolInputSchema<unknown>, given?: JsonSchem
   return rest;
 }
 
-/** For permission rules. Others than these are allowed. */
+/** Used by permission rules. Custom categories are allowed. */
 export type ToolCategory = 'read' | 'write' | 'execute' | 'network' | 'memory' | 'agent' | (string & {});
 
 /** What the model sees of a tool. */
@@ -50,18 +50,18 @@ export interface Tool {
   /** For the human who is asked. */
   getInfo(input: unknown): ToolInfo;
   parse(input: unknown): Promise<CheckedValue<unknown>>;
-  /** Answers a `ToolResult`, any value or a promise of one, or pieces of progress with the result last. */
+  /** Returns a `ToolResult`, any value or a promise of one, or progress pieces with the result last. */
   execute(input: unknown, context: AgentContext): unknown;
-  /** False: allowed where no rule says otherwise. It never beats a rule. Default true. */
+  /** False: allowed if no rule matches. It never overrides a rule. Default true. */
   readonly requiresPermission?: boolean;
-  /** It may run twice for one call: after a crash, or when it failed and can be retried. */
+  /** The tool may run twice for one call: after a crash, or on a retry. */
   readonly idempotent?: boolean;
   /** Default 60 000. */
   readonly timeoutMs?: number;
   readonly retry?: RetryRule;
-  /** The shell command an input would run. */
+  /** The shell command that an input would run. */
   commandOf?(input: unknown): string | undefined;
-  /** The files an input would touch, relative to the host's root. */
+  /** The files that an input would touch, relative to the host's root. */
   pathsOf?(input: unknown): readonly string[];
 }
 
@@ -70,9 +70,9 @@ export interface ToolOptions<I> {
   readonly description: string;
   readonly category?: ToolCategory;
   readonly input: ToolInputSchema<I>;
-  /** For a Standard Schema whose library cannot say it. */
+  /** For a Standard Schema whose library cannot provide it. */
   readonly jsonSchema?: JsonSchema;
-  /** Answers a `ToolResult`, any value or a promise of one, or pieces of progress with the result last. */
+  /** Returns a `ToolResult`, any value or a promise of one, or progress pieces with the result last. */
   execute(input: I, context: AgentContext): unknown;
   info?(input: I): Omit<ToolInfo, 'name'>;
   readonly requiresPermission?: boolean;
@@ -83,14 +83,14 @@ export interface ToolOptions<I> {
   pathsOf?(input: I): readonly string[];
 }
 
-const MOST_SHOWN = 200;
+const MAX_SHOWN_CHARS = 200;
 
-/** Makes a tool. Everything but `parse` gets inputs that were checked. */
+/** Creates a tool. Everything but `parse` receives checked inputs. */
 export function tool<I>(options: ToolOptions<I>): Tool {
   const { name, description, category = 'execute', input: schema } = options;
   const definition: ToolDefinition = { name, description, inputSchema: jsonSchemaOf(schema, options.jsonSchema) };
   const { requiresPermission, idempotent, timeoutMs, retry } = options;
-  // The pipeline parses before anything else sees an input; parse answers an I.
+  // The pipeline parses before anything else sees an input; parse returns an I.
   const checked = (input: unknown) => input as I;
   return {
     ...{ name, description, category, requiresPermission, idempotent, timeoutMs, retry },
@@ -104,5 +104,5 @@ export function tool<I>(options: ToolOptions<I>): Tool {
 }
 
 function shown(name: string, input: unknown): string {
-  return `${name} ${JSON.stringify(input)?.slice(0, MOST_SHOWN) ?? ''}`;
+  return `${name} ${JSON.stringify(input)?.slice(0, MAX_SHOWN_CHARS) ?? ''}`;
 }

@@ -2,12 +2,12 @@ import { adapterContext } from '#runtime';
 import type { Run } from '../run/run.ts';
 import type { RunScope } from './run-scope.ts';
 
-/** Which part of an agent's work this code belongs to. One for the process, whichever adapter asks. */
+/** The part of an agent's work that the current code belongs to. Shared by all adapters in the process. */
 export interface AdapterPlace {
   readonly scope: RunScope;
-  /** The current run where the scope was opened: code that has another one is not of this scope. */
+  /** The current run when the scope was opened. Code with a different run is not in this scope. */
   readonly outer: Run | undefined;
-  /** Inside of this tool call: an agent that begins here is a child. */
+  /** Set inside this tool call: an agent that starts here is a child. */
   readonly callId?: string;
 }
 

@@ -7,17 +7,17 @@ const ENV = {
 };
 
 describe('childEnvironment', () => {
-  it('passes what a program needs to run, and no credentials', () => {
+  it('passes what a program needs to run, but no credentials', () => {
     expect(childEnvironment(ENV)).toEqual({ PATH: '/bin', LC_CTYPE: 'C', https_proxy: 'http://proxy', Path: 'C:\\' });
   });
 
-  it('passes the variables that are named', () => {
+  it('passes variables named by the caller', () => {
     expect(childEnvironment(ENV, ['GITHUB_TOKEN', 'MISSING'])).toMatchObject({ PATH: '/bin', GITHUB_TOKEN: 'token' });
   });
 });
 
 describe('withoutOwnVariables', () => {
-  it('removes the variables of AgentLens alone', () => {
+  it("removes only AgentLens's own variables", () => {
     const { AGENTLENS_API_KEY, ...others } = ENV;
     expect(withoutOwnVariables({ ...others, AGENTLENS_API_KEY, agentlens_url: 'http://platform' })).toEqual(others);
   });

@@ -1,4 +1,4 @@
-/** What programs need to find themselves, their configuration and the network. No credentials. */
+/** Variables that programs need to find themselves, their configuration and the network. No credentials. */
 const PASSED_ON = new Set(
   [
     ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'TZ', 'LANG', 'LANGUAGE', 'TMPDIR', 'TMP', 'TEMP'],
@@ -22,7 +22,7 @@ const OWN = /^agentlens_/i;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a program that is guarded: an allow-list, and the variables that `also` names. */
+/** Environment of a guarded program: an allow-list plus the variables named by `also`. */
 export function childEnvironment(env: Environment, also: readonly string[] = []): Record<string, string> {
   const passes = (name: string) =>
     PASSED_ON.has(name.toLowerCase()) || PASSED_ON_PREFIXES.test(name) || also.includes(name);
@@ -31,7 +31,7 @@ export function childEnvironment(env: Environment, also: readonly string[] = [])
   );
 }
 
-/** The environment without AgentLens's own variables: with its key, an agent could answer for itself. */
+/** The environment without AgentLens's own variables. With the key, an agent could approve its own calls. */
 export function withoutOwnVariables(env: Environment): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !OWN.test(name)));
 }

@@ -2,7 +2,7 @@ import { checkAgainst, type OptionShape, shapes } from '../check-options.ts';
 import type { ApprovalWait, RunConfig } from '../run/run-config.ts';
 import type { Subject } from '../wire/model.ts';
 
-/** One call of a tool, as a framework names it. */
+/** A tool call as reported by the framework. */
 export interface AdapterToolCall {
   /** The framework's id of the call. */
   readonly id?: string;
@@ -11,17 +11,17 @@ export interface AdapterToolCall {
   readonly tags?: readonly string[];
 }
 
-/** What every `guard(lens, framework, options)` takes. */
+/** Options of every `guard(lens, framework, options)`. */
 export interface GuardOptions {
-  /** Tags that rules may select, by the tool's name. */
+  /** Tags for rules to select, by tool name. */
   readonly tags?: Readonly<Record<string, readonly string[]>>;
-  /** The things a call acts on. */
+  /** What the call acts on. */
   readonly subjects?: (call: AdapterToolCall) => readonly Subject[];
-  /** Wait for a human inside of the call. Without it a call that needs approval ends the agent's loop. */
+  /** Wait for a human inside the call. Without it, a call that needs approval ends the agent's loop. */
   readonly waitForApproval?: boolean | ApprovalWait;
-  /** The actor, session and tags of each run the adapter begins; `input` is what the framework was called with. */
+  /** Actor, session and tags of each run that the adapter starts. `input` is the framework call's input. */
   readonly run?: (input: unknown) => RunConfig;
-  /** Refuse nothing: what would have been refused is recorded. For a careful start. */
+  /** Refuse nothing; record what would have been refused. Use it for a careful start. */
   readonly observe?: 'only';
 }
 
@@ -35,7 +35,7 @@ const OPTIONS: OptionShape = {
   observe: shapes.optional(shapes.oneOf('only')),
 };
 
-/** @throws TypeError naming the option and what it takes, also of one that is misspelt */
+/** @throws TypeError naming the option and its allowed values; also for a misspelt option */
 export function checkGuardOptions(options: unknown): void {
   checkAgainst('guard', OPTIONS, options);
 }

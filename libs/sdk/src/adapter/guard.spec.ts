@@ -13,8 +13,8 @@ async function aGuard(server: TestPlatform, warnings: string[] = []): Promise<Gu
 
 const call = (name: string, id = 'c1') => ({ id, name, args: {} });
 
-describe('the runs of an adapter', () => {
-  it('begin and end with the agent', async () => {
+describe('runs of an adapter', () => {
+  it('start and end with the agent', async () => {
     const server = new TestPlatform();
     const guard = await aGuard(server);
     expect(await guard.within('input', ({ run }) => getCurrentRun() === run)).toBe(true);
@@ -26,7 +26,7 @@ describe('the runs of an adapter', () => {
     expect(server.runs.map(({ status }) => status)).toEqual(['success', 'error']);
   });
 
-  it('are children inside of a tool call, and the same run elsewhere', async () => {
+  it('are child runs inside a tool call and reuse the current run elsewhere', async () => {
     const server = new TestPlatform();
     const guard = await aGuard(server);
     const inner = () => guard.within('inner', ({ run }) => run);
@@ -40,7 +40,7 @@ describe('the runs of an adapter', () => {
     expect(child?.start).toMatchObject({ parentRunId: parent?.id, parentToolUseId: 'h1' });
   });
 
-  it('are those of the user, who ends them', async () => {
+  it('belong to the user, who ends them', async () => {
     const server = new TestPlatform();
     const guard = await aGuard(server);
     const run = await guard.lens.startRun();
@@ -48,7 +48,7 @@ describe('the runs of an adapter', () => {
     expect(server.runs.map(({ status }) => status)).toEqual(['running']);
   });
 
-  it('are interrupted by a refusal that ends them, whatever the framework made of it', async () => {
+  it('are interrupted by a terminating refusal even if the framework swallows it', async () => {
     const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('No more') });
     const guard = await aGuard(server);
     const agent = guard.within('input', async ({ tools }) => {
@@ -59,7 +59,7 @@ describe('the runs of an adapter', () => {
     expect(server.runs[0]?.status).toBe('interrupted');
   });
 
-  it('are found at each step of a generator that somebody else iterates', async () => {
+  it('are current at each step of a generator that other code iterates', async () => {
     const guard = await aGuard(new TestPlatform());
     async function* body() {
       yield getCurrentRun()?.id;
@@ -72,7 +72,7 @@ describe('the runs of an adapter', () => {
     expect(seen[0]).toEqual(expect.any(String));
   });
 
-  it('end as interrupted when the reader gives a stream up', async () => {
+  it('end as interrupted when the reader abandons a stream', async () => {
     const server = new TestPlatform();
     const guard = await aGuard(server);
     async function* endless() {
@@ -83,8 +83,8 @@ describe('the runs of an adapter', () => {
   });
 });
 
-describe('the tool calls of an adapter', () => {
-  it('run with the decided arguments, or not at all', async () => {
+describe('tool calls of an adapter', () => {
+  it('run with the decided arguments or not at all', async () => {
     const server = new TestPlatform()
       .rule({ tools: ['write'], answer: modify({ path: '/tmp' }) })
       .rule({ tools: ['rm'], answer: block('no') });
@@ -98,12 +98,12 @@ describe('the tool calls of an adapter', () => {
     expect(ran).toEqual([{ path: '/tmp' }]);
   });
 
-  it('are never silently unguarded outside of a run', async () => {
+  it('throw outside a run instead of running unguarded', async () => {
     const guard = await aGuard(new TestPlatform());
     expect(() => guard.here()).toThrow('outside of a run');
   });
 
-  it('without a model call are reason for one warning', async () => {
+  it('warn once if no model call is seen', async () => {
     const warnings: string[] = [];
     const guard = await aGuard(new TestPlatform(), warnings);
     for (const _ of [1, 2])
@@ -113,7 +113,7 @@ describe('the tool calls of an adapter', () => {
     expect(warnings).toEqual([expect.stringContaining('the model of this agent is not guarded')]);
   });
 
-  it('that ran elsewhere are recorded and not decided', async () => {
+  it('are recorded but not decided if they ran elsewhere', async () => {
     const server = new TestPlatform();
     const guard = await aGuard(server);
     await guard.within('input', (scope) => scope.observeTool(call('web_search'), { result: 'x' }));
@@ -124,8 +124,8 @@ describe('the tool calls of an adapter', () => {
   });
 });
 
-describe('what stopped an agent', () => {
-  it('is found inside of what frameworks make of it, and never without end', () => {
+describe('the cause of a stop', () => {
+  it('is found inside framework errors, even in cycles', () => {
     const stopped = Object.assign(new Error('no'), { name: 'AgentStopped', decision: {} });
     expect(stoppedBy(new Error('outer', { cause: { errors: [new Error('x'), { error: stopped }] } }))).toBe(stopped);
     const circular: { cause?: unknown } = {};
@@ -134,8 +134,8 @@ describe('what stopped an agent', () => {
   });
 });
 
-describe('the options of a guard', () => {
-  it('are refused when misspelt', async () => {
+describe('options of a guard', () => {
+  it('are rejected if misspelt', async () => {
     const lens = await new TestPlatform().client();
     const wrong = { waitforapproval: true } as object;
     expect(() => new Guard(lens, ADAPTER, wrong)).toThrow(

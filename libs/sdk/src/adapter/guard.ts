@@ -7,23 +7,23 @@ import { currentPlace } from './adapter-context.ts';
 import { checkGuardOptions, type GuardOptions } from './guard-options.ts';
 import { RunScope } from './run-scope.ts';
 
-/** After so many tool calls of a run without a model call, its model is not guarded. */
+/** Number of tool calls without a model call after which the model is considered unguarded. */
 const TOOLS_WITHOUT_MODEL = 3;
 
-/** The call of a tool that an agent is. */
+/** The tool call that started a sub-agent. */
 export interface ParentCall {
   readonly run: Run;
   readonly callId: string;
 }
 
-/** A framework's module, and how to know it. */
+/** A framework's module and how to recognise it. */
 export interface FrameworkModule {
   readonly adapter: AdapterInfo;
   readonly framework: object;
-  /** Exports that the versions this adapter was proven with have. */
+  /** Exports of the versions that this adapter was tested with. */
   readonly marks: readonly string[];
   readonly options?: GuardOptions;
-  /** Such as `ai 7`. */
+  /** For example `ai 7`. */
   readonly knownAs: string;
 }
 
@@ -32,7 +32,7 @@ interface Seen {
   models: number;
 }
 
-/** One `guard(lens, framework)`: begins the runs of a framework's agents and finds the one that code belongs to. */
+/** One `guard(lens, framework)`: starts runs for the framework's agents and finds the run that code belongs to. */
 export class Guard {
   readonly lens: AgentLensClient;
   readonly options: GuardOptions;
@@ -41,7 +41,7 @@ export class Guard {
   readonly #seen = new WeakMap<Run, Seen>();
   #warned = false;
 
-  /** @throws TypeError if an option is misspelt or not what it takes */
+  /** @throws TypeError if an option is misspelt or has an invalid value */
   constructor(
     lens: AgentLensClient,
     adapter: AdapterInfo,
@@ -56,8 +56,8 @@ export class Guard {
   }
 
   /**
-   * The guard for a framework's module. A whole module that lacks what this adapter was proven with is observed only, and
-   * a warning says so.
+   * Creates the guard for a framework's module. If a whole module lacks the exports that this adapter was tested with,
+   * the guard only observes and logs a warning.
    */
   static forFramework(
     lens: AgentLensClient,
@@ -73,8 +73,8 @@ export class Guard {
   }
 
   /**
-   * The user's own run; inside of a tool call a child of its run; elsewhere a new run, which the scope ends. `known` is
-   * what the framework knows of the run, such as its session.
+   * Returns the user's own run; inside a tool call, a child of its run; otherwise a new run, which the scope ends.
+   * `known` holds what the framework knows about the run, such as its session.
    */
   async open(input: unknown, parent = parentHere(), known: RunConfig = {}): Promise<RunScope> {
     const current = getCurrentRun();
@@ -87,7 +87,7 @@ export class Guard {
     return this.#scope(await this.lens.startRun({ enforceMode, ...config }), true);
   }
 
-  /** Runs an agent: begins, ends, and throws AgentStopped if its loop was stopped. */
+  /** Runs an agent: starts and ends the run, and throws AgentStopped if its loop was stopped. */
   async within<R>(
     input: unknown,
     body: (scope: RunScope) => R | Promise<R>,
@@ -107,7 +107,7 @@ export class Guard {
     }
   }
 
-  /** The same around a generator; the run begins with its first step and ends with its last. */
+  /** Like `within`, around a generator. The run starts with its first step and ends with its last. */
   async *streaming<T, R>(
     input: unknown,
     body: (scope: RunScope) => AsyncIterator<T, R>,
@@ -123,7 +123,7 @@ export class Guard {
     );
   }
 
-  /** The same around a function that answers a stream, which may fail before there is one. */
+  /** Like `within`, around a function that returns a stream and may fail before it does. */
   async started<T>(
     input: unknown,
     body: (scope: RunScope) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
@@ -142,9 +142,9 @@ export class Guard {
   }
 
   /**
-   * The scope this code belongs to.
+   * The scope that the current code belongs to.
    *
-   * @throws Error outside of every run: a tool is never silently unguarded
+   * @throws Error outside every run, so that a tool never runs unguarded
    */
   here(): RunScope {
     const place = currentPlace();
@@ -159,8 +159,8 @@ export class Guard {
   }
 
   /**
-   * The call that code is the inside of, for frameworks that only tell before and after it: the newest that is open,
-   * of those that `prefers` names if there are any.
+   * The call that the current code runs inside, for frameworks with only before and after hooks: the newest open call,
+   * preferably one whose tool matches `prefers`.
    */
   parentByOpenCall(prefers: (tool: string) => boolean): ParentCall | undefined {
     const inside = parentHere();
@@ -172,7 +172,7 @@ export class Guard {
     return call === undefined ? undefined : { run, callId: call.id };
   }
 
-  /** A warning for the programmer, by the client's logger. */
+  /** Logs a warning for the developer through the client's logger. */
   warn(message: string): void {
     this.lens.warn(`${this.#adapter.name}: ${message}`);
   }
@@ -211,7 +211,9 @@ export class Guard {
   }
 }
 
-/** The call this code is the inside of. `getCurrentRun` alone cannot tell a parent's run from one's own. */
+/**
+ * The call that the current code runs inside. `getCurrentRun` alone cannot distinguish a parent's run from the own one.
+ */
 export function parentHere(): ParentCall | undefined {
   const place = currentPlace();
   if (place?.callId === undefined) return undefined;
@@ -219,7 +221,7 @@ export function parentHere(): ParentCall | undefined {
   return getCurrentRun() === run ? { run, callId: place.callId } : undefined;
 }
 
-/** Of a part of a module nothing can be said by what it lacks. */
+/** The check for missing exports applies only to a whole module. */
 function isWholeModule(framework: object): boolean {
   return (framework as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === 'Module';
 }

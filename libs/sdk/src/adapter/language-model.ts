@@ -3,8 +3,8 @@ import type { ModelCall } from './model-call.ts';
 import type { RunScope } from './run-scope.ts';
 
 /*
- * The model interface of the AI SDK, in its versions 2 to 4, as much of it as is touched. Several frameworks take models
- * of it, so that it is here; no type of theirs is named, so that none is needed.
+ * The parts of the AI SDK's model interface, versions 2 to 4, that adapters use. It is here because several frameworks
+ * accept such models. It names none of their types, so it needs no dependency.
  */
 
 interface PromptMessage {
@@ -54,7 +54,7 @@ export interface LanguageModel {
   doStream(params: LanguageModelParams): PromiseLike<{ readonly stream: ReadableStream<StreamChunk> }>;
 }
 
-/** One `doGenerate`, asked about and reported. */
+/** Decides about one `doGenerate` call and reports it. */
 export async function generateGuarded(
   scope: RunScope,
   model: LanguageModel,
@@ -72,7 +72,7 @@ export async function generateGuarded(
   return answer;
 }
 
-/** One `doStream`, asked about, and reported when it ends. */
+/** Decides about one `doStream` call and reports it when the stream ends. */
 export async function streamGuarded(
   scope: RunScope,
   model: LanguageModel,
@@ -90,7 +90,7 @@ export async function streamGuarded(
 
 const nameOf = ({ modelId: name, provider }: LanguageModel) => ({ name, provider });
 
-/** A model call is reported before its last chunk is handed on, so that what follows it follows in the record too. */
+/** Reports a model call before its last chunk is forwarded, so that later records follow it in order. */
 function reported(
   stream: ReadableStream<StreamChunk>,
   { scope, call, model }: { scope: RunScope; call: ModelCall; model: LanguageModel },
@@ -136,7 +136,7 @@ function textOf({ delta }: StreamChunk): string {
   return typeof delta === 'string' ? delta : '';
 }
 
-/** Tools that ran at the provider come with the answer. */
+/** Records tools that the provider ran; their results come with the answer. */
 async function observed(scope: RunScope, content: readonly ContentPart[]): Promise<void> {
   for (const { type, toolCallId, toolName = '', result, isError } of content) {
     if (type !== 'tool-result') continue;

@@ -1,9 +1,9 @@
 import type { Run } from '../run/run.ts';
 import type { AgentMessage, LlmResponse, ModelInfo } from '../wire/model.ts';
 
-/** One model call between its question and its answer. Reported once, however it ends. */
+/** One model call from its decision to its response. It is reported exactly once. */
 export class ModelCall<M extends AgentMessage = AgentMessage> {
-  /** The messages as they may be sent, by index. */
+  /** The messages to send, by index. */
   readonly messages: readonly M[];
   readonly #run: Run;
   readonly #callId: string;
@@ -19,7 +19,7 @@ export class ModelCall<M extends AgentMessage = AgentMessage> {
     this.#ended = ended;
   }
 
-  /** @throws AgentStopped if the call must not happen */
+  /** @throws AgentStopped if the call is refused */
   static async begin<M extends AgentMessage>(
     run: Run,
     messages: readonly M[],

@@ -1,8 +1,8 @@
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * The framework's exports with guarded ones in their place. Of those given, only what the framework has is replaced, so
- * that a part of a module may be guarded as well.
+ * Returns the framework's exports with the guarded ones replaced. Only exports that exist are replaced, so a part of a
+ * module can be guarded too.
  *
  * @throws TypeError if the framework has none of them
  */

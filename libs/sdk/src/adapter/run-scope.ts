@@ -9,18 +9,18 @@ import { ModelCall } from './model-call.ts';
 import { isAbort, stoppedBy } from './stopped-by.ts';
 import { ToolCallGuard, type ToolOutcome } from './tool-call-guard.ts';
 
-/** The tag of tools that ran at the model's provider: nobody could refuse them. */
+/** Tag of tools that ran at the model's provider and could not be refused. */
 const PROVIDER_EXECUTED = 'provider-executed';
 
 export interface RunScopeSettings {
   readonly options: GuardOptions;
-  /** Begun by the adapter, and so ended by it. A run of the user's own is left to him. */
+  /** True if the adapter started the run and must end it. The user ends a run of their own. */
   readonly owned: boolean;
-  /** Told of each call that came to an end; notices agents whose model is not guarded. */
+  /** Called after each completed call; detects agents whose model is not guarded. */
   readonly seen: (run: Run, what: 'tool' | 'model') => void;
 }
 
-/** One loop of an agent, inside of a run: asks about its calls and reports them. */
+/** One agent loop inside a run: requests decisions about its calls and reports them. */
 export class RunScope {
   readonly run: Run;
   readonly tools: ToolCallGuard;
@@ -44,27 +44,27 @@ export class RunScope {
     });
   }
 
-  /** Aborted when the run is killed or its time is over. */
+  /** Aborted when the run is killed or its TTL expires. */
   get signal(): AbortSignal {
     return this.run.signal;
   }
 
-  /** Why the loop must not go on: the run was ended, or a human is asked and nobody waits. */
+  /** Why the loop must stop: the run was ended, or a call needs approval and the loop does not wait for it. */
   get stopped(): Decision | undefined {
     return this.run.stopped ?? this.#stopped;
   }
 
-  /** The run's signal together with the user's own. */
+  /** Combines the run's signal with the user's. */
   signalWith(other: AbortSignal | null | undefined): AbortSignal {
     return other ? AbortSignal.any([other, this.signal]) : this.signal;
   }
 
-  /** Binds the run and this scope to everything `body` does; with `callId`, as the inside of that tool call. */
+  /** Makes the run and this scope current during `body`; with `callId`, as the inside of that tool call. */
   enter<R>(body: () => R, callId?: string): R {
     return bindRun(this.run, () => inPlace({ scope: this, outer: this.#outer, callId }, body));
   }
 
-  /** The same for a generator that somebody else iterates: each step of it runs inside. */
+  /** Like `enter`, for a generator that other code iterates: each step runs inside. */
   async *stream<T, R>(items: AsyncIterator<T, R>, callId?: string): AsyncGenerator<T, R> {
     let finished = false;
     try {
@@ -80,16 +80,19 @@ export class RunScope {
   }
 
   /**
-   * Before a model call. `messages` of the answer are the cleaned ones, by index.
+   * Call before a model call. The returned `messages` are the cleaned ones, by index.
    *
-   * @throws AgentStopped if the call must not happen
+   * @throws AgentStopped if the call is refused
    */
   async beginModel<M extends AgentMessage>(messages: readonly M[]): Promise<ModelCall<M>> {
     this.throwIfStopped();
     return ModelCall.begin(this.run, messages, () => this.#settings.seen(this.run, 'model'));
   }
 
-  /** A whole model call: asks, calls with the cleaned messages, reports what `read` finds in the answer. */
+  /**
+   * A complete model call: decides, calls with the cleaned messages, and reports what `read` extracts from the
+   * response.
+   */
   async callModel<M extends AgentMessage, R>(
     messages: readonly M[],
     call: (cleaned: readonly M[]) => R | Promise<R>,
@@ -107,25 +110,25 @@ export class RunScope {
     return answer;
   }
 
-  /** Records a tool that ran where nobody could refuse it. */
+  /** Records a tool that ran where it could not be refused. */
   async observeTool(call: AdapterToolCall, outcome: ToolOutcome): Promise<void> {
     const { id: callId, name, args, tags = [] } = call;
     const options = { callId, tags: [...tags, ...this.tools.tagsOf(name), PROVIDER_EXECUTED] };
     await this.run.afterTool(name, args, outcome.result, outcome.durationMs, outcome.error, options);
   }
 
-  /** @throws AgentStopped if the loop must not go on */
+  /** @throws AgentStopped if the loop must stop */
   throwIfStopped(): void {
     const { stopped } = this;
     if (stopped !== undefined) throw new AgentStopped(stopped);
   }
 
-  /** Remembers that the loop failed, for frameworks that report it before their end. */
+  /** Remembers that the loop failed, for frameworks that report a failure before the end. */
   noteFailure(error: unknown): void {
     this.#failure ??= error ?? new Error('the agent failed');
   }
 
-  /** What the caller gets for an error: AgentStopped itself, if that is why it was thrown. */
+  /** The error for the caller: the AgentStopped that caused it, if there is one. */
   errorFor(error: unknown): unknown {
     const stopped = stoppedBy(error);
     if (stopped !== undefined) return stopped;
@@ -134,7 +137,7 @@ export class RunScope {
     return decision !== undefined && byRun ? new AgentStopped(decision) : error;
   }
 
-  /** Ends the run, if the adapter began it; as interrupted if it was stopped or aborted. Once. */
+  /** Ends the run once if the adapter started it; as interrupted if it was stopped or aborted. */
   async end(status: RunStatus = 'success'): Promise<void> {
     if (this.#settings.owned) await this.run.end(this.#status(status));
   }

@@ -1,12 +1,12 @@
 import { type AgentStopped, blockedResult, isAgentStopped } from '../run/agent-stopped.ts';
 import type { Decision } from '../wire/decision.ts';
 
-/** Frameworks wrap what is thrown inside of them; deeper than this none does. */
-const MOST_DEPTH = 8;
+/** Frameworks wrap errors, but never deeper than this. */
+const MAX_DEPTH_LEVELS = 8;
 const INNER = ['cause', 'error', 'originalError', 'lastError', 'reason'] as const;
 
-/** The AgentStopped that an error is, or wraps; undefined if there is none. */
-export function stoppedBy(error: unknown, depth = MOST_DEPTH): AgentStopped | undefined {
+/** Returns the AgentStopped that an error is or wraps, or undefined. */
+export function stoppedBy(error: unknown, depth = MAX_DEPTH_LEVELS): AgentStopped | undefined {
   if (isAgentStopped(error)) return error;
   if (depth === 0 || typeof error !== 'object' || error === null) return undefined;
   const fields = error as Record<string, unknown>;
@@ -18,12 +18,12 @@ export function stoppedBy(error: unknown, depth = MOST_DEPTH): AgentStopped | un
   return undefined;
 }
 
-/** Whether an error says that its caller gave up, as an AbortSignal makes it. */
+/** Whether an error is the abort of an AbortSignal. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && /^(Abort|APIUserAbort|Cancel)\w*Error$/.test(error.name);
 }
 
-/** What the model reads in place of a tool's result, for frameworks whose results are text. */
+/** Text that the model reads instead of a tool result, for frameworks with text results. */
 export function refusalText(decision: Decision): string {
   const { reason, nextStep } = blockedResult(decision);
   return `${reason}\n${nextStep}`;

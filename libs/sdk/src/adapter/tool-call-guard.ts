@@ -3,24 +3,24 @@ import type { ApprovalWait, ToolCallOptions } from '../run/run-config.ts';
 import type { Decision } from '../wire/decision.ts';
 import type { AdapterToolCall, GuardOptions } from './guard-options.ts';
 
-/** What came of a call that ran. */
+/** Result of a call that ran. */
 export interface ToolOutcome {
   readonly result?: unknown;
-  /** Absent: it succeeded. */
+  /** Absent if it succeeded. */
   readonly error?: unknown;
-  /** Absent: measured from the question. */
+  /** Default: measured since the decision. */
   readonly durationMs?: number;
 }
 
 /** How a call waits for a human. */
 export interface CallWait {
-  /** Ends the waiting; the call is then not made. */
+  /** Ends the wait; the call is then not made. */
   readonly signal?: AbortSignal;
-  /** Told when the waiting begins; what it answers is called when it is over. */
+  /** Called when the wait starts; the returned function is called when it ends. */
   readonly waiting?: (pending: Decision) => () => void;
 }
 
-/** A call between its question and its result. */
+/** A call between its decision and its result. */
 export interface OpenToolCall {
   readonly id: string;
   readonly name: string;
@@ -35,14 +35,14 @@ interface Begun extends OpenToolCall {
 export interface ToolCallGuardDependencies {
   readonly run: Run;
   readonly options: GuardOptions;
-  /** The loop ends with this refusal. */
+  /** Ends the loop with this refusal. */
   readonly stop: (decision: Decision) => void;
   /** Runs `body` as the inside of a call. */
   readonly enter: <R>(callId: string, body: () => R) => R;
   readonly ended: () => void;
 }
 
-/** Asks, runs and reports tool calls: around a function for what can be wrapped, in two halves for hooks. */
+/** Decides about, runs and reports tool calls: as a wrapper around a function, or in two halves for hooks. */
 export class ToolCallGuard {
   readonly #deps: ToolCallGuardDependencies;
   readonly #open = new Map<string, Begun>();
@@ -56,12 +56,12 @@ export class ToolCallGuard {
     return Object.hasOwn(tags, name) ? (tags[name] ?? []) : [];
   }
 
-  /** The calls that have not come to an end, oldest first. */
+  /** Calls that have not completed, oldest first. */
   get open(): readonly OpenToolCall[] {
     return [...this.#open.values()];
   }
 
-  /** Asks; on ALLOW the call is open until `after`. Call the tool with `decision.args`. */
+  /** Requests the decision. On ALLOW the call is open until `after`; call the tool with `decision.args`. */
   async before(call: AdapterToolCall, wait: CallWait = {}): Promise<Decision> {
     const { run, stop } = this.#deps;
     const { name, args } = call;
@@ -77,7 +77,10 @@ export class ToolCallGuard {
     return decision;
   }
 
-  /** Reports; BLOCK: the result must not be used. Undefined for a call that nobody asked about, or that is over. */
+  /**
+   * Reports the result. On BLOCK the result must not be used. Undefined for a call that was not decided or has already
+   * completed.
+   */
   async after(id: string, outcome: ToolOutcome): Promise<Decision | undefined> {
     const { run, stop, ended } = this.#deps;
     const begun = this.#open.get(id);
@@ -91,14 +94,14 @@ export class ToolCallGuard {
     return decision;
   }
 
-  /** Forgets a call that runs elsewhere: nobody here will hear of its result. */
+  /** Drops a call that runs elsewhere; its result is not visible here. */
   leave(id: string): void {
     this.#open.delete(id);
   }
 
   /**
-   * A whole call: `execute` runs only if it may, with the decided arguments and as the inside of the call. What it
-   * throws is thrown on untouched. What `refuse` answers takes the place of the result.
+   * A complete call. `execute` runs only if allowed, with the decided arguments and as the inside of the call. Its
+   * errors are rethrown unchanged. The return value of `refuse` replaces the result of a refused call.
    */
   async call<R, Refusal>(
     call: AdapterToolCall,
@@ -120,7 +123,7 @@ export class ToolCallGuard {
     return after?.verdict === 'BLOCK' ? refuse(after) : result;
   }
 
-  /** The same for a tool whose result comes in parts; the last one is the result. */
+  /** Like `call`, for a tool that streams its result; the last part is the result. */
   async *stream<R, Refusal>(
     call: AdapterToolCall,
     execute: (args: unknown) => AsyncIterable<R>,

@@ -2,14 +2,14 @@ import { foldedName } from '@agentlens/guardrails/names';
 import { ToolIndex } from '@agentlens/guardrails/tool-index';
 import type { BundledRule, CompiledRules, LocalCall, LocalJudgement, LocalRules } from './local-rules.ts';
 
-const MOST_REMEMBERED = 1_000;
+const MAX_CACHED_SHAPES = 1_000;
 
-/** A call as far as it decides which rules are about it. */
+/** The parts of a call that determine which rules apply. */
 export type CallShape = Pick<LocalCall, 'phase' | 'toolName' | 'toolTags'>;
 
 /**
- * Which rules are about a call, found once for each tool and then remembered: a process calls few different tools,
- * however many rules there are.
+ * Finds the rules that apply to a call and caches them per tool: a process calls few different tools, however many
+ * rules there are.
  */
 export function applicableIndex<R extends BundledRule>(rules: readonly R[]): (call: CallShape) => readonly R[] {
   const indexes = new Map<string, ToolIndex<{ rule: R; selects: ReturnType<typeof selectsOf> }>>();
@@ -31,13 +31,13 @@ export function applicableIndex<R extends BundledRule>(rules: readonly R[]): (ca
     const found = indexOf(call.phase)
       .selecting(tool)
       .map(({ rule }) => rule);
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    if (remembered.size >= MAX_CACHED_SHAPES) remembered.clear();
     remembered.set(key, found);
     return found;
   };
 }
 
-/** Needs no condition code: asks the server about every call some rule is about, and spares it all others. */
+/** Needs no condition code: asks the server about each call that a rule applies to, and skips all others. */
 export const selectorRules: LocalRules = {
   compile(rules: readonly BundledRule[]): CompiledRules {
     const applicable = applicableIndex(rules);
@@ -51,7 +51,7 @@ function judgementOf(rules: readonly BundledRule[]): LocalJudgement {
   return rules.length === 0 ? NOTHING : { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(rules) };
 }
 
-/** The first rule that would rather block than not be asked. */
+/** The first rule that blocks when it cannot be evaluated. */
 export function blockerOf(rules: readonly BundledRule[]): string | null {
   return rules.find((rule) => rule.onUnavailable === 'block' && rule.mode === 'enforce')?.id ?? null;
 }

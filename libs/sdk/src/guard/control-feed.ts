@@ -10,9 +10,9 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-const MOST_EVENT_CHARS = 1_000_000;
+const MAX_EVENT_CHARS = 1_000_000;
 
-/** The events of a text/event-stream, by the rules of the HTML standard. Comments keep the line alive, no more. */
+/** Parses text/event-stream by the rules of the HTML standard. Comments only keep the connection alive. */
 export async function* serverSentEvents(chunks: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
   let rest = '';
   let lastId = '';
@@ -20,7 +20,7 @@ export async function* serverSentEvents(chunks: AsyncIterable<string>): AsyncGen
   let data: string[] = [];
   for await (const chunk of chunks) {
     rest += chunk;
-    if (rest.length > MOST_EVENT_CHARS) throw new Error('an event of the control stream has no end');
+    if (rest.length > MAX_EVENT_CHARS) throw new Error('an event of the control stream has no end');
     // A carriage return at the very end may be the first half of a line end.
     const whole = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
     const lines = whole.split(/\r\n|\n|\r/);
@@ -53,17 +53,17 @@ interface ControlFeedDependencies {
   readonly server: Pick<Server, 'openControlStream' | 'pollControl'>;
   readonly deadlineMs: number;
   readonly warn: (message: string) => void;
-  /** The key is not valid any more, which is more than not being allowed to listen. */
+  /** The key is no longer valid, unlike a key that may not listen. */
   readonly keyRefused: () => void;
-  /** Every message, parsed; what it means is the receiver's business. */
+  /** Receives every parsed message and interprets it. */
   readonly receive: (event: string, message: unknown) => void;
 }
 
-/** `stream` and `poll` want to be connected; `none`: this server gives no orders. */
+/** `stream` and `poll` keep a connection; `none`: this server gives no orders. */
 export type FeedMode = 'stream' | 'poll' | 'none';
 
-/** The server sends a comment at least that often; longer silence means that nobody is there any more. */
-const MOST_SILENCE_MS = 35_000;
+/** The server sends a comment at least this often; longer silence means the connection is dead. */
+const MAX_SILENCE_MS = 35_000;
 const POLL_WAIT_MS = 25_000;
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MOST_MS = 15_000;
@@ -71,8 +71,8 @@ const NOT_OFFERED = new Set([404, 405, 406, 501]);
 const NOT_ALLOWED = new Set([401, 403]);
 
 /**
- * Hears of an operator's orders while the process lives: over a stream, and where streams do not get through, by
- * asking and waiting. Never keeps the process alive and never gives up on a server that was merely away.
+ * Receives operator orders for the lifetime of the process: over a stream, or by long polling if streams are blocked.
+ * Never keeps the process alive and keeps retrying an unavailable server.
  */
 export class ControlFeed {
   readonly #tools: ControlFeedDependencies;
@@ -96,7 +96,7 @@ export class ControlFeed {
     return this.#mode;
   }
 
-  /** An order that is given now is heard now. */
+  /** True if an order arrives as soon as it is given. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -170,16 +170,16 @@ export class ControlFeed {
   #refused(status: number): void {
     if (status === 401) this.#tools.keyRefused();
     if (NOT_ALLOWED.has(status)) {
-      this.#tools.warn(`this key may not hear of orders (${status}); decisions are asked for all the same`);
+      this.#tools.warn(`this key may not receive orders (${status}); decisions are still requested`);
       this.#mode = 'none';
       return;
     }
-    // 200 that is not a stream comes from something in between that does not let streams through.
+    // A 200 that is not a stream comes from a proxy that does not support streams.
     if (NOT_OFFERED.has(status) || status === 200) this.#mode = this.#mode === 'stream' ? 'poll' : 'none';
     else this.#failures++;
   }
 
-  /** Ends with the feed, and by itself. */
+  /** Controller of one attempt; aborted with the feed. */
   #attempt(): AbortController {
     const attempt = new AbortController();
     const { signal } = this.#closing;
@@ -191,7 +191,7 @@ export class ControlFeed {
   }
 
   async *#watched(chunks: AsyncIterable<string>, attempt: AbortController): AsyncGenerator<string> {
-    const watch = () => this.#tools.clock.timer(() => attempt.abort(), MOST_SILENCE_MS);
+    const watch = () => this.#tools.clock.timer(() => attempt.abort(), MAX_SILENCE_MS);
     let cancel = watch();
     try {
       for await (const chunk of chunks) {
@@ -214,7 +214,7 @@ export class ControlFeed {
         this.#closing.signal.removeEventListener('abort', done);
         resolve();
       };
-      // At least a turn of the loop: a server that closes every stream at once must not be asked without end.
+      // Wait at least briefly: a server that closes every stream at once must not cause a busy loop.
       const cancel = clock.timer(done, Math.max(ms, 50));
       this.#closing.signal.addEventListener('abort', done, { once: true });
     });

@@ -24,7 +24,7 @@ describe('an order', () => {
     expect(server.control.acknowledgements).toEqual([{ directiveId: orderId, agentId: 'agent-1', instanceId }]);
   });
 
-  it('stops also the call that was being asked about when it arrived', async () => {
+  it('also stops the call whose decision was pending when it arrived', async () => {
     const server = new TestPlatform();
     const { http } = server;
     // The server's ALLOW is on its way while the order overtakes it.
@@ -44,7 +44,7 @@ describe('an order', () => {
     await expect(run.beforeLlm([])).rejects.toMatchObject({ name: 'AgentStopped' });
   });
 
-  it('pauses the agent until it may go on', async () => {
+  it('pauses the agent until it is resumed', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.pause('lunch');
@@ -77,7 +77,7 @@ describe('an order', () => {
     expect(run.modelOverride).toBeNull();
   });
 
-  it('still stands while the server is away', async () => {
+  it('stays in force while the server is unavailable', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.killAgent();
@@ -86,7 +86,7 @@ describe('an order', () => {
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', source: 'local' });
   });
 
-  it('is acknowledged also where a decision told of it first, and the run has ended', async () => {
+  it('is acknowledged even if a decision mentioned it first and the run has ended', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
@@ -97,20 +97,20 @@ describe('an order', () => {
     expect(server.control.acknowledgements).toMatchObject([{ directiveId: orderId, instanceId: client.instanceId }]);
   });
 
-  it('of a run that this process does not have is not acknowledged by it', async () => {
+  it('is not acknowledged by a process that does not have the run', async () => {
     const server = new TestPlatform();
     await server.client();
-    server.control.kill('somebody else');
+    server.control.kill('another run');
     await settle();
     expect(server.control.acknowledgements).toEqual([]);
   });
 });
 
-describe('where streams do not get through', () => {
+describe('when streams are blocked', () => {
   it.each([
     ['the server offers none', 404],
-    ['something in between answers', 'nonsense'],
-  ] as const)('because %s, orders are asked for', async (_, failure) => {
+    ['a proxy answers', 'nonsense'],
+  ] as const)('polls for orders because %s', async (_, failure) => {
     const server = new TestPlatform();
     server.fail(failure, (path) => path === '/v1/control/stream');
     const client = await server.client();
@@ -123,7 +123,7 @@ describe('where streams do not get through', () => {
     await client.shutdown();
   });
 
-  it('and nothing else does, decisions are still asked for', async () => {
+  it('still requests decisions if polling fails too', async () => {
     const server = new TestPlatform();
     server.fail(404, (path) => path.startsWith('/v1/control'));
     const client = await server.client();
@@ -132,18 +132,18 @@ describe('where streams do not get through', () => {
     expect(await (await client.startRun()).beforeTool('t', {})).toMatchObject({ source: 'remote' });
   });
 
-  it('a key without the right to listen says so, once', async () => {
+  it('warns once about a key that may not listen', async () => {
     const server = new TestPlatform();
     const warnings: string[] = [];
     server.fail(403, (path) => path.startsWith('/v1/control'));
     await server.client({ logger: { warn: (message) => warnings.push(message) } });
     await server.clock.advance(60_000);
-    expect(warnings).toEqual([expect.stringContaining('may not hear of orders (403)')]);
+    expect(warnings).toEqual([expect.stringContaining('may not receive orders (403)')]);
   });
 });
 
-describe('a connection that breaks', () => {
-  it('is made again, and goes on where it was', async () => {
+describe('a broken connection', () => {
+  it('is restored and resumes where it was', async () => {
     const server = new TestPlatform();
     server.fail('down', (path) => path === '/v1/control/stream');
     const client = await server.client();
@@ -156,7 +156,7 @@ describe('a connection that breaks', () => {
     expect(run.signal.aborted).toBe(true);
   });
 
-  it('is noticed by its silence', async () => {
+  it('is detected by its silence', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     await settle();

@@ -3,7 +3,7 @@ import type { WireDecision } from '../wire/decision.ts';
 
 export type { BundledRule, RuleBundle };
 
-/** What local rules know of a call. */
+/** What local rules know about a call. */
 export interface LocalCall {
   readonly phase: DecisionPhase;
   readonly toolName: string;
@@ -12,7 +12,7 @@ export interface LocalCall {
   readonly runId: string;
   readonly args: unknown;
   readonly result: unknown;
-  /** The result is not here whole. */
+  /** The result is truncated here. */
   readonly cutResult: boolean;
   readonly actor: Actor | undefined;
   readonly subjects: readonly Subject[];
@@ -23,11 +23,11 @@ export interface LocalCall {
 }
 
 export interface LocalJudgement {
-  /** What stateless rules say together, the most severe first; null: nothing but allowing. */
+  /** Combined result of the stateless rules, most severe first; null if all allow. */
   readonly refusal: Pick<WireDecision, 'control' | 'cause' | 'message' | 'evaluatedRules' | 'finalRuleId'> | null;
-  /** Some rule that applies needs what only the server knows. */
+  /** A rule that applies needs data that only the server has. */
   readonly ask: boolean;
-  /** The rule that blocks this call while the server is away. */
+  /** The rule that blocks this call while the server is unavailable. */
   readonly blocksWhenUnavailable: string | null;
   readonly evaluated: WireDecision['evaluatedRules'];
 }
@@ -36,7 +36,7 @@ export interface CompiledRules {
   judge(call: LocalCall): LocalJudgement;
 }
 
-/** Makes a bundle's rules ready once, so that each call is judged from an index. */
+/** Prepares a bundle's rules once, so that each call is judged from an index. */
 export interface LocalRules {
   compile(rules: readonly BundledRule[]): CompiledRules;
 }

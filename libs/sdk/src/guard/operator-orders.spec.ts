@@ -12,7 +12,7 @@ const order = (scope: string, scopeId: string, state: string, version: number) =
 });
 
 describe('orders', () => {
-  it('hold for a run, the agent or everyone, and killed comes before paused', () => {
+  it('apply to a run, the agent or all agents; killed takes precedence over paused', () => {
     const orders = new OperatorOrders();
     expect(orders.of('r1')).toEqual({ state: 'running' });
     expect(orders.take(order('run', 'r1', 'killed', 1), 'a')).toBe('run-1');
@@ -25,7 +25,7 @@ describe('orders', () => {
     expect(orders.of('r2')).toMatchObject({ state: 'killed' });
   });
 
-  it('of runs are forgotten, oldest first, where there are thousands; those of the agent never', () => {
+  it('evict orders about runs, oldest first, above the limit, but never those about the agent', () => {
     const orders = new OperatorOrders();
     orders.take(order('agent', 'a', 'paused', 1), 'a');
     for (let n = 0; n < 5_000; n++) orders.take(order('run', `r${n}`, 'killed', 1), 'a');
@@ -33,7 +33,7 @@ describe('orders', () => {
     expect(states).toEqual(['paused', 'paused', 'killed', 'killed']);
   });
 
-  it('of other agents, and what is none, change nothing and are not acknowledged', () => {
+  it('ignore and do not acknowledge orders for other agents and malformed orders', () => {
     const orders = new OperatorOrders();
     const strange = [
       order('agent', 'b', 'killed', 1),
@@ -49,7 +49,7 @@ describe('orders', () => {
     expect(orders.of('r1')).toEqual({ state: 'running' });
   });
 
-  it('end with the newest version, however often and in whatever order they are heard', () => {
+  it('converge on the newest version, in any order and with duplicates', () => {
     const states = ['paused', 'killed', 'running', 'paused', 'running'];
     const all = states.map((state, index) => order('agent', 'a', state, index + 1));
     fc.assert(
@@ -63,7 +63,7 @@ describe('orders', () => {
 });
 
 describe('directives', () => {
-  it('pause the agent and choose its model, whole each time', () => {
+  it('pause the agent and set its model, each message complete', () => {
     const orders = new OperatorOrders();
     expect(orders.modelOverride).toBeUndefined();
     const base = { agentId: 'a', paused: null, modelOverride: null };

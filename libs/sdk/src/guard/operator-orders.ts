@@ -1,12 +1,12 @@
 import { isRecord } from '../wire/decision.ts';
 
-/** What an operator wants of a run now. */
+/** State that an operator wants a run to be in. */
 export type OrderedState =
   | { readonly state: 'running' }
   | { readonly state: 'paused' | 'killed'; readonly id: string; readonly reason: string };
 
-/** A process hears of all orders for its agent's runs, also of those that other processes have. */
-const MOST_RUN_ORDERS = 1_000;
+/** A process receives the orders for all runs of its agent, including those in other processes. */
+const MAX_RUN_ORDERS = 1_000;
 const SCOPES_BESIDE_RUNS = 2;
 const RUN = 'run ';
 
@@ -18,8 +18,8 @@ interface Order {
 }
 
 /**
- * The operator's orders as this process has heard them. Each order is the whole wanted state of one scope and carries
- * a version, so hearing it twice, late or out of order changes nothing.
+ * Operator orders received by this process. Each order is the complete desired state of one scope with a version, so
+ * duplicates and reordering have no effect.
  */
 export class OperatorOrders {
   readonly #orders = new Map<string, Order>();
@@ -27,12 +27,12 @@ export class OperatorOrders {
   #paused: OrderedState = RUNNING;
   #modelOverride: string | null = null;
 
-  /** The model to use instead, while an operator says so; undefined before anything was heard. */
+  /** Model set by an operator; undefined before the first message. */
   get modelOverride(): string | null | undefined {
     return this.#directiveVersion === 0 ? undefined : this.#modelOverride;
   }
 
-  /** Killed before paused, whatever said it, of the run or of those it came from. Costs a look-up for each. */
+  /** State of the run including its ancestors; killed takes precedence over paused. One look-up for each. */
   of(runId: string, ancestors: readonly string[] = []): OrderedState {
     if (this.#orders.size === 0) return this.#paused;
     let found = this.#paused;
@@ -44,7 +44,7 @@ export class OperatorOrders {
     return found;
   }
 
-  /** Answers the id to acknowledge; null for what is not an order or a directive for this agent. */
+  /** Returns the id to acknowledge; null if it is not an order or directive for this agent. */
   take(message: unknown, agentId: string): string | null {
     if (!isRecord(message) || typeof message.id !== 'string' || typeof message.version !== 'number') return null;
     if (typeof message.scope === 'string') return this.#takeOrder(message, message.id, message.version, agentId);
@@ -63,12 +63,12 @@ export class OperatorOrders {
     if (known === undefined || known.version < version) {
       const controlState: OrderedState = state === 'running' ? RUNNING : { state, id, reason: text(order.reason) };
       this.#orders.set(key, { version, controlState });
-      if (this.#orders.size > MOST_RUN_ORDERS + SCOPES_BESIDE_RUNS) this.#forgetOldestRun();
+      if (this.#orders.size > MAX_RUN_ORDERS + SCOPES_BESIDE_RUNS) this.#forgetOldestRun();
     }
     return id;
   }
 
-  /** The server goes on refusing what is forgotten here. */
+  /** The server still enforces an order that is evicted here. */
   #forgetOldestRun(): void {
     for (const key of this.#orders.keys()) {
       if (!key.startsWith(RUN)) continue;

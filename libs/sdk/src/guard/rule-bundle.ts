@@ -1,26 +1,26 @@
 import { isRecord, parseJson } from '../wire/decision.ts';
 import type { BundledRule, RuleBundle } from './local-rules.ts';
 
-/** What the server sends: the bundle as text, so that the signature is over exact bytes. */
+/** As sent by the server: the bundle is text, so that the signature covers exact bytes. */
 export interface ReceivedBundle {
   readonly payload: string;
   /** HMAC-SHA256 of the payload in hex, under the key of `bundleKey`. */
   readonly signature: string;
 }
 
-/** Bound to this use: a signature made for anything else with the same API key is not valid here. */
+/** Binds the key to this use: a signature made for another purpose with the same API key is not valid here. */
 export const BUNDLE_KEY_LABEL = 'agentlens.rule-bundle.v1';
 
 const PHASES = new Set(['tool.before', 'tool.after', 'llm.before']);
 
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Why a bundle is not used; the one in use stays until its time is over. */
+/** Why a bundle is rejected. The current one stays in use until it expires. */
 export type BundleProblem = 'malformed' | 'bad signature' | 'other agent' | 'older';
 
 /**
- * A bundle that this server really signed for this agent and that is not older than the one in use. The key is
- * derived from the API key, which both sides hold while they speak and which is never stored readable.
+ * Accepts a bundle that this server signed for this agent and that is not older than the current one. The signing key
+ * is derived from the API key, which both sides know during a request and which is never stored in plain text.
  */
 export async function openBundle(
   answer: unknown,
@@ -37,7 +37,7 @@ export async function openBundle(
   return bundle.version < newerThan ? { ok: false, why: 'older' } : { ok: true, bundle };
 }
 
-/** Signs as the server does; for tests and doubles. */
+/** Signs as the server does; for tests and test doubles. */
 export async function signBundle(bundle: RuleBundle, apiKey: string): Promise<ReceivedBundle> {
   const payload = JSON.stringify(bundle);
   const signature = await crypto.subtle.sign('HMAC', await bundleKey(apiKey), utf8(payload));

@@ -17,22 +17,22 @@ interface Kept {
   readonly bundle: RuleBundle;
   readonly compiled: CompiledRules;
   readonly until: number;
-  /** What the server calls it, if it does. */
+  /** The server's ETag, if it sent one. */
   readonly tag: string | undefined;
 }
 
 const NO_BUNDLE: LocalJudgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
-/** All agents of a tenant hear of a change in one moment; they must not all ask in one. */
+/** All agents of a tenant learn of a change at the same time; spread their requests. */
 const SPREAD_MS = 200;
-/** Whoever answers may hear of the change after the agent did. */
+/** The answering instance may learn of the change after the agent did. */
 const AGAIN_MS = 2_000;
-const LEAST_REFRESH_MS = 5_000;
+const MIN_REFRESH_MS = 5_000;
 const RETRY_MS = 30_000;
 const NOT_OFFERED_MS = 300_000;
 
 /**
- * Keeps the signed rules of the agent at hand and fresh. A bundle that could not be renewed guards until its time is
- * over and a while longer while the server is away: it can only say what the server said last.
+ * Keeps the agent's signed rules fresh. If a bundle cannot be renewed, it is used until it expires and a while longer
+ * while the server is unavailable, because it still holds the server's latest rules.
  */
 export class RuleCache {
   readonly #tools: RuleCacheDependencies;
@@ -45,12 +45,12 @@ export class RuleCache {
     this.#tools = tools;
   }
 
-  /** The tenant wants no breaker where nobody set limits. */
+  /** The tenant disables the breaker unless limits are configured. */
   get defaultBreakerOff(): boolean {
     return this.#kept?.bundle.defaultBreaker === 'off';
   }
 
-  /** What the platform set for this agent. */
+  /** Limits that the platform set for this agent. */
   get breakerLimits(): BreakerLimits | undefined {
     return this.#kept?.bundle.breakerLimits;
   }
@@ -59,7 +59,7 @@ export class RuleCache {
     return this.#kept?.bundle.version ?? null;
   }
 
-  /** Without rules at hand the server decides everything. */
+  /** Without rules the server decides everything. */
   judge(call: LocalCall): LocalJudgement {
     const kept = this.#kept;
     if (kept === undefined) return NO_BUNDLE;
@@ -68,12 +68,12 @@ export class RuleCache {
     return mustAsk && !judgement.ask ? { ...judgement, ask: true } : judgement;
   }
 
-  /** The server says that rules changed: they are fetched soon, and once more a little later. */
+  /** The server announced a change: fetches the rules soon, and again a little later. */
   changed(agentId: string): void {
     this.#after(this.#tools.random() * SPREAD_MS, agentId, () => this.#after(AGAIN_MS, agentId));
   }
 
-  /** Many callers at once are one request. */
+  /** Concurrent callers share one request. */
   refresh(agentId: string): Promise<void> {
     this.#refreshing ??= this.#renew(agentId).finally(() => {
       this.#refreshing = undefined;
@@ -93,7 +93,7 @@ export class RuleCache {
     this.#again(agentId, !asked.ok || asked.value.kind !== 'none');
   }
 
-  /** As if it had been sent once more, which whoever stands in between could do as well. */
+  /** Extends the current bundle as if it had been sent again; a proxy could do the same by replaying it. */
   #keepOn(): void {
     if (this.#kept !== undefined) this.#kept = { ...this.#kept, until: this.#until(this.#kept.bundle) };
   }
@@ -101,7 +101,7 @@ export class RuleCache {
   async #take({ signed, tag }: Extract<BundleAnswer, { kind: 'signed' }>, agentId: string): Promise<void> {
     const opened = await openBundle(signed, this.#tools.apiKey, agentId, this.#kept?.bundle.version ?? 0);
     if (!opened.ok) {
-      this.#tools.warn(`the rule bundle was not used: ${opened.why}`);
+      this.#tools.warn(`rule bundle rejected: ${opened.why}`);
       return;
     }
     const { bundle } = opened;
@@ -117,19 +117,19 @@ export class RuleCache {
     try {
       return this.#tools.rules.compile(bundle.rules);
     } catch (error) {
-      this.#tools.warn(`the rule bundle was not used: ${String(error)}`);
+      this.#tools.warn(`rule bundle rejected: ${String(error)}`);
       return null;
     }
   }
 
-  /** A server without bundles may have them later: after an upgrade, or when the part that makes them is back. */
+  /** A server without bundles may offer them later, after an upgrade or when the component that makes them is back. */
   #again(agentId: string, offered: boolean): void {
     const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
-    const ms = offered ? Math.max(LEAST_REFRESH_MS, left) : NOT_OFFERED_MS;
+    const ms = offered ? Math.max(MIN_REFRESH_MS, left) : NOT_OFFERED_MS;
     this.#after(ms, agentId);
   }
 
-  /** The next refresh, instead of the one that was planned. */
+  /** Schedules the next refresh, replacing the planned one. */
   #after(ms: number, agentId: string, then: () => void = () => undefined): void {
     this.#cancel?.();
     if (this.#closed) return;

@@ -20,11 +20,11 @@ describe('a stream of events', () => {
     { id: '7', event: 'message', data: 'x' },
   ];
 
-  it('is read by the rules of the standard', async () => {
+  it('is parsed by the rules of the standard', async () => {
     expect(await read(STREAM)).toEqual(expected);
   });
 
-  it('reads the same however it is cut', async () => {
+  it('parses the same for any chunk boundaries', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(STREAM.length), { maxLength: 8 }), async (cuts) => {
         const places = [0, ...cuts.sort((a, b) => a - b), STREAM.length];
@@ -34,11 +34,11 @@ describe('a stream of events', () => {
     );
   });
 
-  it('holds back an event that is not whole', async () => {
+  it('holds back an incomplete event', async () => {
     expect(await read('data: half\n')).toEqual([]);
   });
 
-  it('refuses an event that does not end', async () => {
+  it('rejects an event that does not end', async () => {
     await expect(read('data: ', 'x'.repeat(1_000_001))).rejects.toThrow('no end');
   });
 });

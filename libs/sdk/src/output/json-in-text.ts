@@ -1,16 +1,16 @@
-/** A piece of a model's answer that may be the JSON it was asked for. */
+/** A part of a model's answer that may be the requested JSON. */
 export interface JsonCandidate {
   readonly text: string;
   readonly from: 'whole' | 'fence' | 'inline';
 }
 
 const FENCE = '```';
-const MOST_CANDIDATES = 20;
+const MAX_CANDIDATES = 20;
 
 /**
- * Where JSON may be in a model's answer, the likeliest first: the whole of it, fenced blocks anywhere (those that say
- * `json` before others), and the first object or array in running text. Reads the text once for each kind, so that
- * hostile text costs no more than its length.
+ * Candidates for JSON in a model's answer, most likely first: the whole text, fenced blocks (those marked `json`
+ * first), and the first object or array in running text. Reads the text once per kind, so the cost is linear even for
+ * hostile text.
  */
 export function jsonCandidates(text: string): readonly JsonCandidate[] {
   const whole = text.trim();
@@ -21,7 +21,7 @@ export function jsonCandidates(text: string): readonly JsonCandidate[] {
   for (const block of fences) if (!block.json) found.push({ text: block.text, from: 'fence' });
   const inline = firstStructure(whole);
   if (inline !== null && inline !== whole) found.push({ text: inline, from: 'inline' });
-  return found.slice(0, MOST_CANDIDATES);
+  return found.slice(0, MAX_CANDIDATES);
 }
 
 interface Block {
@@ -30,9 +30,9 @@ interface Block {
 }
 
 /**
- * Blocks between lines that begin with three backticks. A fence inside of a JSON string does not end the block: the
- * line it is on does not begin with it, because JSON strings hold no line breaks. An unclosed last block counts, the
- * answer may have been cut off.
+ * Blocks between lines that start with three backticks. A fence inside a JSON string does not end the block: JSON
+ * strings contain no line breaks, so its line does not start with it. An unclosed last block counts, because the answer
+ * may have been truncated.
  */
 function fencedBlocks(text: string): Block[] {
   const blocks: Block[] = [];
@@ -66,7 +66,7 @@ function blockOf({ language, lines }: { language: string; lines: string[] }): Bl
   return { text: lines.join('\n').trim(), json: language.startsWith('json') };
 }
 
-/** From the first bracket to the one that closes it, reading strings as JSON does; to the end where none does. */
+/** From the first bracket to its closing bracket, reading strings as JSON does; to the end if it is not closed. */
 function firstStructure(text: string): string | null {
   const start = text.search(/[[{]/);
   if (start === -1) return null;

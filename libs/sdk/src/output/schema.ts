@@ -1,6 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 
-/** The part of Standard Schema (standardschema.dev) that is used: zod, valibot, arktype and others speak it. */
+/** The part of Standard Schema (standardschema.dev) that is used; zod, valibot, arktype and others implement it. */
 export interface StandardSchema<T> {
   readonly '~standard': {
     readonly version: 1;
@@ -19,7 +19,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A JSON Schema, 2020-12 where it does not say otherwise. */
+/** A JSON Schema; 2020-12 unless it says otherwise. */
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;
 
 export type OutputSchema<T> = StandardSchema<T> | JsonSchema;
@@ -34,14 +34,14 @@ export type CheckedValue<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly OutputIssue[] };
 
-const MOST_ISSUES = 20;
-/** An error of a whole says only that something in it is wrong; the errors of its parts say what. */
+const MAX_ISSUES = 20;
+/** An error of a container only says that something in it is wrong; the errors of its parts give the reason. */
 const OF_THE_WHOLE = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref']);
 
-/** Checks values against a schema, which is read once. Of a JSON Schema the type is what the caller says it is. */
+/** Compiles a schema once and checks values against it. For a JSON Schema, the caller names the type. */
 export function schemaChecker<T>(schema: OutputSchema<T>): (value: unknown) => Promise<CheckedValue<T>> {
   if (isStandardSchema(schema)) return (value) => checkStandard(schema, value);
-  // This validator interprets the schema: edge runtimes forbid the generated code that faster ones run.
+  // This validator interprets the schema: edge runtimes forbid the code generation of faster ones.
   const validator = new Validator(schema as object, '2020-12', false);
   return async (value) => checkJsonSchema<T>(validator, value);
 }
@@ -54,7 +54,7 @@ export function isStandardSchema<T>(schema: OutputSchema<T>): schema is Standard
 async function checkStandard<T>(schema: StandardSchema<T>, value: unknown): Promise<CheckedValue<T>> {
   const result = await schema['~standard'].validate(value);
   if (result.issues === undefined) return { ok: true, value: result.value };
-  const issues = result.issues.slice(0, MOST_ISSUES).map(({ path = [], message }) => ({
+  const issues = result.issues.slice(0, MAX_ISSUES).map(({ path = [], message }) => ({
     path: path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.'),
     message,
   }));
@@ -66,7 +66,7 @@ function checkJsonSchema<T>(validator: Validator, value: unknown): CheckedValue<
   if (valid) return { ok: true, value: value as T };
   const issues = errors
     .filter(({ keyword }) => !OF_THE_WHOLE.has(keyword))
-    .slice(0, MOST_ISSUES)
+    .slice(0, MAX_ISSUES)
     .map(({ instanceLocation, error }) => ({ path: dotted(instanceLocation), message: error }));
   return { ok: false, issues: issues.length > 0 ? issues : [{ path: '', message: 'does not match the schema' }] };
 }

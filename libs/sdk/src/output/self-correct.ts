@@ -2,15 +2,15 @@ import type { OutputSchema } from './schema.ts';
 import { type OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './validate-output.ts';
 
 export interface SelfCorrectOptions extends ValidateOptions {
-  /** Model calls in all, the first included. Default 3. */
+  /** Total model calls, including the first. Default 3. */
   readonly maxAttempts?: number;
 }
 
 export type Corrected<T> = ValidatedOutput<T> & { readonly attempts: number };
 
 /**
- * Asks the model until its answer matches, telling it each time what was wrong, and never more often than allowed.
- * `ask` gets the words for the model (`correction.toPrompt()`), or nothing the first time; what it throws is thrown on.
+ * Asks the model until its answer matches, up to `maxAttempts` times, and tells it what was wrong each time. `ask` gets
+ * the text for the model (`correction.toPrompt()`), or nothing the first time. Its errors are rethrown.
  */
 export async function selfCorrect<T>(
   ask: (correction: OutputError | null) => string | Promise<string>,

@@ -38,7 +38,7 @@ describe('the JSON in an answer', () => {
     ['no end', '{"n": 1'],
     ['no end, in a fence', fenced('json', '{"n": 1')],
     ['a comment', '{"n": 1 /* one */}'],
-  ])('is repaired when it has %s, and says so', async (_, text) => {
+  ])('is repaired when it has %s, and marked as repaired', async (_, text) => {
     expect(await validateOutput(text, Answer)).toMatchObject({ ok: true, value: { n: 1 }, repaired: true });
     expect(await validateOutput(text, Answer, { repair: false })).toMatchObject({
       ok: false,
@@ -46,25 +46,25 @@ describe('the JSON in an answer', () => {
     });
   });
 
-  it('gains no element from the fence behind a list that was cut off', async () => {
+  it('gains no element from the fence after a truncated list', async () => {
     const cut = `${FENCE}json\n[1, 2\n${FENCE}`;
     expect(await validateOutput(cut, z.array(z.number()))).toMatchObject({ ok: true, value: [1, 2], repaired: true });
   });
 
-  it('is not made of prose', async () => {
+  it('is not made from prose', async () => {
     expect(await validateOutput('I do not know.', z.unknown())).toMatchObject({
       ok: false,
       error: { reason: 'no_json' },
     });
   });
 
-  it('is the whole answer and nothing else where that is asked for', async () => {
+  it('must be the whole answer in strict mode', async () => {
     expect(await validateOutput('{"n": 1}', Answer, { strict: true })).toMatchObject({ ok: true });
     for (const text of [fenced('json', '{"n": 1}'), 'x {"n": 1}', "{'n': 1}"])
       expect(await validateOutput(text, Answer, { strict: true })).toMatchObject({ ok: false });
   });
 
-  it('is never a reason to throw, whatever the model says', async () => {
+  it('never causes an exception', async () => {
     const piece = fc.constantFrom(
       '{',
       '}',
@@ -92,7 +92,7 @@ describe('the JSON in an answer', () => {
   });
 
   it.each(['{', '[', '"', FENCE, `${FENCE}\n`, '{"a":', '\\'])(
-    'is looked for in long hostile text of %p',
+    'is searched for in long hostile text of %p',
     async (piece) => {
       const result = await validateOutput(piece.repeat(20_000), Answer, { repair: false });
       expect(result.ok).toBe(false);
@@ -101,7 +101,7 @@ describe('the JSON in an answer', () => {
 });
 
 describe('the schema', () => {
-  it('says what is wrong where, in words for the model', async () => {
+  it('reports what is wrong and where, in words for the model', async () => {
     const result = await validateOutput('{"n": "one", "s": 2}', Answer);
     expect(result).toMatchObject({ ok: false, error: { type: 'LOGIC', reason: 'schema' } });
     const error = (result as { error: OutputError }).error;
@@ -133,24 +133,24 @@ describe('self-correction', () => {
     const told: (string | null)[] = [];
     const ask = (correction: OutputError | null) => {
       told.push(correction?.toPrompt() ?? null);
-      return answers[told.length - 1] ?? 'out of answers';
+      return answers[prompts.length - 1] ?? 'out of answers';
     };
-    return { ask, told };
+    return { ask, prompts };
   };
 
-  it('tells the model what was wrong until it is right', async () => {
-    const { ask, told } = scripted('no idea', '{"n": "x"}', '{"n": 1}', 'never asked');
+  it('tells the model what was wrong until the answer is right', async () => {
+    const { ask, prompts } = scripted('no idea', '{"n": "x"}', '{"n": 1}', 'never asked');
     expect(await selfCorrect(ask, Answer)).toMatchObject({ ok: true, value: { n: 1 }, attempts: 3 });
-    expect(told).toEqual([null, expect.stringContaining('no valid JSON'), expect.stringContaining('- n:')]);
+    expect(prompts).toEqual([null, expect.stringContaining('no valid JSON'), expect.stringContaining('- n:')]);
   });
 
-  it('gives up when it has asked as often as it may', async () => {
-    const { ask, told } = scripted('a', 'b', 'c', 'd');
+  it('gives up after the maximum number of attempts', async () => {
+    const { ask, prompts } = scripted('a', 'b', 'c', 'd');
     expect(await selfCorrect(ask, Answer, { maxAttempts: 2 })).toMatchObject({ ok: false, attempts: 2 });
-    expect(told).toHaveLength(2);
+    expect(prompts).toHaveLength(2);
   });
 
-  it('is part of the story of the run, without what the model said', async () => {
+  it("is recorded in the run without the model's answer", async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const { ask } = scripted('{"n": "private"}', "{'n': 1}");

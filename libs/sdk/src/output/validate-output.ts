@@ -6,15 +6,15 @@ import { type JsonCandidate, jsonCandidates } from './json-in-text.ts';
 import { type OutputIssue, type OutputSchema, schemaChecker } from './schema.ts';
 
 export interface ValidateOptions {
-  /** Only the whole answer counts, and only as it is: no fences, no search, no repair. Default false. */
+  /** Accept only the whole answer, unchanged: no fences, no search, no repair. Default false. */
   readonly strict?: boolean;
-  /** Mend broken JSON (single quotes, missing ends, trailing commas) where nothing parses. Default true. */
+  /** Repair broken JSON (single quotes, missing ends, trailing commas) if nothing parses. Default true. */
   readonly repair?: boolean;
-  /** Records the outcome; default: the current run, if there is one. */
+  /** Records the outcome. Default: the current run, if there is one. */
   readonly run?: Run;
 }
 
-/** The model answered wrongly: neither a failure of a tool nor of the platform, and the model can mend it itself. */
+/** The model's answer is wrong. This is not a failure of a tool or of the platform, and the model can correct it. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   readonly type = 'LOGIC';
@@ -27,7 +27,7 @@ export class OutputError extends Error {
     this.issues = issues;
   }
 
-  /** For the model: what is wrong where, and what to do. */
+  /** Text for the model: what is wrong, where, and what to do. */
   toPrompt(): string {
     const lines = this.issues.map(({ path, message }) => `- ${path === '' ? 'the whole answer' : path}: ${message}`);
     const what = lines.length === 0 ? '' : `\n${lines.join('\n')}`;
@@ -40,8 +40,8 @@ export type ValidatedOutput<T> =
   | { readonly ok: false; readonly error: OutputError };
 
 /**
- * Finds the JSON in a model's answer and checks it. The first piece that matches wins; what was repaired is marked,
- * and always checked like the rest. Never throws for what a model said.
+ * Finds the JSON in a model's answer and checks it. The first candidate that matches wins; repaired JSON is marked and
+ * also checked. Never throws because of the answer.
  */
 export async function validateOutput<T>(
   text: string,
@@ -71,13 +71,13 @@ async function firstMatch<T>(
   for (const { value, repaired } of parsed(candidates, repair)) {
     const checked = await check(value);
     if (checked.ok) return { ok: true, value: checked.value, repaired };
-    // The likeliest piece says best what is wrong.
+    // The most likely candidate has the best error message.
     issues ??= checked.issues;
   }
   return { ok: false, error: issues === null ? new OutputError('no_json', []) : new OutputError('schema', issues) };
 }
 
-/** What parses as it is comes first; repairing is guessing, and prose can be "repaired" into a string. */
+/** Text that parses unchanged comes first: repair guesses, and can turn prose into a string. */
 function* parsed(
   candidates: readonly JsonCandidate[],
   repair: boolean,

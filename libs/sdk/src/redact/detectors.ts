@@ -1,6 +1,6 @@
 import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
 
-/** Luhn's check of card numbers, over the digits of a text. */
+/** Luhn check of card numbers, over the digits of a text. */
 export function luhn(text: string): boolean {
   let sum = 0;
   let count = 0;
@@ -14,7 +14,7 @@ export function luhn(text: string): boolean {
   return count >= 13 && count <= 19 && sum % 10 === 0;
 }
 
-/** ISO 13616: the remainder by 97 of the number, its head moved to the end and letters written as 10 to 35, is 1. */
+/** ISO 13616: with the head moved to the end and letters written as 10 to 35, the number modulo 97 is 1. */
 export function iban(text: string): boolean {
   const compact = text.replaceAll(' ', '').toUpperCase();
   if (compact.length < 15 || compact.length > 34) return false;
@@ -27,20 +27,20 @@ export function iban(text: string): boolean {
 }
 
 export interface Detector {
-  /** What the finding is called in the text that takes its place. */
+  /** Name of the finding in the replacement text. */
   readonly name: string;
   /**
-   * Every pattern here is read in linear time: each repetition is bounded, or cannot also match what follows it, and
-   * begins at a place that few texts have.
+   * Every pattern runs in linear time: each repetition is bounded or cannot match what follows it, and starts at a rare
+   * position.
    */
   readonly pattern: RegExp;
-  /** Says no to what only looks like it. */
+  /** Rejects false positives. */
   readonly confirm?: (found: string) => boolean;
 }
 
 const digits = (text: string) => text.replaceAll(/\D/g, '').length;
 
-/** Secrets before personal data: a token may hold what looks like a number. */
+/** Secrets before personal data: a token may contain something that looks like a number. */
 export const DETECTORS = [
   { name: 'private_key', pattern: PRIVATE_KEY },
   { name: 'jwt', pattern: JWT },
@@ -60,7 +60,7 @@ export const DETECTORS = [
     confirm: luhn,
   },
   {
-    // International with +, or with separators as people write them: a bare row of digits is an id more often.
+    // International with +, or with the usual separators: a bare row of digits is usually an id.
     name: 'phone',
     pattern:
       /(?<![\w.+])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}|\(\d{2,4}\)[ .-]?\d{3,4}[ .-]\d{3,4}|\d{3}[.-]\d{3}[.-]\d{4})(?!\w)/g,

@@ -4,7 +4,7 @@ import { redact, redactDeep } from './redact.ts';
 
 const found = (text: string) => redact(text).findings.map(({ name, start, end }) => [name, text.slice(start, end)]);
 
-/** Put together here, so that no scanner takes this file for a leak. */
+/** Concatenated here so that secret scanners do not report this file. */
 const KEYS = {
   openai: `sk-${'proj-'}${'aB3'.repeat(12)}`,
   anthropic: `sk-ant-${'a1-'.repeat(12)}x`,
@@ -39,7 +39,7 @@ describe('redaction', () => {
     expect(redact(`<${secret}>`).text).toBe(`<[${name}]>`);
   });
 
-  it('finds a private key, whole or cut off', () => {
+  it('finds a private key, whole or truncated', () => {
     const body = `${'MIIE'.repeat(20)}\n`.repeat(3);
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${body}-----END RSA PRIVATE KEY-----`;
     expect(redact(`a ${key} b`).text).toBe('a [private_key] b');
@@ -60,12 +60,12 @@ describe('redaction', () => {
     expect(found(text)).toEqual([]);
   });
 
-  it('takes each place once, the graver finding first', () => {
+  it('reports each position once, preferring the more severe finding', () => {
     expect(redact(`${JWT} ${KEYS.github} a@b.io`).text).toBe('[jwt] [api_key] [email]');
     expect(redact('a@b.io and c@d.io').findings.map(({ start }) => start)).toEqual([0, 11]);
   });
 
-  it('looks for what is asked for, and for more', () => {
+  it('uses the requested detectors and additional ones', () => {
     const also = [{ name: 'badge', pattern: /\bB-\d{4}\b/g }];
     expect(redact('B-1234 a@b.io +49 170 1234567', { detect: ['email'], also }).text).toBe(
       '[badge] [email] +49 170 1234567',
@@ -84,7 +84,7 @@ describe('redaction', () => {
     expect([cleaned.mail, cleaned.self === cleaned]).toEqual(['[email]', true]);
   });
 
-  // Quadratic time would take minutes for each of these; the runner's own time limit is the judge.
+  // Quadratic time would take minutes for each of these and hit the runner's timeout.
   it.each([
     'a',
     'a.',
@@ -111,7 +111,7 @@ describe('redaction', () => {
 });
 
 describe('checksums', () => {
-  it('know valid numbers', () => {
+  it('recognises valid numbers', () => {
     expect([luhn('4111111111111111'), luhn('4111111111111112'), luhn('0')]).toEqual([true, false, false]);
     expect([iban('DE89370400440532013000'), iban('DE88370400440532013000')]).toEqual([true, false]);
   });

@@ -1,11 +1,11 @@
 import { DETECTORS, type Detector, type DetectorName } from './detectors.ts';
 
 export interface RedactOptions {
-  /** Which of the built-in detectors; default all. */
+  /** Built-in detectors to use; default all. */
   readonly detect?: readonly DetectorName[];
-  /** Further detectors, asked first. Their patterns must be global. */
+  /** Additional detectors, applied first. Their patterns must be global. */
   readonly also?: readonly Detector[];
-  /** What takes the place of a finding. Default `[email]`, `[jwt]`, ... */
+  /** Replacement text of a finding. Default `[email]`, `[jwt]`, ... */
   readonly replacement?: (name: string, found: string) => string;
 }
 
@@ -17,11 +17,11 @@ export interface RedactionFinding {
 
 export interface Redacted {
   readonly text: string;
-  /** Where in the text that was given. */
+  /** Positions refer to the input text. */
   readonly findings: readonly RedactionFinding[];
 }
 
-/** Takes secrets and personal data out of a text, in time that grows with its length and nothing else. */
+/** Removes secrets and personal data from a text in linear time. */
 export function redact(text: string, options: RedactOptions = {}): Redacted {
   const { replacement = (name: string) => `[${name}]` } = options;
   const findings = findAll(text, detectorsOf(options));
@@ -34,7 +34,7 @@ export function redact(text: string, options: RedactOptions = {}): Redacted {
   return { text: cleaned + text.slice(at), findings };
 }
 
-/** The same for every text inside of a value, names of members excepted; the value itself is not changed. */
+/** Redacts every text inside a value except member names; the value itself is not changed. */
 export function redactDeep<T>(value: T, options: RedactOptions = {}): T {
   return deep(value, options, new Map()) as T;
 }
@@ -50,7 +50,7 @@ function deep(value: unknown, options: RedactOptions, copies: Map<object, unknow
     for (const item of value) list.push(deep(item, options, copies));
     return list;
   }
-  // Dates, maps and instances of classes hold no text that could be replaced without breaking them.
+  // Dates, maps and class instances contain no text that could be replaced without breaking them.
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   const copy: Record<string, unknown> = {};
@@ -71,7 +71,7 @@ function detectorsOf({ detect, also = [] }: RedactOptions): readonly Detector[] 
   return [...also, ...DETECTORS.filter(({ name }) => names?.includes(name) ?? true)];
 }
 
-/** In order of place; where two overlap, the detector that was asked first has it. */
+/** Findings in order of position; if two overlap, the earlier detector wins. */
 function findAll(text: string, detectors: readonly Detector[]): readonly RedactionFinding[] {
   const found: (RedactionFinding & { readonly rank: number })[] = [];
   detectors.forEach(({ name, pattern, confirm }, rank) => {
@@ -82,7 +82,7 @@ function findAll(text: string, detectors: readonly Detector[]): readonly Redacti
   });
   const kept: RedactionFinding[] = [];
   const taken = found.sort((a, b) => a.rank - b.rank || a.start - b.start);
-  // Findings of one detector do not overlap, so only those of stronger ones have to be looked at.
+  // Findings of one detector do not overlap, so only those of earlier detectors need checking.
   const byPlace: RedactionFinding[] = [];
   for (const { name, start, end } of taken) if (!overlaps(byPlace, start, end)) insert(byPlace, { name, start, end });
   kept.push(...byPlace);
@@ -100,7 +100,7 @@ function insert(sorted: RedactionFinding[], finding: RedactionFinding): void {
   sorted.splice(placeOf(sorted, finding.start), 0, finding);
 }
 
-/** Index of the first finding that begins at or after `start`. */
+/** Index of the first finding that starts at or after `start`. */
 function placeOf(sorted: readonly RedactionFinding[], start: number): number {
   let low = 0;
   let high = sorted.length;

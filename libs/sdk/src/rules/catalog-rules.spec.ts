@@ -34,7 +34,7 @@ describe.each<[string, LocalRules]>([
   ['the catalog', catalogRules],
   ['selectors alone', selectorRules],
 ])('with %s', (_, rules) => {
-  it('a call no rule is about costs no question', async () => {
+  it('does not ask the server about a call that no rule applies to', async () => {
     const server = new TestPlatform();
     const client = await aGuard(server, [aBundled({ selector: { tools: ['shell*'] } })], { rules });
     const run = await client.startRun();
@@ -42,7 +42,7 @@ describe.each<[string, LocalRules]>([
     expect(server.questions).toEqual([]);
   });
 
-  it('a phase the server wants to hear of is asked about all the same', async () => {
+  it('still asks in a phase that the server wants to see', async () => {
     const server = new TestPlatform();
     const run = await (await aGuard(server, [], { rules, bundle: { askAlways: ['tool.before'] } })).startRun();
     await run.beforeTool('search', {});
@@ -50,7 +50,7 @@ describe.each<[string, LocalRules]>([
     expect(server.questions.map(({ phase }) => phase)).toEqual(['tool.before']);
   });
 
-  it('a rule that needs more is decided by the server, and while that is away by itself', async () => {
+  it('leaves a rule that needs more data to the server, or to the rule itself while the server is unavailable', async () => {
     const server = new TestPlatform();
     const counting = aBundled({
       ...{ conditionType: 'max_calls', conditionConfig: { max: 3 }, onUnavailable: 'block' },
@@ -69,7 +69,7 @@ describe.each<[string, LocalRules]>([
     });
   });
 
-  it('rules guard on while the server is away and their time is over', async () => {
+  it('keeps applying expired rules while the server is unavailable', async () => {
     const server = new TestPlatform();
     const strict = aBundled({ onUnavailable: 'block', conditionType: 'unknown', selector: { toolTagsAny: ['money'] } });
     const client = await aGuard(server, [strict], { rules, bundle: { ttlSeconds: 60 } });
@@ -80,7 +80,7 @@ describe.each<[string, LocalRules]>([
     expect(await run.beforeTool('read', {})).toMatchObject({ verdict: 'ALLOW', source: 'fallback' });
   });
 
-  it('a newer bundle is used as soon as it is offered', async () => {
+  it('uses a newer bundle as soon as it is offered', async () => {
     const server = new TestPlatform();
     const client = await aGuard(server, [], { rules });
     server.offerBundle({ version: 2, ttlSeconds: 600, askAlways: [], rules: [aBundled({})] });
@@ -93,7 +93,7 @@ describe.each<[string, LocalRules]>([
     await eventually(() => expect(asked()).toBe(before + 1));
   });
 
-  it('a bundle that says the same is neither sent nor made ready again, and goes on guarding', async () => {
+  it('neither downloads nor compiles an unchanged bundle again, and keeps applying it', async () => {
     const server = new TestPlatform();
     let compiled = 0;
     const counting: LocalRules = {
@@ -115,19 +115,19 @@ describe.each<[string, LocalRules]>([
     expect(await run.beforeTool('search', {})).toMatchObject({ verdict: 'ALLOW', source: 'local' });
   });
 
-  it('a bundle that was tampered with is not used, and the server is asked', async () => {
+  it('rejects a bundle that was tampered with and asks the server', async () => {
     const server = new TestPlatform();
     const warnings: string[] = [];
     Object.assign(server, { apiKey: 'another key' });
     server.offerBundle({ version: 1, ttlSeconds: 600, askAlways: [], rules: [] });
     const client = await server.client({ rules, logger: { warn: (message) => warnings.push(message) } });
-    await eventually(() => expect(warnings).toEqual(['agentlens: the rule bundle was not used: bad signature']));
+    await eventually(() => expect(warnings).toEqual(['agentlens: rule bundle rejected: bad signature']));
     expect(await (await client.startRun()).beforeTool('t', {})).toMatchObject({ source: 'remote' });
   });
 });
 
 describe('the catalog', () => {
-  it('blocks in this process what a rule forbids, with the words of the server', async () => {
+  it("blocks locally what a rule forbids, with the server's message", async () => {
     const server = new TestPlatform();
     const rule = aBundled({ conditionType: 'tool_name', conditionConfig: { value: 'rm*' } });
     const run = await (await aGuard(server, [rule])).startRun();
@@ -145,12 +145,12 @@ describe('the catalog', () => {
     expect(server.questions).toEqual([]);
   });
 
-  it('ends the run where a rule does', async () => {
+  it('ends the run if a rule does', async () => {
     const run = await (await aGuard(new TestPlatform(), [aBundled({ actionType: 'terminate_run' })])).startRun();
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', source: 'local' });
   });
 
-  it('leaves humans and changed arguments to the server', async () => {
+  it('leaves approvals and changed arguments to the server', async () => {
     const server = new TestPlatform();
     const approval = aBundled({ actionType: 'require_approval', actionConfig: {} });
     const run = await (await aGuard(server, [approval])).startRun();
@@ -166,7 +166,7 @@ describe('the catalog', () => {
     });
   });
 
-  it('tells the server of every call where some rule counts calls', async () => {
+  it('reports every call to the server if a rule counts calls', async () => {
     const server = new TestPlatform();
     const counting = aBundled({
       ...{ conditionType: 'sequence', conditionConfig: { mustHaveCalled: [{ tools: ['login'] }] } },
@@ -181,9 +181,9 @@ describe('the catalog', () => {
   it.each<[string, unknown]>([
     ['in a map', { q: new Map([['q', 'rm']]) }],
     ['below 31 levels', Array.from({ length: 31 }).reduce<unknown>((inner) => [inner], 'rm')],
-    ['behind a number that is none', { n: Number.NaN, q: 'x' }],
+    ['behind an invalid number', { n: Number.NaN, q: 'x' }],
     ['behind 200,000 values', [...Array.from({ length: 200_000 }, () => 0), 'rm']],
-  ])('asks the server about what may be hidden %s, and says that it did not tell all', async (_, args) => {
+  ])('asks the server about content that may be hidden %s, and marks it as incomplete', async (_, args) => {
     const server = new TestPlatform();
     const client = await aGuard(server, [{ ...noShell, onUnavailable: 'block' }], { onOversized: 'allow' });
     const run = await client.startRun();
@@ -193,7 +193,7 @@ describe('the catalog', () => {
     expect(await run.beforeTool('t', args)).toMatchObject({ verdict: 'BLOCK', source: 'fallback' });
   });
 
-  it('asks the server about a result that it cut', async () => {
+  it('asks the server about a result that it truncated', async () => {
     const server = new TestPlatform();
     const rule = aBundled({ conditionType: 'sensitive_data', phases: ['tool.after'] });
     const config = { in: 'result', detectors: [{ detector: 'email' }] };
@@ -206,7 +206,7 @@ describe('the catalog', () => {
     expect(server.questions).toMatchObject([{ phase: 'tool.after', unread: ['result'] }]);
   });
 
-  it('decides arguments that are plain data by itself', async () => {
+  it('decides plain-data arguments locally', async () => {
     const server = new TestPlatform();
     const run = await (await aGuard(server, [noShell])).startRun();
     expect(await run.beforeTool('t', { a: [{ q: 'rm' }] })).toMatchObject({ verdict: 'BLOCK', source: 'local' });
@@ -215,10 +215,10 @@ describe('the catalog', () => {
   });
 
   it.each<[string, Partial<BundledRule>]>([
-    ['is told to ask', { askServer: true }],
-    ['looks at tags that are not here', { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } }],
+    ['requires the server', { askServer: true }],
+    ['reads tags that are not available here', { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } }],
     ['fails here', { conditionType: 'expression', conditionConfig: { expression: 'args.a + 1 > 1' } }],
-  ])('asks the server where a rule %s', async (_, rule) => {
+  ])('asks the server if a rule %s', async (_, rule) => {
     const server = new TestPlatform();
     const run = await (await aGuard(server, [aBundled({ ...rule, onMissing: 'block' })])).startRun();
     expect(await run.beforeTool('t', { a: 'x' })).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
@@ -237,8 +237,8 @@ const WRAPPERS: readonly ((value: unknown) => unknown)[] = [
   (value) => Object.assign(Object.create({ inherited: value }), { own: 1 }),
 ];
 
-describe('hiding from rules in this process', () => {
-  it('never helps: what is forbidden is refused or the server is asked, however it is wrapped and beside whatever', () => {
+describe('hiding content from local rules', () => {
+  it('never helps: forbidden content is refused or the server is asked, however it is wrapped', () => {
     const rule = aBundled({
       conditionType: 'tool_argument',
       conditionConfig: { operator: 'contains', value: 'rm -rf' },
@@ -268,13 +268,13 @@ describe('hiding from rules in this process', () => {
   });
 });
 
-describe('a rule that would cost too much here', () => {
+describe('a rule that is too expensive here', () => {
   const dear = aBundled({
     ...{ conditionType: 'tool_argument', conditionConfig: { operator: 'regex', value: '[\\p{L}]{1,400}[0-9]' } },
   });
   const args = { text: 'x'.repeat(50_000) };
 
-  it('is left to the server, and while that is away does what it says', async () => {
+  it('is left to the server; while that is unavailable, its own setting applies', async () => {
     const server = new TestPlatform();
     const run = await (await aGuard(server, [dear])).startRun();
     expect(await run.beforeTool('search', args)).toMatchObject({ verdict: 'ALLOW', source: 'remote' });

@@ -5,13 +5,13 @@ import type { BundledRule, CompiledRules, LocalCall, LocalJudgement, LocalRules 
 import { instantOf } from '../sink/audit-event.ts';
 import { carried } from '../wire/carried.ts';
 
-/** A bundled rule, and itself made ready where this version of the SDK knows its condition and its action. */
+/** A bundled rule, compiled if this SDK version knows its condition and its action. */
 interface Ready extends BundledRule {
   readonly ready: DecisionRule | undefined;
 }
 
 const NOTHING: LocalJudgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
-/** What rules that need nothing fetched are given. */
+/** Facts for rules that need none. */
 const NO_FACTS: DecisionFacts = {
   needs: { history: false, agent: false, series: [], increments: [], undo: [] },
   argsHash: '',
@@ -19,14 +19,14 @@ const NO_FACTS: DecisionFacts = {
 const EPOCH = '1970-01-01T00:00:00.000Z';
 
 /**
- * Decides in this process what the platform's own rule code can decide from a call alone, with the very code the
- * server uses. Everything else is asked: rules with a history, a window or a human, changed arguments, and rules that
- * are newer than this SDK. Costs its size; `selectorRules`, the default, only spares calls no rule is about.
+ * Decides locally what the platform's own rule code can decide from a call alone, with the same code as the server.
+ * Everything else goes to the server: rules with history, windows or approvals, changed arguments, and rules newer than
+ * this SDK. It increases the bundle size; the default `selectorRules` only skips calls that no rule applies to.
  */
 export const catalogRules: LocalRules = {
   compile(rules: readonly BundledRule[]): CompiledRules {
     const ready = rules.map((rule) => ({ ...rule, ready: readied(rule) }));
-    // A rule that counts calls has to hear of every call, whichever it is asked about.
+    // A rule that counts calls has to see every call.
     const mustHear = ready.some((rule) => rule.ready?.counts ?? false);
     const applicable = applicableIndex<Ready>(ready);
     return {
@@ -50,31 +50,33 @@ function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Lo
   }
   if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(remote) };
   const ruling = decide(local, request, NO_FACTS, call.now);
-  const untold = untoldBy(local, ruling);
-  if (untold.size === 0) return judgementOf(ruling, mustHear || remote.length > 0, blockerOf(remote));
-  const left = rules.filter((rule) => remote.includes(rule) || untold.has(rule.id));
-  const told = local.filter(({ id }) => !untold.has(id));
-  return judgementOf(decide(told, request, NO_FACTS, call.now), true, blockerOf(left));
+  const undecided = undecidedBy(local, ruling);
+  if (undecided.size === 0) return judgementOf(ruling, mustHear || remote.length > 0, blockerOf(remote));
+  const left = rules.filter((rule) => remote.includes(rule) || undecided.has(rule.id));
+  const decidable = local.filter(({ id }) => !undecided.has(id));
+  return judgementOf(decide(decidable, request, NO_FACTS, call.now), true, blockerOf(left));
 }
 
 /**
- * Rules that cannot tell here and may be able to at the server: it knows what the run's start said, and takes its time
- * for what costs more than it may here, unless such a rule blocks then anyway.
+ * Rules that are undecided here but may be decided by the server, which knows the run's start data and allows more
+ * expensive checks. Rules that would block anyway are left out.
  */
-function untoldBy(rules: readonly DecisionRule[], { bypasses }: Ruling): ReadonlySet<string> {
+function undecidedBy(rules: readonly DecisionRule[], { bypasses }: Ruling): ReadonlySet<string> {
   const ofTheRun = new Set(rules.filter(({ reads }) => reads.some(isOfTheRun)).map(({ id }) => id));
-  const untold = bypasses.filter(({ ruleId, why, did }) => {
+  const undecided = bypasses.filter(({ ruleId, why, did }) => {
     if (why === 'missing') return ofTheRun.has(ruleId);
     return why === 'error' || did === 'allow';
   });
-  return new Set(untold.map(({ ruleId }) => ruleId));
+  return new Set(undecided.map(({ ruleId }) => ruleId));
 }
 
 function isOfTheRun(part: string): boolean {
   return part === 'actor' || part === 'tags';
 }
 
-/** Whether contents of a call are here exactly as the server would see them; found out once, where a rule looks there. */
+/**
+ * Whether the contents of a call are here exactly as the server would see them. Computed once, when a rule reads them.
+ */
 class Contents {
   readonly #call: LocalCall;
   #args: boolean | undefined;
@@ -104,7 +106,7 @@ function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: st
     violated,
   }));
   if (finalRule === undefined || (effect !== 'block' && effect !== 'terminate')) {
-    // To ask a human and to change arguments is the server's business: it keeps the record of both.
+    // Approvals and changed arguments belong to the server, which records both.
     return { refusal: null, ask: mustAsk || effect !== 'allow', blocksWhenUnavailable, evaluated };
   }
   const refusal = {
@@ -125,13 +127,13 @@ function isLocal(rule: DecisionRule, request: DecisionRequest, contents: Content
   return !history && series.length === 0 && additions.length === 0;
 }
 
-/** Undefined: unknown here, or not a rule about calls; then the server is asked wherever it applies. */
+/** Undefined: unknown here, or not a call rule; the server is then asked whenever it applies. */
 function readied(bundled: BundledRule): DecisionRule | undefined {
   const { phases, selector: _selector, askServer, ...rule } = bundled;
   if (askServer) return undefined;
   const stored: GuardrailRule = {
     ...rule,
-    // Which tools it is about is settled by the index; agents were settled by the server.
+    // The index selects tools, and the server selected agents.
     selector: { phases: [...phases] },
     ...{ tenantId: 'local', enabled: true, cooldownMinutes: 0, dryRun: false, direction: 'both' },
     ...{ createdAt: EPOCH, updatedAt: EPOCH },
@@ -144,7 +146,7 @@ function readied(bundled: BundledRule): DecisionRule | undefined {
   }
 }
 
-/** The call as the server would see it. Its time is written out only for the rules that read it. */
+/** The call as the server would see it. Its time is formatted only for rules that read it. */
 class LocalRequest implements DecisionRequest {
   readonly tenantId = 'local';
   readonly agentId = 'local';

@@ -1,6 +1,6 @@
 import type { Decision } from '../wire/decision.ts';
 
-/** The agent must not go on: thrown where a hook has no other way to say so, such as before a model call. */
+/** The agent must stop. Thrown by hooks that have no other way to report it, such as before a model call. */
 export class AgentStopped extends Error {
   override readonly name = 'AgentStopped';
   readonly decision: Decision;
@@ -11,7 +11,7 @@ export class AgentStopped extends Error {
   }
 }
 
-/** A tool call did not happen; only for `wrapTool` with `onBlock: 'throw'`. */
+/** A tool call was blocked; only thrown by `wrapTool` with `onBlock: 'throw'`. */
 export class ToolBlocked extends Error {
   override readonly name = 'ToolBlocked';
   readonly decision: Decision;
@@ -22,7 +22,7 @@ export class ToolBlocked extends Error {
   }
 }
 
-/** Survives two copies of this package in one process, where `instanceof` does not. */
+/** Also works with two copies of this package in one process, unlike `instanceof`. */
 export function isAgentStopped(error: unknown): error is AgentStopped {
   return error instanceof Error && error.name === 'AgentStopped' && 'decision' in error;
 }
@@ -31,7 +31,7 @@ export function isToolBlocked(error: unknown): error is ToolBlocked {
   return error instanceof Error && error.name === 'ToolBlocked' && 'decision' in error;
 }
 
-/** What a model is told instead of a tool's result. */
+/** What a model receives instead of a tool result. */
 export interface BlockedResult {
   readonly blocked: true;
   readonly code: 'AGENTLENS_TOOL_BLOCKED' | 'AGENTLENS_RUN_ENDED';

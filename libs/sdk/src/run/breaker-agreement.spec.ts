@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { type RecordedEvent, TestPlatform } from '../testing/index.ts';
 import type { Run } from './run.ts';
 
-/** Knows no price: what a caller does not say costs nothing on either side. */
+/** Knows no prices: an unreported cost is zero on both sides. */
 const NO_PRICES = { providerOf: () => undefined, costOf: () => undefined };
-const MODEL = { name: 'some-model', provider: 'somebody' };
+const MODEL = { name: 'some-model', provider: 'some-provider' };
 
-/** The server's side: the same code over what the events of the run say. */
+/** The server's side: the same code, fed from the run's events. */
 class ServerBreaker {
   breaker = CLOSED_BREAKER;
   readonly #limits: BreakerLimits;
@@ -20,9 +20,9 @@ class ServerBreaker {
     this.#now = now;
   }
 
-  hears(told: RecordedEvent): void {
-    const translated = translateHandlebarEvent(JSON.parse(JSON.stringify(told)), 'agent-1', NO_PRICES, this.#now());
-    if (!translated.ok) throw new Error(`the server cannot read ${told.kind}`);
+  observes(event: RecordedEvent): void {
+    const translated = translateHandlebarEvent(JSON.parse(JSON.stringify(event)), 'agent-1', NO_PRICES, this.#now());
+    if (!translated.ok) throw new Error(`the server cannot read ${event.kind}`);
     const event = translated.event.facts as AgentEvent;
     const usage = usageOfEvent(event);
     if (usage === null) return;
@@ -101,8 +101,8 @@ async function take(run: Run, step: Step, callId: string): Promise<boolean | nul
   return null;
 }
 
-describe('the breaker in the agent and the one at the server', () => {
-  it('agree about every call and after every step, whatever the calls use, fail and report', async () => {
+describe('the breaker in the agent and the one on the server', () => {
+  it('agree about every call and after every step, for any usage, failures and reports', async () => {
     await fc.assert(
       fc.asyncProperty(limits, fc.array(steps, { maxLength: 40 }), async (its, script) => {
         const server = new TestPlatform();
@@ -117,7 +117,7 @@ describe('the breaker in the agent and the one at the server', () => {
           const heard = server.events.length;
           const begun = step.do === 'wait' ? null : await take(run, step, callId);
           await client.drain();
-          for (const event of server.events.slice(heard)) there.hears(event);
+          for (const event of server.events.slice(heard)) there.observes(event);
           expect({ n, begun, state: run.breakerState }).toEqual({ n, begun: expected, state: there.breaker.state });
         }
         await client.shutdown();

@@ -10,7 +10,7 @@ import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';
 
-/** One question. */
+/** A decision request. */
 export interface DecisionQuestion {
   readonly phase: DecisionPhase;
   readonly callId: string;
@@ -21,23 +21,23 @@ export interface DecisionQuestion {
   readonly subjects?: readonly Subject[];
   readonly metrics?: Readonly<Record<string, number>>;
   readonly estimate?: { readonly tokens: number; readonly costUsd: number };
-  /** The JSON of the arguments is too large to be sent. */
+  /** The arguments' JSON is too large to send. */
   readonly oversized: boolean;
-  /** The result is not here whole. */
+  /** The result is truncated here. */
   readonly cutResult?: boolean;
 }
 
-/** What the decider asks of the run it decides for. */
+/** What the decider needs from its run. */
 export interface Subjectivity {
   readonly runId: string;
   readonly actor: Actor | undefined;
   readonly tags: Readonly<Record<string, string>>;
   readonly enforceMode: Settings['enforceMode'];
-  /** Stopped by an operator, by its time, by the server at its start. */
+  /** Stopped by an operator, by its TTL, or by the server at its start. */
   controlState(): OrderedState;
-  /** The platform refuses the key: the run is over. */
+  /** The platform rejects the key, which ends the run. */
   keyRefused(): void;
-  /** A reason to refuse that this process knows by itself; opens the breaker where it is over a limit. */
+  /** A local reason to refuse; opens the breaker if a limit is exceeded. */
   breakerRefuses(question: DecisionQuestion): string | null;
 }
 
@@ -46,7 +46,7 @@ export interface DeciderDependencies {
   readonly server: Pick<Server, 'evaluate'>;
   readonly clock: RuntimeClock;
   readonly rules: RuleCache | null;
-  /** Undefined while the agent could not be registered. */
+  /** Undefined while the agent is not registered. */
   agentId(): Promise<string | undefined>;
   /** Why it could not be registered. */
   unregistered(): NotAnswered;
@@ -62,20 +62,20 @@ const ALLOWED: WireDecision = {
   evaluatedRules: [],
 };
 
-/** A server of the older protocol has no say in model calls, whatever the fail mode. */
+/** A server with an older protocol does not decide model calls, in any fail mode. */
 const PASSED_UNKNOWN: Verdict = { ...ALLOWED, source: 'fallback', bypass: 'unknown_phase' };
 
 /** A server may be upgraded while the agent runs. */
 const UNKNOWN_MS = 300_000;
 
 /**
- * Decides about one call, from the quickest to the surest: the operator's standing order, the breaker, the stateless
- * rules at hand, and, only where state is needed, the server. What nobody could decide is decided by the rules'
- * `onUnavailable` and by `failMode`, and says so.
+ * Decides about one call, cheapest check first: the operator's order, the breaker, the local stateless rules and, if
+ * state is needed, the server. If no decision can be made, the rules' `onUnavailable` and `failMode` apply, and the
+ * decision records it.
  */
 export class Decider {
   readonly #tools: DeciderDependencies;
-  /** A server of the older protocol does not know this question; until then it is not asked again. */
+  /** A server with an older protocol does not know this question; it is not asked again until then. */
   #modelCallsUnknownUntil = Number.NEGATIVE_INFINITY;
 
   constructor(tools: DeciderDependencies) {
@@ -110,7 +110,7 @@ export class Decider {
     if (question.phase === 'llm.before' && clock.elapsed() < this.#modelCallsUnknownUntil) return PASSED_UNKNOWN;
     const asked = await this.#ask(run, question);
     if (!asked.ok && asked.why === 'key_refused') run.keyRefused();
-    // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
+    // An order may have arrived in the meantime; it overrides an earlier ALLOW.
     const controlState = run.controlState();
     if (controlState.state !== 'running')
       return asked.ok ? stopped(controlState) : { ...stopped(controlState), source: 'fallback', bypass: asked.why };
@@ -164,7 +164,10 @@ export class Decider {
     return this.#tools.server.evaluate(run.runId, request);
   }
 
-  /** The server lets pass what it could not evaluate in time, as its rules and its tenant say; failing closed does not. */
+  /**
+   * The server allows what it could not evaluate in time, as configured by its rules and tenant; failing closed does
+   * not.
+   */
   #heard(decision: WireDecision): Verdict {
     const passed = decision.verdict === 'ALLOW' ? decision.bypasses?.find(isUndecided) : undefined;
     if (passed === undefined || this.#tools.settings.failMode === 'open') return { ...decision, source: 'remote' };
@@ -197,7 +200,7 @@ export class Decider {
     return { ...verdict, phase, callId, args: modified ? verdict.modifiedArgs : question.args };
   }
 
-  /** Nothing is refused or changed; what would have been is told. */
+  /** Refuses and changes nothing; reports what would have happened. */
   #shadowed(question: DecisionQuestion, verdict: Verdict): Decision {
     const { phase, callId, args } = question;
     const { source, bypass, evaluatedRules, reservationId } = verdict;
@@ -213,14 +216,14 @@ export class Decider {
 }
 
 /**
- * Not what a rule cannot say of this call (`missing`), nor a rule that is wrong itself: their authors decided that. A
- * reason that is not known here is that of a newer server.
+ * Excludes `missing` and errors of the rule itself, because the rule's author decided about those. Unknown reasons come
+ * from a newer server.
  */
 function isUndecided({ ruleId, why, did }: RuleBypass): boolean {
   return did !== 'block' && (ruleId === '*' || (why !== 'missing' && why !== 'error'));
 }
 
-/** What a rule does not find in these may be there all the same. */
+/** Content that a rule may not find here although it exists. */
 function unreadOf({ args, oversized, result, cutResult = false }: DecisionQuestion): Pick<EvaluateRequest, 'unread'> {
   const unread = [
     ...(oversized || carried(args) === 'in_part' ? (['args'] as const) : []),
@@ -237,7 +240,7 @@ function undecided(why: Bypass, failing: 'open' | 'closed'): string {
   return `No decision could be made: ${BYPASSES[why].happened}. Failing ${failing}.`;
 }
 
-/** A budget cannot hold what is no amount, and the server would refuse the question. Null: it can be sent. */
+/** A budget cannot hold an invalid amount, and the server would reject the question. Null if valid. */
 function wrongEstimate(estimate: DecisionQuestion['estimate']): string | null {
   if (estimate == null) return null;
   for (const member of ['tokens', 'costUsd'] as const) {

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { TestPlatform } from '../testing/index.ts';
 import { keptContent } from './tool-calls.ts';
 
-describe('what events keep of a call', () => {
-  it('is the whole of it, without secrets and personal data', () => {
+describe('call content kept in events', () => {
+  it('is complete, without secrets and personal data', () => {
     const args = {
       to: 'ann@example.com',
       body: 'hello',
@@ -16,7 +16,7 @@ describe('what events keep of a call', () => {
     expect(keptContent('result', undefined)).toEqual({});
   });
 
-  it('of much is its beginning, its length and a digest', () => {
+  it('of a large value is its beginning, its length and a digest', () => {
     const { resultCut } = keptContent('result', { text: 'x'.repeat(20_000) });
     expect(resultCut).toEqual({
       ...{
@@ -28,7 +28,7 @@ describe('what events keep of a call', () => {
     expect(keptContent('result', 'x'.repeat(300_000))).toEqual({ resultCut: { chars: 300_002 } });
   });
 
-  it('is there for anything an agent may hold', () => {
+  it('exists for any value that an agent may hold', () => {
     const cycle: Record<string, unknown> = { n: 1n };
     cycle.self = cycle;
     expect(keptContent('result', cycle)).toHaveProperty('result');
@@ -36,7 +36,7 @@ describe('what events keep of a call', () => {
 });
 
 describe('a guarded call', () => {
-  async function told(recordContent: boolean) {
+  async function recordedData(recordContent: boolean) {
     const server = new TestPlatform();
     const client = await server.client({ recordContent });
     const run = await client.startRun();
@@ -46,12 +46,15 @@ describe('a guarded call', () => {
     return server.eventsOf('tool.result')[0]?.data;
   }
 
-  it('leaves its arguments and its result in the events of the run, redacted', async () => {
-    expect(await told(true)).toMatchObject({ arguments: { to: '[email]', subject: 'hi' }, result: { sent: true } });
+  it('includes redacted arguments and results', async () => {
+    expect(await recordedData(true)).toMatchObject({
+      arguments: { to: '[email]', subject: 'hi' },
+      result: { sent: true },
+    });
   });
 
-  it('leaves neither where contents are not recorded', async () => {
-    const data = await told(false);
+  it('is omitted if contents are not recorded', async () => {
+    const data = await recordedData(false);
     expect(data).toMatchObject({ tool: { name: 'send_mail' }, outcome: 'success' });
     expect(data).not.toHaveProperty('arguments');
     expect(data).not.toHaveProperty('result');

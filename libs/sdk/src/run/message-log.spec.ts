@@ -4,39 +4,39 @@ import { outputText, RunMessageLog, textOf } from './message-log.ts';
 const user = (content: unknown) => ({ role: 'user', content });
 
 describe('the message log', () => {
-  it('finds what is new in a history that grows', () => {
+  it('finds new messages in a growing history', () => {
     const log = new RunMessageLog();
     expect(log.newOnes([user('a')])).toEqual([0]);
     expect(log.newOnes([user('a'), user('b')])).toEqual([1]);
     expect(log.newOnes([user('a'), user('b')])).toEqual([]);
   });
 
-  it('finds it too when the history was pruned or reordered', () => {
+  it('finds them when the history was pruned or reordered', () => {
     const log = new RunMessageLog();
     log.newOnes([user('a'), user('b'), user('c')]);
     expect(log.newOnes([user('c'), user('d'), user('a')])).toEqual([1]);
   });
 
-  it('takes the same words said twice for two messages', () => {
+  it('counts the same text sent twice as two messages', () => {
     const log = new RunMessageLog();
     expect(log.newOnes([user('yes')])).toEqual([0]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([1]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([]);
   });
 
-  it('takes everything for new where only what is new is handed over', () => {
+  it('counts every message as new if only new ones are passed', () => {
     const log = new RunMessageLog();
     expect(log.newOnes([user('yes')], 'delta')).toEqual([0]);
     expect(log.newOnes([user('yes')], 'delta')).toEqual([0]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([]);
   });
 
-  it('tells roles apart', () => {
+  it('distinguishes roles', () => {
     const log = new RunMessageLog();
     expect(log.newOnes([user('a'), { role: 'system', content: 'a' }])).toEqual([0, 1]);
   });
 
-  it('notices that a message object was changed', () => {
+  it('detects that a message object was changed', () => {
     const log = new RunMessageLog();
     const message = { role: 'user', content: 'a' };
     log.newOnes([message]);
@@ -44,7 +44,7 @@ describe('the message log', () => {
     expect(log.newOnes([message])).toEqual([0]);
   });
 
-  it('knows the answer of the model again in the shape the framework gives it', () => {
+  it("recognises the model's answer in the framework's format", () => {
     const log = new RunMessageLog();
     log.remember({ role: 'assistant', content: [{ type: 'tool_call', toolCallId: 'c1', toolName: 't' }] });
     log.remember({ role: 'assistant', content: [{ type: 'text', text: 'hello' }] });
@@ -58,7 +58,7 @@ describe('the message log', () => {
 });
 
 describe('text', () => {
-  it('is taken from text parts, and written as JSON otherwise', () => {
+  it('takes text parts as text and writes others as JSON', () => {
     expect(textOf('a')).toBe('a');
     expect(
       textOf([

@@ -8,15 +8,15 @@ interface Remembered {
 }
 
 /**
- * Tells new messages from those already recorded. Frameworks hand over the whole history at each step, and may prune
- * it, so a position says nothing: a message is known by its role and content, and a second equal one counts as new
- * when the history holds it twice.
+ * Distinguishes new messages from recorded ones. Frameworks pass the whole history at each step and may prune it, so a
+ * position identifies nothing. A message is identified by role and content; a second equal one counts as new if the
+ * history contains it twice.
  */
 export class RunMessageLog {
   readonly #seen = new Map<string, number>();
   readonly #keys = new WeakMap<object, Remembered>();
 
-  /** Indexes of the messages that were not recorded before; they are from now on. */
+  /** Returns the indexes of messages that were not recorded before, and marks them as recorded. */
   newOnes(messages: readonly AgentMessage[], history: 'full' | 'delta' = 'full'): number[] {
     const here = new Map<string, number>();
     const found: number[] = [];
@@ -31,13 +31,13 @@ export class RunMessageLog {
     return found;
   }
 
-  /** A message that was recorded by other means: the model's own answer. */
+  /** Marks a message as recorded by other means: the model's own answer. */
   remember(message: AgentMessage): void {
     const key = this.#keyOf(message);
     this.#seen.set(key, (this.#seen.get(key) ?? 0) + 1);
   }
 
-  /** A message object that did not change is read once, however often it is handed over. */
+  /** An unchanged message object is read only once. */
   #keyOf(message: AgentMessage): string {
     const known = this.#keys.get(message);
     if (known !== undefined && known.content === message.content) return known.key;
@@ -47,7 +47,7 @@ export class RunMessageLog {
   }
 }
 
-/** The text of a message, as it is recorded: text as it is, parts of another kind as JSON. */
+/** Text of a message as recorded: text parts as they are, other parts as JSON. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (Array.isArray(content) && content.length > 0 && content.every(isTextPart))
@@ -55,7 +55,7 @@ export function textOf(content: unknown): string {
   return safeJson(content);
 }
 
-/** The text a model answered; a step that only calls tools is told by its parts. */
+/** Text of a model's answer; a step with only tool calls is represented by its parts. */
 export function outputText(content: readonly LlmPart[]): string {
   const text = content
     .filter(isTextPart)
@@ -70,8 +70,8 @@ function contentKey(message: AgentMessage): string {
 }
 
 /**
- * Text, and the ids of tool calls and results: the same answer looks different in the model's response and in the
- * framework's history, but says the same and calls the same.
+ * Text plus the ids of tool calls and results: the same answer looks different in the model's response and in the
+ * framework's history, but has the same text and calls.
  */
 function keyText(content: unknown): string {
   if (!Array.isArray(content)) return safeJson(content);
@@ -97,7 +97,7 @@ function isTextPart(part: unknown): part is { type: 'text'; text: string } {
   return type === 'text' && typeof text === 'string';
 }
 
-/** Two mixed 32-bit lanes (cyrb53) and the length: for telling messages of one run apart, not for security. */
+/** Two mixed 32-bit lanes (cyrb53) and the length. Distinguishes messages of one run; not for security. */
 function hash53(text: string): string {
   let first = 0xdeadbeef;
   let second = 0x41c6ce57;

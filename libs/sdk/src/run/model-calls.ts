@@ -15,24 +15,23 @@ export interface ModelCallsDependencies {
   readonly breaker: RunBreaker;
   readonly questions: RunQuestions;
   readonly newId: () => string;
-  /** The run's, for answers that name none. */
+  /** The run's model, for answers that do not name one. */
   readonly model: ModelInfo | undefined;
-  /** Tells the programmer something, once. */
+  /** Logs a warning for the developer once. */
   readonly warnOnce: (message: string) => void;
 }
 
-/** Under which open model calls are kept: they have no name. */
+/** Key of open model calls, which have no name. */
 const MODEL = '';
 const UNREAD: Readonly<Record<UnreadPart, string>> = {
-  response: 'did not understand what it was given, so the call counts without tokens; give it the answer of the model',
-  content: 'did not understand the content of an answer, so it is not recorded; give it text or a list of parts',
-  usage:
-    'did not understand the usage of an answer, so its tokens are not counted; give it inputTokens and outputTokens',
-  model: 'was not told the model of an answer, so nothing can price it; give it `model`',
+  response: 'could not read the response, so the call counts without tokens; pass the response of the model',
+  content: 'could not read the content of a response, so it is not recorded; pass text or a list of parts',
+  usage: 'could not read the usage of a response, so its tokens are not counted; pass inputTokens and outputTokens',
+  model: 'got a response without its model, so it cannot be priced; pass `model`',
 };
 const NO_TOOL = { toolName: '', toolTags: [], args: {}, oversized: false } as const;
 
-/** The hooks around model calls, and what lies between the two: the messages told, the open calls, their reservations. */
+/** Hooks around model calls and the state between them: reported messages, open calls and their reservations. */
 export class ModelCalls {
   readonly #tools: ModelCallsDependencies;
   readonly #messages = new RunMessageLog();
@@ -43,7 +42,7 @@ export class ModelCalls {
     this.#tools = tools;
   }
 
-  /** @throws AgentStopped if the call must not happen */
+  /** @throws AgentStopped if the call is refused */
   async before<M extends AgentMessage>(given: readonly M[], options: LlmCallOptions): Promise<M[]> {
     const { story, questions, newId } = this.#tools;
     const messages = this.#messagesOf(given);
@@ -77,7 +76,7 @@ export class ModelCalls {
     story.tellMessage(story.cleaned(answerMessage(response)));
   }
 
-  /** A text stands for one message of the user's. What is no list of messages is asked about without them. */
+  /** A string counts as one user message. Input that is not a list of messages is decided without messages. */
   #messagesOf<M extends AgentMessage>(given: readonly M[]): readonly M[] {
     const list: unknown = typeof given === 'string' ? [given] : given;
     if (Array.isArray(list))

@@ -13,8 +13,8 @@ async function started(options: Partial<AgentLensOptions> = {}) {
   return { server, warnings, client, run: await client.startRun({ runId: 'r' }) };
 }
 
-describe('the hooks around model calls', () => {
-  it('count the tokens of an answer of OpenAI, and know it again in the history', async () => {
+describe('hooks around model calls', () => {
+  it('count the tokens of an OpenAI answer and recognise it in the history', async () => {
     const { server, warnings, run } = await started();
     const calls = [{ id: 'call_1', type: 'function', function: { name: 'search', arguments: '{"q":"x"}' } }];
     const message = { role: 'assistant', content: null, tool_calls: calls };
@@ -35,7 +35,7 @@ describe('the hooks around model calls', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('say once what they could not understand, and count the call all the same', async () => {
+  it('warn once about what they could not read, and still count the call', async () => {
     const { warnings, client, run } = await started({ breaker: { maxIterations: 2 } });
     for (const _ of [1, 2]) {
       await run.beforeLlm(MESSAGES);
@@ -44,10 +44,10 @@ describe('the hooks around model calls', () => {
     const another = await client.startRun();
     await another.afterLlm(null as never);
     await expect(run.beforeLlm(MESSAGES)).rejects.toThrow(AgentStopped);
-    expect(warnings.filter((text) => text.includes('afterLlm did not understand'))).toHaveLength(1);
+    expect(warnings.filter((text) => text.includes('afterLlm could not read'))).toHaveLength(1);
   });
 
-  it('take a text for messages, and what is none without throwing', async () => {
+  it('accept a string as messages, and invalid input without throwing', async () => {
     const { server, warnings, run } = await started();
     expect(await run.beforeLlm('hi' as never)).toEqual([{ role: 'user', content: 'hi' }]);
     await run.beforeLlm(undefined as never);
@@ -56,7 +56,7 @@ describe('the hooks around model calls', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('refuse a call with a wrong estimate by themselves, whatever the fail mode', async () => {
+  it('reject an invalid estimate locally in any fail mode', async () => {
     for (const failMode of ['open', 'closed'] as const) {
       const { server, run } = await started({ failMode });
       const refused = run.beforeLlm(MESSAGES, { estimate: { tokens: 1, costUsd: Number.NaN } });
@@ -68,7 +68,7 @@ describe('the hooks around model calls', () => {
     }
   });
 
-  it('take an estimate of which a part is absent', async () => {
+  it('accept a partial estimate', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     await run.beforeLlm(MESSAGES, { estimate: { costUsd: 0.5 } });
@@ -79,7 +79,7 @@ describe('the hooks around model calls', () => {
     ]);
   });
 
-  it('only tell of a wrong estimate in shadow mode', async () => {
+  it('only report an invalid estimate in shadow mode', async () => {
     const { server, run } = await started({ enforceMode: 'shadow' });
     await run.beforeLlm(MESSAGES, { estimate: { tokens: -1, costUsd: 0 } });
     await run.end();
@@ -99,7 +99,7 @@ describe('the end of a run', () => {
     expect(server.runs[0]?.status).toBe(status);
   });
 
-  it('does not take a word that it does not know for a success', async () => {
+  it('does not treat an unknown status as success', async () => {
     const { server, warnings, run } = await started();
     await run.end('splendid' as never);
     expect(server.runs[0]?.status).toBe('error');
@@ -107,12 +107,12 @@ describe('the end of a run', () => {
   });
 });
 
-describe('a call that nobody decided about', () => {
+describe('a call without a decision', () => {
   it.each([
     ['down', 'unavailable', 'away', 'the platform was away'],
     ['nonsense', 'nonsense', 'nonsense', 'the answer was no decision'],
     [409, 'refused', 'refused', 'the platform refused the question'],
-  ] as const)('says so each time in the story, the message and the log: %s', async (how, why, cause, happened) => {
+  ] as const)('is recorded in the run, the message and the log: %s', async (how, why, cause, happened) => {
     const { server, warnings, run } = await started();
     server.fail(how, EVALUATE);
     const decision = await run.beforeTool('search', {});
@@ -121,15 +121,15 @@ describe('a call that nobody decided about', () => {
     expect(decision.message).toBe(`No decision could be made: ${happened}. Failing open.`);
     server.fail('none');
     await run.end();
-    const told = server.eventsOf('decision.bypassed').map(({ data }) => data);
-    expect(told).toMatchObject([
+    const bypassed = server.eventsOf('decision.bypassed').map(({ data }) => data);
+    expect(bypassed).toMatchObject([
       { phase: 'tool.before', why, cause, did: 'allow', callId: decision.callId, tool: { name: 'search' } },
       { phase: 'tool.after', why, cause, did: 'allow' },
     ]);
-    expect(warnings).toContain(`agentlens: a call was let through that nobody decided about: ${happened}`);
+    expect(warnings).toContain(`agentlens: a call was let through without a decision: ${happened}`);
   });
 
-  it('says that the platform does not decide about model calls', async () => {
+  it('reports that the platform does not decide model calls', async () => {
     const { server, run } = await started({ failMode: 'closed' });
     server.fail(404, EVALUATE);
     await run.beforeLlm(MESSAGES);
@@ -138,7 +138,7 @@ describe('a call that nobody decided about', () => {
     expect(server.eventsOf('decision.bypassed')[0]?.data).toMatchObject({ cause: 'unknown_phase', did: 'allow' });
   });
 
-  it('refuses and says that it failed closed', async () => {
+  it('is refused when failing closed, and reports it', async () => {
     const { server, run } = await started({ failMode: 'closed' });
     server.fail('down', EVALUATE);
     expect((await run.beforeTool('search', {})).message).toBe(

@@ -1,16 +1,16 @@
-/** A run calls tools by the dozen, not by the thousand; what never reports back is forgotten, oldest first. */
-const MOST_CALLS = 500;
+/** A run calls dozens of tools at a time, not thousands. Calls that never report back are evicted, oldest first. */
+const MAX_OPEN_CALLS = 500;
 
 /**
- * Gives each call one id from its question to its result. Frameworks that hand over no id are served by order: the
- * result of a tool belongs to the oldest call of it that is still open.
+ * Gives each call one id from decision to result. For frameworks without ids, a result belongs to the oldest open call
+ * of that tool.
  */
 export class OpenCalls {
   readonly #open = new Map<string, string[]>();
   readonly #waiting = new Map<string, string>();
   #count = 0;
 
-  /** The id of a call that waits for a human: asking about the same call again is asking about that one. */
+  /** Id of a call that waits for a human; asking about the same call again reuses it. */
   waiting(tool: string, args: string): string | undefined {
     return this.#waiting.get(`${tool} ${args}`);
   }
@@ -23,17 +23,17 @@ export class OpenCalls {
     }
     this.#waiting.set(key, callId);
     const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size > MOST_CALLS && oldest !== undefined) this.#waiting.delete(oldest);
+    if (this.#waiting.size > MAX_OPEN_CALLS && oldest !== undefined) this.#waiting.delete(oldest);
   }
 
   begin(tool: string, callId: string): void {
     const calls = this.#open.get(tool) ?? [];
     calls.push(callId);
     this.#open.set(tool, calls);
-    if (++this.#count > MOST_CALLS) this.#forgetOne();
+    if (++this.#count > MAX_OPEN_CALLS) this.#forgetOne();
   }
 
-  /** The id under which a call was asked about; undefined where nobody asked. */
+  /** Id under which a call was decided; undefined if it was not. */
   finish(tool: string, callId: string | undefined): string | undefined {
     const calls = this.#open.get(tool);
     const at = callId === undefined ? 0 : (calls?.indexOf(callId) ?? -1);

@@ -9,13 +9,13 @@ import {
 import type { BreakerLimits, BreakerReason } from '../wire/contract.ts';
 import type { LlmResponse } from '../wire/model.ts';
 
-/** More than this no call uses: the server counts such a number as none, and so does this process. */
-const MOST_TOKENS = 1e12;
-const MOST_USD = 100_000;
+/** Larger values are invalid: the server ignores such a number, and so does this process. */
+const MAX_TOKENS = 1e12;
+const MAX_USD = 100_000;
 
 /**
- * The breaker of one run, kept in this process: the server's own code, fed by the hooks with what the server will read
- * in their events. Only the price of a call nobody gave is known to the server alone.
+ * Circuit breaker of one run in this process: the server's own code, fed with the data that the hooks report. Only the
+ * server can price a call without a reported cost.
  */
 export class RunBreaker {
   readonly #limits: () => BreakerLimits | null;
@@ -33,7 +33,7 @@ export class RunBreaker {
     return this.#breaker.state;
   }
 
-  /** Null: the call may begin. */
+  /** Null if the call may start. */
   refuses(next: NextCall): BreakerReason | null {
     const limits = this.#limits();
     if (limits === null) return null;
@@ -48,9 +48,9 @@ export class RunBreaker {
     this.#record({
       ...{ of: 'llm', by: callId, outcome: error === undefined ? 'success' : 'failure', iterations: 1 },
       tokens:
-        within(MOST_TOKENS, Math.round(usage?.inputTokens ?? 0)) +
-        within(MOST_TOKENS, Math.round(usage?.outputTokens ?? 0)),
-      costUsd: within(MOST_USD, costUsd ?? 0),
+        within(MAX_TOKENS, Math.round(usage?.inputTokens ?? 0)) +
+        within(MAX_TOKENS, Math.round(usage?.outputTokens ?? 0)),
+      costUsd: within(MAX_USD, costUsd ?? 0),
       ...(confidence === undefined ? {} : { confidence }),
     });
   }
@@ -59,8 +59,8 @@ export class RunBreaker {
     this.#record({ of: 'tool', by: callId, outcome: failed ? 'failure' : 'success' });
   }
 
-  /** A fact of the agent's own: an error of no call is a failure, and any fact may report confidence. */
-  told(kind: string, { confidence, tool, toolName }: Readonly<Record<string, unknown>>): void {
+  /** Processes an event of the agent: an error without a call is a failure, and any event may report confidence. */
+  observe(kind: string, { confidence, tool, toolName }: Readonly<Record<string, unknown>>): void {
     const failed = kind === 'error' && tool === undefined && toolName === undefined;
     if (!failed && typeof confidence !== 'number') return;
     this.#record({

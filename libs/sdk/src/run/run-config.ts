@@ -1,6 +1,6 @@
 import type { Actor, ModelInfo, Subject } from '../wire/model.ts';
 
-/** Which adapter makes the run's calls, and of which framework. */
+/** The adapter that makes the run's calls, and its framework. */
 export interface AdapterInfo {
   readonly name: string;
   readonly version?: string;
@@ -9,18 +9,18 @@ export interface AdapterInfo {
 }
 
 export interface RunConfig {
-  /** A time-ordered UUID is made where it is absent. Starting a live id again answers the same run. */
+  /** Default: a new time-ordered UUID. Starting a live id again returns the same run. */
   readonly runId?: string;
   /** Groups runs, such as the turns of one conversation. */
   readonly sessionId?: string;
-  /** On whose behalf the run acts; its metadata are the end-user tags that rules read. */
+  /** The user the run acts for; its metadata are the end-user tags that rules read. */
   readonly actor?: Actor;
   readonly model?: ModelInfo;
   readonly tags?: Readonly<Record<string, string>>;
-  /** The run is ended as timed out after so long, and every later call of it is refused. */
+  /** After this time the run ends as timed out, and every later call is refused. */
   readonly runTtlMs?: number;
   readonly parentRunId?: string;
-  /** The call of the parent's tool that this run is. */
+  /** The parent's tool call that started this run. */
   readonly parentToolUseId?: string;
   /** Default: the client's. */
   readonly enforceMode?: 'enforce' | 'shadow' | 'off';
@@ -29,7 +29,7 @@ export interface RunConfig {
 }
 
 export interface ToolCallOptions {
-  /** The framework's id of the call; one is made, and kept until the result, where it is absent. */
+  /** The framework's id of the call. Default: a new id, kept until the result. */
   readonly callId?: string;
   readonly tags?: readonly string[];
   readonly subjects?: readonly Subject[];
@@ -38,19 +38,19 @@ export interface ToolCallOptions {
 }
 
 export interface LlmCallOptions {
-  /** `full` (default): the whole history is handed over at each step. `delta`: only what is new. */
+  /** `full` (default): the whole history is passed at each step. `delta`: only new messages. */
   readonly history?: 'full' | 'delta';
-  /** What the call will probably use; set aside from budgets until `afterLlm`. What is absent counts as 0. */
+  /** Expected usage of the call; reserved from budgets until `afterLlm`. Absent members count as 0. */
   readonly estimate?: { readonly tokens?: number | undefined; readonly costUsd?: number | undefined };
-  /** Tells model calls of one run apart that go on at once; give the same to `afterLlm`. Made where it is absent. */
+  /** Distinguishes concurrent model calls of one run; pass the same id to `afterLlm`. Default: a new id. */
   readonly callId?: string;
 }
 
 export interface ApprovalWait {
-  /** Longest wait for a human, ms. Default 15 minutes. */
+  /** Longest wait for a human, in ms. Default 15 minutes. */
   readonly timeoutMs?: number;
-  /** Between questions where no message arrives by itself, ms. Default 2000. */
+  /** Poll interval if no message arrives, in ms. Default 2000. */
   readonly pollMs?: number;
-  /** Ends the waiting; the call is then still pending. */
+  /** Ends the wait; the call is then still pending. */
   readonly signal?: AbortSignal;
 }

@@ -4,18 +4,18 @@ import type { Lockdown } from '../wire/model.ts';
 import { AgentStopped } from './agent-stopped.ts';
 
 const KEY_REFUSED: OrderedState = { state: 'killed', id: 'api_key', reason: 'the key was refused' };
-const TIME_IS_OVER: OrderedState = { state: 'killed', id: 'ttl', reason: 'its time is over' };
+const TIMED_OUT: OrderedState = { state: 'killed', id: 'ttl', reason: 'it timed out' };
 
 export interface RunControlDependencies {
   readonly runId: string;
   readonly parentRunId: string | undefined;
   readonly orders: OperatorOrders;
   readonly clock: RuntimeClock;
-  /** Whether a stop aborts what runs; in shadow mode it is only told. */
+  /** Whether a stop aborts running work; in shadow mode it is only reported. */
   readonly enforces: boolean;
 }
 
-/** What operators, the server at the start, and the run's time to live want of it; and the signal that says so. */
+/** Combines what operators, the server at the start and the run's TTL require, and provides the abort signal. */
 export class RunControl {
   readonly #tools: RunControlDependencies;
   readonly #stop = new AbortController();
@@ -45,24 +45,24 @@ export class RunControl {
     return locked && controlState.state !== 'killed' ? { state, id, reason } : controlState;
   }
 
-  /** The server's answer to the start of the run, or to a sign of life. */
+  /** The server's answer to the run's start or to a heartbeat. */
   lockDown(lockdown: Lockdown): void {
     this.#lockdown = lockdown;
     this.#ancestors = lockdown.ancestors ?? this.#ancestors;
     this.#obey();
   }
 
-  /** An order arrived that may be about this run. Who hears orders as they are given hears all of them. */
+  /** An order arrived that may concern this run. Connected processes receive all orders. */
   ordersChanged(): void {
     this.#lockdown = { active: false };
     this.#obey();
   }
 
   timeIsOver(): void {
-    this.#end(TIME_IS_OVER, 'the time of the run is over');
+    this.#end(TIMED_OUT, 'the run timed out');
   }
 
-  /** Nothing of the run can be checked any more, and nobody but an admin can change that. */
+  /** The run can no longer be checked, and only an admin can change that. */
   keyRefused(): void {
     this.#end(KEY_REFUSED, 'the key was refused');
   }
@@ -72,7 +72,7 @@ export class RunControl {
     if (this.#tools.enforces) this.#stop.abort(this.#stopped(why));
   }
 
-  /** What `signal.throwIfAborted()` throws; `isAgentStopped` knows it. */
+  /** The error that `signal.throwIfAborted()` throws; `isAgentStopped` recognises it. */
   #stopped(why: string): AgentStopped {
     const ordered = this.now;
     const { id, reason } = ordered.state === 'running' ? { id: 'run', reason: '' } : ordered;

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../wire/model.ts';
 
-/** What frameworks and this platform's own answers call the ends of a run. */
+/** Words that frameworks and this platform use for the end of a run. */
 const ENDINGS = {
   success: 'success',
   completed: 'success',
@@ -17,10 +17,10 @@ const ENDINGS = {
   stopped: 'interrupted',
 } as const satisfies Readonly<Record<string, RunStatus>>;
 
-/** A status of a run, or another word for one. */
+/** A run status or a synonym. */
 export type RunEnding = keyof typeof ENDINGS;
 
-/** Undefined for a word that is none of them: it must not pass for a success. */
+/** Undefined for an unknown word, which must not count as success. */
 export function statusOfEnding(ending: unknown): RunStatus | undefined {
   return typeof ending === 'string' && Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending as RunEnding] : undefined;
 }

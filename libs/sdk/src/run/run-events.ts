@@ -6,16 +6,16 @@ import { clip } from '../wire/safe-json.ts';
 import { outputText, textOf } from './message-log.ts';
 import type { RunConfig } from './run-config.ts';
 
-const MOST_CONTENT_CHARS = 64_000;
+const MAX_CONTENT_CHARS = 64_000;
 
-/** Of any other role, system and developer among them: an observation. */
+/** Any other role, including system and developer, is an observation. */
 const MESSAGE_KINDS: ReadonlyMap<string, string> = new Map([
   ['user', 'input'],
   ['assistant', 'output'],
   ['tool', 'tool_result'],
 ]);
 
-/** The data of the events a run emits, in the words of the agent protocol. */
+/** Event data in the vocabulary of the agent protocol. */
 export function startedData(config: RunConfig, agent: AgentIdentity): Record<string, unknown> {
   const { actor, model, tags = {}, runTtlMs } = config;
   return {
@@ -35,8 +35,8 @@ export function messageData(messageId: string, message: AgentMessage, recordCont
     messageId,
     role,
     kind: MESSAGE_KINDS.get(role) ?? 'observation',
-    content: clip(text, MOST_CONTENT_CHARS),
-    contentTruncated: text.length > MOST_CONTENT_CHARS,
+    content: clip(text, MAX_CONTENT_CHARS),
+    contentTruncated: text.length > MAX_CONTENT_CHARS,
   };
 }
 
@@ -69,7 +69,7 @@ export function decisionData(
 ): Record<string, unknown> {
   const { verdict, control, cause, message, evaluatedRules, finalRuleId, callId, source, bypass, shadowed } = decision;
   return {
-    // The event tells what was decided; `enforced` tells whether it was done.
+    // The event reports the decision; `enforced` reports whether it was applied.
     ...{ verdict, control, cause, message, finalRuleId, ...shadowed, evaluatedRules },
     enforced: shadowed === undefined,
     tool: { name: tool.name, ...(tool.tags.length === 0 ? {} : { categories: tool.tags }) },
@@ -77,7 +77,7 @@ export function decisionData(
   };
 }
 
-/** Of a call that nobody decided about: the fail mode, or a rule's `onUnavailable`, did. */
+/** For a call without a decision: the fail mode or a rule's `onUnavailable` decided. */
 export function bypassData(decision: Decision, why: Bypass, toolName: string): Record<string, unknown> {
   const { phase, callId, verdict, message, shadowed } = decision;
   return {
@@ -87,7 +87,7 @@ export function bypassData(decision: Decision, why: Bypass, toolName: string): R
   };
 }
 
-/** Of anything that was thrown. Only the name and the message leave the process, never a stack. */
+/** For any thrown value. Only the name and the message leave the process, never a stack. */
 export function errorData(error: unknown): { name: string; message: string } {
   if (error instanceof Error) return { name: clip(error.name, 256), message: clip(error.message, 4_000) };
   return { name: typeof error, message: clip(textOf(error), 4_000) };

@@ -2,8 +2,8 @@ import type { Decision } from '../wire/decision.ts';
 import type { Decider, DecisionQuestion, Subjectivity } from './decider.ts';
 
 /**
- * Remembers the refusal that ended the run: a rule that terminates, or failing closed. An operator's order, a breaker
- * and a question to a human are not remembered, because each of them can be lifted.
+ * Remembers the refusal that ended the run: a terminating rule or failing closed. Operator orders, breakers and pending
+ * approvals are not remembered, because each can be lifted.
  */
 class RunStop {
   #decision: Decision | undefined;
@@ -12,7 +12,7 @@ class RunStop {
     return this.#decision;
   }
 
-  /** The same refusal for another call of the run; undefined while the run goes on. */
+  /** Repeats the refusal for another call of the run; undefined while the run goes on. */
   repeated({ phase, callId, args }: DecisionQuestion): Decision | undefined {
     return this.#decision === undefined ? undefined : { ...this.#decision, phase, callId, args, source: 'local' };
   }
@@ -30,12 +30,12 @@ function endsTheRun({ verdict, control, cause, source }: Decision): boolean {
 
 type Metrics = Readonly<Record<string, number>>;
 
-/** What a run asks about its calls. Tells with each question the tokens used since the server last heard of any. */
+/** Decision requests of a run. Each request reports the tokens used since the last one that the server received. */
 export class RunQuestions {
   readonly #decider: Decider;
   readonly #about: Subjectivity;
   readonly #stop = new RunStop();
-  /** Told of each call that nobody decided about. */
+  /** Called for each call without a decision. */
   readonly #bypassed: (decision: Decision, question: DecisionQuestion) => void;
   #tokensIn = 0;
   #tokensOut = 0;
@@ -50,7 +50,7 @@ export class RunQuestions {
     this.#about = about;
   }
 
-  /** The refusal that ended the run; none is asked about after it. */
+  /** The refusal that ended the run; no further decisions are requested. */
   get stopped(): Decision | undefined {
     return this.#stop.decision;
   }
@@ -60,16 +60,16 @@ export class RunQuestions {
     this.#tokensOut += tokensOut;
   }
 
-  /** May this call begin? An answer the server gave is proof that it heard of the tokens. */
+  /** Decides whether a call may start. A response proves that the server received the reported tokens. */
   async before(question: DecisionQuestion, metrics: Metrics = {}): Promise<Decision> {
     const [tokensIn, tokensOut] = [this.#tokensIn, this.#tokensOut];
-    const told = { llm_tokens_in: tokensIn, llm_tokens_out: tokensOut, ...metrics };
-    const decision = await this.#decide({ ...question, metrics: told });
+    const reported = { llm_tokens_in: tokensIn, llm_tokens_out: tokensOut, ...metrics };
+    const decision = await this.#decide({ ...question, metrics: reported });
     if (decision.source === 'remote') this.used(-tokensIn, -tokensOut);
     return decision;
   }
 
-  /** May its result be used? */
+  /** Decides whether a result may be used. */
   after(question: DecisionQuestion): Promise<Decision> {
     return this.#decide(question);
   }

@@ -3,7 +3,7 @@ import { needApproval, settle, TestPlatform, terminate } from '../testing/index.
 import { isAgentStopped } from './agent-stopped.ts';
 
 describe('a run that was ended', () => {
-  it('stays ended: later calls get the same refusal and nobody is asked', async () => {
+  it('stays ended: later calls get the same refusal without a request', async () => {
     const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('No more', 'r1') });
     const run = await (await server.client()).startRun();
     expect(run.stopped).toBeUndefined();
@@ -18,7 +18,7 @@ describe('a run that was ended', () => {
     expect(server.questions).toHaveLength(asked);
   });
 
-  it('stays ended when it failed closed and the server is back', async () => {
+  it('stays ended after failing closed, even if the server is back', async () => {
     const server = new TestPlatform();
     server.fail('down', (path) => path.endsWith('/evaluate'));
     const run = await (await server.client({ failMode: 'closed' })).startRun();
@@ -27,7 +27,7 @@ describe('a run that was ended', () => {
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE' });
   });
 
-  it('is not one that waits for a human, nor one that is paused', async () => {
+  it('does not include waiting for a human or being paused', async () => {
     const server = new TestPlatform().rule({ tools: ['pay'], answer: needApproval() });
     const run = await (await server.client()).startRun();
     await run.beforeTool('pay', {});
@@ -40,7 +40,7 @@ describe('a run that was ended', () => {
     expect(await run.beforeTool('ls', {})).toMatchObject({ verdict: 'ALLOW' });
   });
 
-  it('is one that an operator has killed', async () => {
+  it('includes a run killed by an operator', async () => {
     const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.kill(run.id, 'enough');
@@ -48,7 +48,7 @@ describe('a run that was ended', () => {
     expect(run.stopped).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
   });
 
-  it('throws by its signal what `isAgentStopped` recognises', async () => {
+  it('aborts its signal with an error that `isAgentStopped` recognises', async () => {
     const server = new TestPlatform();
     const killed = await (await server.client()).startRun();
     const timed = await (await server.client()).startRun({ runTtlMs: 1_000 });
@@ -57,7 +57,7 @@ describe('a run that was ended', () => {
     await server.clock.advance(1_001);
     for (const [run, message] of [
       [killed, /the run was stopped: enough/],
-      [timed, /the time of the run is over/],
+      [timed, /the run timed out/],
     ] as const) {
       const thrown = (() => {
         try {
@@ -71,7 +71,7 @@ describe('a run that was ended', () => {
     }
   });
 
-  it('is never one in shadow mode, also if only this run has it', async () => {
+  it('does not happen in shadow mode, even if only this run uses it', async () => {
     const server = new TestPlatform().rule({ answer: terminate() });
     const run = await (await server.client()).startRun({ enforceMode: 'shadow' });
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', shadowed: { verdict: 'BLOCK' } });
@@ -81,7 +81,7 @@ describe('a run that was ended', () => {
     expect(run.signal.aborted).toBe(false);
   });
 
-  it('tells which adapter made it', async () => {
+  it('reports the adapter that made it', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const adapter = { name: '@agentlens/ai-sdk/v7', version: '0.1.0', framework: 'ai', frameworkVersion: '7.0.173' };

@@ -12,7 +12,7 @@ export interface RunStoryDependencies {
   readonly redactMessage: ((message: AgentMessage) => AgentMessage) | null;
 }
 
-/** What a run tells of itself: one event per fact, numbered by the tool calls that came to an end before it. */
+/** Emits the run's events, numbered by the tool calls completed before each. */
 export class RunStory {
   readonly #tools: RunStoryDependencies;
   readonly #ref: RunRef;
@@ -37,19 +37,19 @@ export class RunStory {
     sink.add({ id: newId(), at: clock.now(), kind, run: this.#ref, stepIndex, data });
   }
 
-  /** A message that was cleaned already. */
+  /** Records a message that is already cleaned. */
   tellMessage(message: AgentMessage): void {
     this.tell('message.raw.created', messageData(this.#tools.newId(), message, this.#tools.recordContent));
   }
 
-  /** The message as it may be recorded and sent. */
+  /** Returns the message as it may be recorded and sent. */
   cleaned<M extends AgentMessage>(message: M): M {
     const { redactMessage } = this.#tools;
     if (redactMessage === null) return message;
     try {
       return { ...message, ...redactMessage(message) };
     } catch {
-      // What could not be cleaned must not be sent as it is.
+      // A message that could not be cleaned must not be sent unchanged.
       return { ...message, content: '[not sent: its redaction failed]' };
     }
   }

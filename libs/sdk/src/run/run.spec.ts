@@ -7,7 +7,7 @@ import { getCurrentRun, withRun } from './run-context.ts';
 const MODEL = { name: 'test-model', provider: 'test' };
 
 describe('a run', () => {
-  it('tells its story in the words of the protocol', async () => {
+  it('emits events in the vocabulary of the protocol', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({
@@ -57,7 +57,7 @@ describe('a run', () => {
     expect(new Set(server.events.map(({ id }) => id)).size).toBe(server.events.length);
   });
 
-  it('asks with everything a rule may read', async () => {
+  it('sends everything that a rule may read', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({ actor: { externalId: 'u', metadata: { plan: 'pro' } }, tags: { env: 'x' } });
@@ -83,7 +83,7 @@ describe('a run', () => {
     expect(server.questions[1]?.metrics).toMatchObject({ llm_tokens_in: 0, llm_tokens_out: 0 });
   });
 
-  it('tells tokens again that the server did not hear of', async () => {
+  it('reports tokens again that the server did not receive', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
@@ -95,7 +95,7 @@ describe('a run', () => {
     expect(server.questions.map(({ metrics }) => metrics?.llm_tokens_in)).toEqual([7]);
   });
 
-  it('is the same run when it is started twice, and ends once', async () => {
+  it('is the same run when started twice, and ends once', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const [one, two] = await Promise.all([client.startRun({ runId: 'r' }), client.startRun({ runId: 'r' })]);
@@ -106,7 +106,7 @@ describe('a run', () => {
     expect(server.calls.filter(({ path }) => path.endsWith('/end'))).toHaveLength(1);
   });
 
-  it('ends as timed out when its time is over, and does nothing more', async () => {
+  it('times out when its TTL expires, and does nothing more', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({ runTtlMs: 60_000 });
@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(server.runs[0]?.status).toBe('timeout');
   });
 
-  it('gives signs of life while it goes on, and hears what stands against it', async () => {
+  it('sends heartbeats and applies the lockdown in the answer', async () => {
     const server = new TestPlatform();
     const client = await server.client({ heartbeatMs: 10_000, control: 'off' });
     const run = await client.startRun();
@@ -137,7 +137,7 @@ describe('a run', () => {
     expect(server.runs[0]?.heartbeats).toBe(2);
   });
 
-  it('is ended by leaving its block, as failed when the block threw', async () => {
+  it('ends when its block is left, as failed if the block threw', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     {
@@ -155,7 +155,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('is found across awaits, each in its own', async () => {
+  it('is found across awaits, each in its own context', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const found = await Promise.all(
@@ -185,7 +185,7 @@ describe('before a model call', () => {
     expect(server.eventsOf('message.raw.created').map(({ data }) => data.content)).toEqual(['my ***']);
   });
 
-  it('what cannot be cleaned is not sent', async () => {
+  it('a message that cannot be cleaned is not sent', async () => {
     const server = new TestPlatform();
     const client = await server.client({
       redactMessage: () => {
@@ -200,7 +200,7 @@ describe('before a model call', () => {
     expect(JSON.stringify(server.events)).not.toContain('secret');
   });
 
-  it('no content leaves the process where none may', async () => {
+  it('no content leaves the process if recording content is off', async () => {
     const server = new TestPlatform();
     const client = await server.client({ recordContent: false });
     const run = await client.startRun();
@@ -209,7 +209,7 @@ describe('before a model call', () => {
     expect(server.eventsOf('message.raw.created')[0]?.data).toMatchObject({ role: 'user', content: '' });
   });
 
-  it('the agent is stopped by a rule, and told by whom', async () => {
+  it('a rule stops the agent, and the error names it', async () => {
     const server = new TestPlatform().rule({ phases: ['llm.before'], answer: block('Budget spent', 'r7') });
     const client = await server.client();
     const run = await client.startRun();
@@ -230,8 +230,8 @@ describe('before a model call', () => {
   });
 });
 
-describe('model calls that go on at once', () => {
-  it('are told apart by their ids, each with what was set aside for it', async () => {
+describe('concurrent model calls', () => {
+  it('are distinguished by id, each with its own reservation', async () => {
     const server = new TestPlatform().answer(({ phase, callId }) =>
       phase === 'llm.before' ? { ...allow(), reservationId: `for ${callId}` } : undefined,
     );
@@ -248,7 +248,7 @@ describe('model calls that go on at once', () => {
 });
 
 describe('before a tool call', () => {
-  it('shadow lets everything happen and records what would not have', async () => {
+  it('shadow lets everything run and records what would have been refused', async () => {
     const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('no', 'r1') });
     const client = await server.client({ enforceMode: 'shadow' });
     const run = await client.startRun();
@@ -272,7 +272,7 @@ describe('before a tool call', () => {
     expect(await run.beforeTool('rm', { path: '/' })).toMatchObject({ args: { path: '/' } });
   });
 
-  it('off asks nobody and still records results', async () => {
+  it('off requests no decisions but still records results', async () => {
     const server = new TestPlatform().rule({ answer: block() });
     const run = await (await server.client({ enforceMode: 'off' })).startRun();
     expect(await run.beforeTool('rm', {})).toMatchObject({ verdict: 'ALLOW' });
@@ -282,13 +282,13 @@ describe('before a tool call', () => {
     expect(server.events.map(({ kind }) => kind)).toEqual(['run.started', 'tool.result', 'run.ended']);
   });
 
-  it('hands over the arguments that rules made', async () => {
+  it('passes the arguments that rules changed', async () => {
     const server = new TestPlatform().rule({ answer: modify({ path: '/tmp' }) });
     const run = await (await server.client()).startRun();
     expect(await run.beforeTool('rm', { path: '/' })).toMatchObject({ verdict: 'ALLOW', args: { path: '/tmp' } });
   });
 
-  it('keeps the id of a call that waits for a human, and tells its question once', async () => {
+  it('keeps the id of a call that waits for a human, and reports its question once', async () => {
     const server = new TestPlatform().rule({ answer: needApproval('r1') });
     const run = await (await server.client()).startRun();
     const first = await run.beforeTool('pay', { eur: 5 });
@@ -310,7 +310,7 @@ describe('before a tool call', () => {
 });
 
 describe('the breaker', () => {
-  it('lets the tenth of ten model calls begin, and not the eleventh', async () => {
+  it('lets the tenth of ten model calls start, but not the eleventh', async () => {
     const server = new TestPlatform();
     const run = await (await server.client({ breaker: { maxIterations: 10 } })).startRun();
     for (let call = 1; call <= 10; call++) {
@@ -328,7 +328,7 @@ describe('the breaker', () => {
     ]);
   });
 
-  it('never says how high a limit is', async () => {
+  it('never reveals a limit', async () => {
     const server = new TestPlatform();
     const run = await (await server.client({ breaker: { maxTokens: 4321 } })).startRun();
     await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 5000 } });
@@ -338,7 +338,7 @@ describe('the breaker', () => {
     expect(JSON.stringify([decision, server.events])).not.toContain('4321');
   });
 
-  it('is not reset by model calls between the failures of a tool', async () => {
+  it('is not reset by model calls between failures of a tool', async () => {
     const server = new TestPlatform();
     const run = await (await server.client({ breaker: { maxConsecutiveFailures: 2 } })).startRun();
     for (let call = 1; call <= 3; call++) {
@@ -352,7 +352,7 @@ describe('the breaker', () => {
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW' });
   });
 
-  it('takes the limits the platform set for this agent', async () => {
+  it('uses the limits that the platform set for this agent', async () => {
     const server = new TestPlatform();
     server.offerBundle({
       ...{ version: 1, ttlSeconds: 60, askAlways: [], rules: [] },

@@ -19,7 +19,7 @@ import { RunQuestions } from './run-questions.ts';
 import { RunStory } from './run-story.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** The timers of one run: none of them keeps the process alive, and none is left when the run is over. */
+/** Timers of one run. They never keep the process alive, and all are cleared when the run ends. */
 class RunTimers {
   readonly #clock: RuntimeClock;
   readonly #running = new Set<() => void>();
@@ -52,7 +52,7 @@ class RunTimers {
   }
 }
 
-/** What a run needs of its client. */
+/** What a run needs from its client. */
 export interface RunHost {
   readonly settings: Settings;
   readonly clock: RuntimeClock;
@@ -63,19 +63,19 @@ export interface RunHost {
   readonly orders: OperatorOrders;
   newId(): string;
   warn(message: string): void;
-  /** Tells the programmer something, the first time only. */
+  /** Logs a warning for the developer, the first time only. */
   warnOnce(message: string): void;
   breakerLimits(): BreakerLimits | null;
   agentId(): Promise<string | undefined>;
-  /** Resolves when a human may have decided something, or after `ms`. */
+  /** Resolves when an approval may have been decided, or after `ms`. */
   nextApproval(ms: number): Promise<void>;
   ended(run: Run): void;
 }
 
 const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 /**
- * One execution of the agent: a request, a turn of a conversation, a job. Its hooks are called around model and tool
- * calls; none of them throws because the platform is away, and none waits longer than the deadline.
+ * One execution of the agent: a request, a turn of a conversation, a job. Call its hooks around model and tool calls.
+ * They never throw because the platform is unavailable and never wait longer than the deadline.
  */
 export class Run {
   readonly id: string;
@@ -132,7 +132,7 @@ export class Run {
         if (bypass === undefined) return;
         story.tell('decision.bypassed', bypassData(decision, bypass, toolName));
         const did = verdict === 'ALLOW' ? 'let through' : 'refused';
-        host.warn(`a call was ${did} that nobody decided about: ${BYPASSES[bypass].happened}`);
+        host.warn(`a call was ${did} without a decision: ${BYPASSES[bypass].happened}`);
       },
     );
     this.#questions = questions;
@@ -146,17 +146,17 @@ export class Run {
     this.#begin();
   }
 
-  /** Ms by the client's clock that only goes forward; for measuring calls. */
+  /** Monotonic ms of the client's clock; for measuring calls. */
   elapsed(): number {
     return this.#host.clock.elapsed();
   }
 
-  /** An id for a model or tool call of a framework that gives it none. */
+  /** Returns an id for a model or tool call of a framework without ids. */
   newCallId(): string {
     return this.#host.newId();
   }
 
-  /** Tool calls that came to an end. */
+  /** Number of completed tool calls. */
   get stepIndex(): number {
     return this.#story.stepIndex;
   }
@@ -169,12 +169,12 @@ export class Run {
     return this.#status ?? 'running';
   }
 
-  /** Aborted when the run is killed or its time is over: hand it to model and tool calls to stop them in the middle. */
+  /** Aborted when the run is killed or its TTL expires. Pass it to model and tool calls to stop them in the middle. */
   get signal(): AbortSignal {
     return this.#controlState.signal;
   }
 
-  /** Why no further call of it will be allowed: a rule ended it, it failed closed, or an operator killed it. */
+  /** Why no further call is allowed: a rule ended the run, it failed closed, or an operator killed it. */
   get stopped(): Decision | undefined {
     const controlState = this.controlState;
     if (controlState.state !== 'killed' || !this.#enforces) return this.#questions.stopped;
@@ -182,7 +182,7 @@ export class Run {
     return { ...stopped(controlState), phase: 'tool.before', callId, args: {} };
   }
 
-  /** The model an operator wants used instead. */
+  /** Model set by an operator. */
   get modelOverride(): string | null {
     return this.#controlState.modelOverride;
   }
@@ -191,25 +191,27 @@ export class Run {
     return this.#breaker.state;
   }
 
-  /** What an operator, the server at the start, or the run's time to live want of it. */
+  /** State required by an operator, the server at the start, or the run's TTL. */
   get controlState(): OrderedState {
     return this.#controlState.now;
   }
 
   /**
-   * Before a model call, with the messages about to be sent. Records the new ones, answers all of them as they should
-   * be sent, and throws AgentStopped where the call must not happen.
+   * Call before a model call with the messages to send. Records the new ones and returns all of them as they should be
+   * sent.
+   *
+   * @throws AgentStopped if the call is refused
    */
   async beforeLlm<M extends AgentMessage>(messages: readonly M[], options: LlmCallOptions = {}): Promise<M[]> {
     return this.#modelCalls.before(messages, options);
   }
 
-  /** After a model call, also when it failed (`error`). */
+  /** Call after a model call, also after a failed one (`error`). */
   async afterLlm(response: ModelResponseLike, about: ModelCallFacts = {}): Promise<void> {
     this.#modelCalls.after(response, about);
   }
 
-  /** Before a tool runs. BLOCK: do not run it; with TERMINATE end the agent's loop too. Use `decision.args`. */
+  /** Call before a tool runs. On BLOCK do not run it; with TERMINATE also end the agent's loop. Use `decision.args`. */
   async beforeTool(
     name: string,
     args: unknown,
@@ -218,7 +220,7 @@ export class Run {
     return this.#toolCalls.before(name, args, optionsOf(tagsOrOptions));
   }
 
-  /** After a tool ran or threw. BLOCK: the result must not be used. */
+  /** Call after a tool ran or threw. On BLOCK the result must not be used. */
   async afterTool(
     name: string,
     args: unknown,
@@ -230,24 +232,24 @@ export class Run {
     return this.#toolCalls.after(name, { args, result, durationMs, error }, optionsOf(tagsOrOptions));
   }
 
-  /** Asks about a waiting call until a human has decided, the run is stopped or the time is over. */
+  /** Polls a waiting call until a human decides, the run is stopped or the wait times out. */
   async waitForApproval(name: string, pending: Decision, wait: ApprovalWait & ToolCallOptions = {}): Promise<Decision> {
     return this.#toolCalls.waitForApproval(name, pending, wait);
   }
 
-  /** Adds a fact of the agent's own to the run's story. */
+  /** Adds a custom event to the run. */
   record(kind: string, data: Readonly<Record<string, unknown>>): void {
-    this.#breaker.told(kind, data);
+    this.#breaker.observe(kind, data);
     this.#story.tell(kind, data);
   }
 
-  /** Ends the run and waits, within limits, until everything about it has been sent. Ending twice is ending once. */
+  /** Ends the run and waits, within limits, until all its events are sent. Idempotent. */
   end(ending: RunEnding = 'success'): Promise<void> {
     this.#ending ??= this.#finish(this.#statusOf(ending));
     return this.#ending;
   }
 
-  /** Remembered by `withRun` for a run that is ended by leaving its block. */
+  /** Used by `withRun` for a run that ends when its block is left. */
   noteFailure(): void {
     this.#failed = true;
   }
@@ -256,22 +258,22 @@ export class Run {
     return this.end(this.#failed ? 'error' : 'success');
   }
 
-  /** The server's answer to the start of this run, or to a sign of life. */
+  /** The server's answer to the run's start or to a heartbeat. */
   lockDown(lockdown: Lockdown): void {
     this.#controlState.lockDown(lockdown);
   }
 
-  /** The platform refuses the key: every call of the run is refused from now on. */
+  /** The platform rejects the key: every call of the run is refused from now on. */
   keyRefused(): void {
     this.#controlState.keyRefused();
   }
 
-  /** An order arrived that may be about this run. Who hears orders as they are given hears all of them. */
+  /** An order arrived that may concern this run. Connected processes receive all orders. */
   ordersChanged(): void {
     this.#controlState.ordersChanged();
   }
 
-  /** Closes the breaker of this run; for an operator's reset. */
+  /** Closes the breaker of this run, for an operator's reset. */
   resetBreaker(): void {
     this.#breaker.reset();
   }
@@ -284,7 +286,7 @@ export class Run {
     if (heartbeatMs > 0) this.#timers.every(heartbeatMs, () => void this.#signOfLife(heartbeatMs));
   }
 
-  /** Tells that the run goes on, and hears what stands against it, for those who have no stream of orders. */
+  /** Sends a heartbeat and applies the answer, for processes without an order stream. */
   async #signOfLife(everyMs: number): Promise<void> {
     const agentId = await this.#host.agentId();
     if (agentId === undefined) return;

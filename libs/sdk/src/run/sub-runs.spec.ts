@@ -4,8 +4,8 @@ import { withRun } from './run-context.ts';
 
 const isStart = (path: string) => path.endsWith('/start');
 
-describe('a run that is a part of another', () => {
-  it('is told to the server as one, also when it only begins inside the other', async () => {
+describe('a child run', () => {
+  it('is reported to the server as a child, also if it only starts inside the parent', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     const parent = await client.startRun({ runId: 'parent' });
@@ -17,7 +17,7 @@ describe('a run that is a part of another', () => {
     expect([inside.id, named.id]).toEqual(['inside', 'named']);
   });
 
-  it('is stopped with the run it came from, and goes on with it', async () => {
+  it('is stopped with its parent, but not the other way round', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     await client.startRun({ runId: 'parent' });
@@ -30,7 +30,7 @@ describe('a run that is a part of another', () => {
     expect(await other.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW' });
   });
 
-  it('is stopped with any run the server says it came from', async () => {
+  it('is stopped with every ancestor that the server reports', async () => {
     const server = new TestPlatform();
     server.lockdown = { active: false, ancestors: ['parent', 'root'] };
     const client = await server.client();

@@ -12,27 +12,27 @@ import { decisionData, errorData } from './run-events.ts';
 import type { RunQuestions } from './run-questions.ts';
 import type { RunStory } from './run-story.ts';
 
-/** Characters of JSON that an event keeps of one content. */
-const MOST_CHARS = 16_000;
+/** JSON characters of one content kept in an event. */
+const MAX_CHARS = 16_000;
 const START_CHARS = 4_000;
-/** More than this is not looked through: the agent would wait for it. */
-const MOST_LOOKED_THROUGH = 200_000;
+/** Larger content is not scanned, because the agent would wait for it. */
+const MAX_SCANNED_CHARS = 200_000;
 
 /**
- * What an event keeps of the arguments or the result of a call: the whole, redacted, under `name`; or under `…Cut` how long
- * its JSON is, and how the redacted one begins with its SHA-256.
+ * What an event keeps of a call's arguments or result: the redacted value under `name`, or, if it is too long, its JSON
+ * length, the beginning of the redacted JSON and its SHA-256 under `…Cut`.
  */
 export function keptContent(name: 'arguments' | 'result', value: unknown): Record<string, unknown> {
   if (value === undefined) return {};
   const json = safeJson(value);
-  if (json.length > MOST_LOOKED_THROUGH) return { [`${name}Cut`]: { chars: json.length } };
+  if (json.length > MAX_SCANNED_CHARS) return { [`${name}Cut`]: { chars: json.length } };
   const redacted = redacting(JSON.parse(json));
   const text = JSON.stringify(redacted);
-  if (text.length <= MOST_CHARS) return { [name]: redacted };
+  if (text.length <= MAX_CHARS) return { [name]: redacted };
   return { [`${name}Cut`]: { chars: json.length, start: clip(text, START_CHARS), sha256: sha256Hex(text) } };
 }
 
-/** Of plain JSON: what the detectors know, and what is called a secret. */
+/** Redacts plain JSON: what the detectors find, and members named like a secret. */
 function redacting(value: unknown): unknown {
   if (typeof value === 'string') return redact(value).text;
   if (typeof value !== 'object' || value === null) return value;
@@ -53,23 +53,23 @@ interface ToolCallsDependencies {
   readonly questions: RunQuestions;
   readonly signal: AbortSignal;
   readonly newId: () => string;
-  /** Resolves when a human may have decided something, or after `ms`. */
+  /** Resolves when an approval may have been decided, or after `ms`. */
   readonly nextApproval: (ms: number) => Promise<void>;
 }
 
-/** What came of a call. */
+/** Result of a call. */
 interface ReportedToolOutcome {
   readonly args: unknown;
   readonly result: unknown;
   readonly durationMs: number | undefined;
-  /** Absent: it succeeded. */
+  /** Absent if it succeeded. */
   readonly error: unknown;
 }
 
 const APPROVAL_TIMEOUT_MS = 15 * 60_000;
 const APPROVAL_POLL_MS = 2_000;
 
-/** The hooks around tool calls. A call has one id from its question to its result, however its framework names it. */
+/** Hooks around tool calls. A call has one id from decision to result, regardless of its name in the framework. */
 export class ToolCalls {
   readonly #tools: ToolCallsDependencies;
   readonly #calls = new OpenCalls();
@@ -93,7 +93,7 @@ export class ToolCalls {
     const pending = decision.cause.kind === 'HITL_PENDING';
     this.#calls.setWaiting(name, json, pending ? callId : null);
     if (decision.verdict === 'ALLOW') this.#calls.begin(name, callId);
-    // A human takes minutes: the question is one fact, however often it is asked.
+    // A human takes minutes: repeated requests are recorded once.
     if (settings.enforceMode !== 'off' && !(pending && waiting === callId))
       story.tell('tool.decision', decisionData(decision, { name, tags }, clock.elapsed() - startedAt));
     return decision;
@@ -130,7 +130,7 @@ export class ToolCalls {
     });
   }
 
-  /** Asks about a waiting call until a human has decided, the run is stopped or the time is over. */
+  /** Polls a waiting call until a human decides, the run is stopped or the wait times out. */
   async waitForApproval(name: string, pending: Decision, wait: ApprovalWait & ToolCallOptions): Promise<Decision> {
     const { clock, signal, nextApproval } = this.#tools;
     const until = clock.elapsed() + (wait.timeoutMs ?? APPROVAL_TIMEOUT_MS);
@@ -145,7 +145,7 @@ export class ToolCalls {
     return decision;
   }
 
-  /** Nothing is measured where nobody is asked. */
+  /** Not measured if no decision is requested. */
   #json(value: unknown): string {
     return this.#tools.settings.enforceMode === 'off' ? '' : safeJson(value);
   }

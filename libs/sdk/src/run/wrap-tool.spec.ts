@@ -4,7 +4,7 @@ import { isBlockedResult } from './agent-stopped.ts';
 import { withRun } from './run-context.ts';
 import { defineTool, toolInfo, wrapTool } from './wrap-tool.ts';
 
-/** A tool with a side effect that can be counted. */
+/** A tool with a countable side effect. */
 function aTool() {
   const done: string[] = [];
   const tool = defineTool({
@@ -23,7 +23,7 @@ async function aRun(server: TestPlatform, options = {}) {
 }
 
 describe('a wrapped tool', () => {
-  it('runs when it may, and reports once', async () => {
+  it('runs if allowed, and reports once', async () => {
     const server = new TestPlatform();
     const run = await aRun(server);
     const { tool, done } = aTool();
@@ -38,7 +38,7 @@ describe('a wrapped tool', () => {
     expect(server.eventsOf('tool.result')).toHaveLength(1);
   });
 
-  it('does not run when it may not', async () => {
+  it('does not run if refused', async () => {
     const server = new TestPlatform().rule({ tools: ['delete_*'], answer: block('Not here', 'r1') });
     const run = await aRun(server);
     const { tool, done } = aTool();
@@ -49,7 +49,7 @@ describe('a wrapped tool', () => {
     expect(run.stepIndex).toBe(0);
   });
 
-  it('throws instead where that is wanted, and tells the end of the run apart', async () => {
+  it('throws instead if configured, and distinguishes the end of the run', async () => {
     const server = new TestPlatform().rule({ tools: ['delete_file'], answer: terminate() });
     const { tool, done } = aTool();
     const ended = await aRun(server);
@@ -64,14 +64,14 @@ describe('a wrapped tool', () => {
     expect(done).toEqual([]);
   });
 
-  it('runs with the arguments that were decided about', async () => {
+  it('runs with the decided arguments', async () => {
     const server = new TestPlatform().rule({ answer: modify({ path: '/tmp/a' }) });
     const { tool, done } = aTool();
     await wrapTool(tool, { run: await aRun(server) })({ path: '/etc/a' });
     expect(done).toEqual(['/tmp/a']);
   });
 
-  it('throws on what the tool throws, untouched, and reports it', async () => {
+  it("rethrows the tool's error unchanged, and reports it", async () => {
     const server = new TestPlatform();
     const run = await aRun(server);
     const failure = new RangeError('disk full');
@@ -92,7 +92,7 @@ describe('a wrapped tool', () => {
     expect([done, answer]).toEqual([['a'], expect.objectContaining({ blocked: true, reason: 'Holds secrets' })]);
   });
 
-  it('waits for a human and goes on when it is approved', async () => {
+  it('waits for a human and continues after approval', async () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const calling = wrapTool(tool, { run: await aRun(server), waitForApproval: true })({ path: 'a' });
@@ -103,7 +103,7 @@ describe('a wrapped tool', () => {
     expect(done).toEqual(['a']);
   });
 
-  it('does not run when the human says no, or says nothing in time', async () => {
+  it('does not run if the human denies it or does not answer in time', async () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const run = await aRun(server);
@@ -117,7 +117,7 @@ describe('a wrapped tool', () => {
     expect(done).toEqual([]);
   });
 
-  it('learns of an approval by asking again where no message gets through', async () => {
+  it('learns of an approval by polling if no message arrives', async () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool } = aTool();
     const run = await aRun(server, { control: 'off' });
@@ -140,7 +140,7 @@ describe('a wrapped tool', () => {
     expect(done).toEqual([]);
   });
 
-  it('hands on a stream and reports when it is over', async () => {
+  it('forwards a stream and reports when it ends', async () => {
     const server = new TestPlatform();
     const run = await aRun(server);
     async function* numbers() {
@@ -155,13 +155,13 @@ describe('a wrapped tool', () => {
     expect(server.questions[1]?.result).toEqual({ items: 2 });
   });
 
-  it('is not silently unguarded outside of a run', async () => {
+  it('throws outside a run instead of running unguarded', async () => {
     const { tool, done } = aTool();
     await expect(wrapTool(tool)({ path: 'a' })).rejects.toThrow('outside of withRun');
     expect(done).toEqual([]);
   });
 
-  it('runs beside others, of which one is blocked', async () => {
+  it('runs concurrently with others, one of which is blocked', async () => {
     const server = new TestPlatform().rule({
       when: ({ args }) => (args as { path: string }).path === 'b',
       answer: block(),
@@ -175,7 +175,7 @@ describe('a wrapped tool', () => {
 });
 
 describe('toolInfo', () => {
-  it('is what the platform is told of a tool', async () => {
+  it('returns what the platform receives about a tool', async () => {
     const server = new TestPlatform();
     const client = await server.client();
     expect(await client.registerTools([toolInfo(aTool().tool)])).toBe(true);

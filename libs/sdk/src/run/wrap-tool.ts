@@ -12,15 +12,18 @@ export interface ToolDefinition<A, R> extends ToolInfo {
 export interface WrapOptions {
   /** Default: the current run. */
   readonly run?: Run;
-  /** `return` (default) hands the model a BlockedResult; `throw` throws ToolBlocked, or AgentStopped at the end. */
+  /**
+   * `return` (default) returns a BlockedResult for the model; `throw` throws ToolBlocked, or AgentStopped if the run
+   * ends.
+   */
   readonly onBlock?: 'return' | 'throw';
-  /** Where a human has to approve: wait for it, instead of answering that the call did not happen. */
+  /** Wait for a required approval instead of returning that the call did not run. */
   readonly waitForApproval?: boolean | ApprovalWait;
 }
 
 export type GuardedTool<A, R> = (args: A, call?: ToolCallOptions) => Promise<R | BlockedResult>;
 
-/** A tool's name and tags beside what it does, typed. Give `toolInfo(tool)` of each to `AgentLens.init`. */
+/** Defines a typed tool with its name and tags. Pass `toolInfo(tool)` of each to `AgentLens.init`. */
 export function defineTool<A, R>(tool: ToolDefinition<A, R>): ToolDefinition<A, R> {
   return Object.freeze({ ...tool });
 }
@@ -30,13 +33,13 @@ export function toolInfo({ name, description, tags }: ToolInfo): ToolInfo {
 }
 
 /**
- * Asks, runs, reports: exactly one decision before and one result after each call, and never the call itself without
- * a yes. What the tool throws is thrown on untouched. The tool is called with the arguments that were decided about.
+ * Wraps a tool: exactly one decision before each call and one report after it; the tool runs only if allowed, with the
+ * decided arguments. Its errors are rethrown unchanged.
  */
 export function wrapTool<A, R>(tool: ToolDefinition<A, R>, options: WrapOptions = {}): GuardedTool<A, R> {
   return async (args, call = {}) => {
     const run = options.run ?? getCurrentRun();
-    // Not silently unguarded: a tool outside of every run is a mistake in the program.
+    // Never run unguarded: a tool outside every run is a bug in the program.
     if (run === undefined) throw new Error(`AgentLens: tool ${tool.name} was called outside of withRun`);
     const about = { ...call, tags: call.tags ?? tool.tags };
     const decision = await allowed(run, tool.name, args, about, options);
@@ -80,7 +83,7 @@ async function execute<A, R>(
     await report(undefined, error ?? new Error('the tool threw nothing'));
     throw error;
   }
-  // A stream is handed on as it comes; it is over when its reader is done with it.
+  // A stream is forwarded as it comes and ends when its reader is done with it.
   if (isAsyncIterable(result)) return reportedStream(result, report) as R;
   const after = await report(result);
   return after.verdict === 'BLOCK' ? refused(after, options) : result;

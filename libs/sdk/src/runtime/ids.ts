@@ -3,8 +3,8 @@ const POOL_BYTES = 8192;
 const ID_BYTES = 10;
 
 /**
- * Makes time-ordered ids (RFC 9562 UUIDv7). Randomness is drawn from the platform's generator a pool at a time: one
- * id is made for every event, before it is enqueued.
+ * Creates time-ordered ids (RFC 9562 UUIDv7). Randomness is drawn in blocks, because every event needs an id before it
+ * is enqueued.
  */
 export function idSource(): (nowMs: number) => string {
   const pool = new Uint8Array(POOL_BYTES);
@@ -25,7 +25,7 @@ export function idSource(): (nowMs: number) => string {
   };
 }
 
-/** The lowest 16 bits, four digits. */
+/** The lowest 16 bits as four hex digits. */
 function word(value: number): string {
   const low = Math.floor(value) % 0x10000;
   return `${HEX[low >> 8] ?? '00'}${HEX[low & 0xff] ?? '00'}`;

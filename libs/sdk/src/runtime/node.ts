@@ -5,14 +5,14 @@ import { sharedContext } from './shared-context.ts';
 import { systemClock } from './system-clock.ts';
 import { undiciHttp } from './undici-http.ts';
 
-/** One for the process, so that `getCurrentRun` needs no client, and two copies of this package know the same run. */
+/** One per process, so that `getCurrentRun` needs no client and two copies of this package share the current run. */
 export const context: ContextStore = sharedContext('agentlens.run.v1', () => new AsyncLocalStorage<object>());
-/** Beside it, for adapters: which of its calls this code belongs to. */
+/** For adapters: the call that the current code belongs to. */
 export const adapterContext: ContextStore = sharedContext('agentlens.adapter.v1', () => new AsyncLocalStorage());
 
 const atExit = new Set<() => void>();
 
-/** One listener for all clients, so that many of them raise no warning. */
+/** One listener for all clients, which avoids Node's listener warning. */
 function onExit(run: () => void): () => void {
   if (atExit.size === 0) process.once('exit', runAtExit);
   atExit.add(run);

@@ -1,23 +1,23 @@
-/** Everything the SDK needs of the machine it runs on, so that it runs on any and can be tested on none. */
+/** Everything the SDK needs from its environment, so that it runs on any platform and in tests without one. */
 export interface Runtime {
   readonly clock: RuntimeClock;
   readonly http: Http;
-  /** A time-ordered id for something that happens now. */
+  /** A time-ordered id for the given time. */
   readonly newId: (nowMs: number) => string;
   /** At least 0, less than 1; spreads retries. */
   readonly random: () => number;
-  /** Whether connections may stay open between requests: false where work ends with the request that began it. */
+  /** Whether connections may stay open between requests; false if work ends with the request that started it. */
   readonly background: boolean;
-  /** Calls when the process ends, with no time left for anything asynchronous. Answers how to cancel it. */
+  /** Calls `run` when the process exits, with no time for asynchronous work. Returns a function that cancels it. */
   readonly atExit?: (run: () => void) => () => void;
 }
 
 export interface RuntimeClock {
   /** Unix time, ms. May jump. */
   now(): number;
-  /** Ms since some moment; never goes back. */
+  /** Monotonic time in ms from an arbitrary start. */
   elapsed(): number;
-  /** Answers how to cancel it. A timer that is not `holding` never keeps a process alive. */
+  /** Returns a function that cancels it. A timer that is not `holding` never keeps a process alive. */
   timer(run: () => void, ms: number, holding?: boolean): () => void;
 }
 
@@ -55,5 +55,5 @@ export interface ContextStore {
   getStore(): object | undefined;
 }
 
-/** No answer the SDK reads is larger; what is cut is not valid JSON and is treated as nonsense. */
-export const MOST_ANSWER_CHARS = 4 * 1024 * 1024;
+/** The SDK reads no larger response; a truncated one is not valid JSON and is treated as malformed. */
+export const MAX_ANSWER_CHARS = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { ContextStore } from './runtime.ts';
 
-/** The store of this name in the process, whichever copy of the package made it. */
+/** The process-wide store with this name, regardless of which copy of the package created it. */
 export function sharedContext(name: string, make: () => ContextStore): ContextStore {
   const shared = globalThis as { [key: symbol]: ContextStore | undefined };
   const key = Symbol.for(name);

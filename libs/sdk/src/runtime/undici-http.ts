@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Agent, request } from 'undici';
-import { type Http, type HttpCall, type HttpStream, MOST_ANSWER_CHARS } from './runtime.ts';
+import { type Http, type HttpCall, type HttpStream, MAX_ANSWER_CHARS } from './runtime.ts';
 
-/** Decisions sit in front of every tool call: undici with kept connections answers several times faster than fetch. */
+/** Decisions precede every tool call: undici with keep-alive connections is several times faster than fetch. */
 export function undiciHttp(): Http {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, connections: 64, pipelining: 1 });
   return {
@@ -13,7 +13,7 @@ export function undiciHttp(): Http {
       response.body.setEncoding('utf8');
       for await (const chunk of response.body) {
         text += chunk as string;
-        if (text.length > MOST_ANSWER_CHARS) break;
+        if (text.length > MAX_ANSWER_CHARS) break;
       }
       return {
         status: response.statusCode,
@@ -26,7 +26,7 @@ export function undiciHttp(): Http {
   };
 }
 
-/** A stream waits for hours and must not keep the process alive, so it has a socket of its own that is let go. */
+/** A stream waits for hours and must not keep the process alive, so it has its own unreferenced socket. */
 function openStream({ method, url, headers, signal }: HttpCall): Promise<HttpStream> {
   const open = url.startsWith('https:') ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {

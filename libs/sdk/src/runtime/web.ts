@@ -1,9 +1,9 @@
 import { idSource } from './ids.ts';
-import { type ContextStore, type Http, type HttpCall, MOST_ANSWER_CHARS, type Runtime } from './runtime.ts';
+import { type ContextStore, type Http, type HttpCall, MAX_ANSWER_CHARS, type Runtime } from './runtime.ts';
 import { sharedContext } from './shared-context.ts';
 import { systemClock } from './system-clock.ts';
 
-/** HTTP over the platform's `fetch`, for runtimes that have nothing faster. */
+/** HTTP over the platform's `fetch`, for runtimes without a faster client. */
 function fetchHttp(): Http {
   const send = ({ method, url, headers, body, signal }: HttpCall) =>
     fetch(url, { method, headers, signal, redirect: 'error', ...(body === undefined ? {} : { body }) });
@@ -13,7 +13,7 @@ function fetchHttp(): Http {
       let text = '';
       for await (const chunk of decoded(response)) {
         text += chunk;
-        if (text.length > MOST_ANSWER_CHARS) break;
+        if (text.length > MAX_ANSWER_CHARS) break;
       }
       return { status: response.status, text, header: (name) => response.headers.get(name) ?? undefined };
     },
@@ -37,7 +37,7 @@ async function* decoded(response: Response): AsyncGenerator<string> {
       yield decoder.decode(value, { stream: true });
     }
   } finally {
-    // Also when only a part was wanted: an answer that is not read to its end would hold its connection.
+    // Also after a partial read: an unread response would hold its connection.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -66,8 +66,8 @@ function createContext(): ContextStore {
 }
 
 /**
- * Knows the run only until the first `await` of the body: without help from the platform any longer memory would
- * answer one request with another one's run.
+ * Knows the run only until the first `await` of the body: without platform support, remembering it longer would mix up
+ * concurrent requests.
  */
 function synchronousContext(): ContextStore {
   let current: object | undefined;

@@ -1,6 +1,6 @@
 import { clip, safeJson } from '../wire/safe-json.ts';
 
-/** One fact about a run, as it is enqueued: nothing is copied or written yet. */
+/** One event of a run, as it is enqueued; nothing is copied or serialised yet. */
 export interface AuditEvent {
   readonly id: string;
   /** Unix ms. */
@@ -11,7 +11,7 @@ export interface AuditEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What every event of one run says; one object per run. */
+/** Fields shared by all events of one run; one object per run. */
 export interface RunRef {
   readonly runId: string;
   readonly sessionId?: string;
@@ -21,13 +21,13 @@ export interface RunRef {
 }
 
 export const AUDIT_SCHEMA = 'handlebar.audit.v1';
-const MOST_EVENT_CHARS = 200_000;
+const MAX_EVENT_CHARS = 200_000;
 const KEPT_CHARS = 4_000;
 
-/** The event's JSON. One that is too large for the server keeps its envelope and the beginning of each text. */
+/** Serialises an event. One that is too large for the server keeps its envelope and the beginning of each text. */
 export function writeEvent(event: AuditEvent): string {
   const text = safeJson(wireForm(event, event.data));
-  if (text.length <= MOST_EVENT_CHARS) return text;
+  if (text.length <= MAX_EVENT_CHARS) return text;
   return safeJson(wireForm(event, { ...shortened(event.data), truncated: true, originalChars: text.length }));
 }
 
@@ -43,7 +43,7 @@ function wireForm(event: AuditEvent, data: Readonly<Record<string, unknown>>): o
   };
 }
 
-/** Numbers, flags and short texts stay: they are what rules and totals are made of. */
+/** Keeps numbers, flags and short texts, because rules and totals use them. */
 function shortened(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(data)) {
@@ -54,7 +54,7 @@ function shortened(data: Readonly<Record<string, unknown>>): Record<string, unkn
   return kept;
 }
 
-/** A clock that is wrong may say anything; what no date can hold becomes the beginning of time, not an exception. */
+/** A wrong clock may return anything; a value that is not a valid date becomes the epoch instead of an exception. */
 export function instantOf(ms: number): string {
   return new Date(Math.abs(ms) <= 8.64e15 ? ms : 0).toISOString();
 }

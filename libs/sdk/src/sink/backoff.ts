@@ -1,9 +1,9 @@
-/** Full jitter: anywhere between nothing and the exponential bound, so that clients do not come back together. */
+/** Full jitter: between zero and the exponential bound, so that clients do not retry at the same time. */
 export function backoffMs(attempt: number, random: () => number, baseMs: number, mostMs: number): number {
   return random() * Math.min(mostMs, baseMs * 2 ** Math.min(attempt, 30));
 }
 
-/** Seconds or a date, as HTTP has it; null where it says nothing usable. */
+/** Parses seconds or a date as in HTTP; null if unusable. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   const seconds = Number(header);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { EventQueue } from './event-queue.ts';
 
 describe('the queue', () => {
-  it('is a bounded list that drops its oldest entries, whatever is added and taken', () => {
+  it('is a bounded list that drops its oldest entries, for any sequence of operations', () => {
     const step = fc.oneof(
       fc.nat(1000).map((add) => ({ add })),
       fc.constant('take' as const),

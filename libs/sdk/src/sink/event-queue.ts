@@ -1,6 +1,4 @@
-/**
- * A bounded first-in-first-out queue that makes room by dropping its oldest entry. A ring: adding allocates nothing.
- */
+/** Bounded FIFO queue that drops its oldest entry when full. A ring buffer: adding allocates nothing. */
 export class EventQueue<T> {
   readonly #slots: (T | undefined)[];
   #head = 0;
@@ -15,7 +13,7 @@ export class EventQueue<T> {
     return this.#size;
   }
 
-  /** How many entries made room for newer ones, ever. */
+  /** Total number of dropped entries. */
   get dropped(): number {
     return this.#dropped;
   }

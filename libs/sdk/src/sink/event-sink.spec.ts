@@ -17,7 +17,7 @@ const answered = (status: number, text = '{}', headers: Record<string, string> =
   header: (name) => headers[name],
 });
 
-/** A sink in front of a server that answers as it is told. */
+/** A sink in front of a scripted server. */
 function aSink(
   options: Partial<SinkOptions> = {},
   answer: (sent: Sent, count: number) => HttpAnswer | null = () => answered(200),
@@ -54,7 +54,7 @@ function aSink(
 }
 
 describe('the sink', () => {
-  it('only keeps what is added, and sends it after the flush interval in batches', async () => {
+  it('queues added events and sends them in batches after the flush interval', async () => {
     const { sink, clock, sent, add } = aSink({ batchSize: 10, flushMs: 1000 });
     add(3);
     await clock.advance(999);
@@ -72,7 +72,7 @@ describe('the sink', () => {
     expect(sent.map(({ events }) => events.length)).toEqual([10, 10, 5]);
   });
 
-  it('repeats a batch with the same bytes under the same id', async () => {
+  it('retries a batch with the same bytes under the same id', async () => {
     const { sink, clock, sent, add } = aSink({}, (_, count) => (count < 3 ? null : answered(200)));
     add(2);
     await clock.advance(60_000);
@@ -82,7 +82,7 @@ describe('the sink', () => {
     expect(sink.stats).toMatchObject({ delivered: 2, dropped: 0 });
   });
 
-  it('gives a batch that is refused no second try, and counts it', async () => {
+  it('does not retry a rejected batch, and counts it as dropped', async () => {
     const { sink, clock, sent, add } = aSink({}, () => answered(401));
     add(2);
     await clock.advance(60_000);
@@ -109,7 +109,7 @@ describe('the sink', () => {
     expect(sink.stats).toMatchObject({ delivered: 8, dropped: 0 });
   });
 
-  it('counts the events of a batch that the server did not take', async () => {
+  it('counts the events of a batch that the server rejected', async () => {
     const { sink, clock, add } = aSink({}, () => answered(207, '{"accepted":3,"rejected":2}'));
     add(5);
     await clock.advance(1000);
@@ -128,7 +128,7 @@ describe('the sink', () => {
     expect(sink.stats).toMatchObject({ delivered: 3 });
   });
 
-  it('tells how many events made room for others', async () => {
+  it('reports how many events were dropped', async () => {
     const { sink, clock, sent, add } = aSink({ maxQueue: 10, batchSize: 5 });
     add(17);
     await clock.advance(1000);
@@ -138,8 +138,8 @@ describe('the sink', () => {
   });
 });
 
-describe('a process that ends', () => {
-  it('counts what waits as dropped, once', async () => {
+describe('an exiting process', () => {
+  it('counts waiting events as dropped, once', async () => {
     const { sink, clock, add } = aSink({ batchSize: 2, maxInFlight: 1, attempts: 1_000 }, () => null);
     add(5);
     await clock.advance(1_000);
@@ -150,7 +150,7 @@ describe('a process that ends', () => {
 });
 
 describe('drain', () => {
-  it('is one flush for any number of callers at once, and sends each event once', async () => {
+  it('flushes once for any number of concurrent callers, and sends each event once', async () => {
     const { sink, sent, add } = aSink({ batchSize: 50 });
     add(130);
     const drained = await Promise.all([sink.drain(1000), sink.drain(1000), sink.drain(1000)]);
@@ -159,7 +159,7 @@ describe('drain', () => {
     expect(new Set(sent.flatMap(({ events }) => events.map(({ id }) => id))).size).toBe(130);
   });
 
-  it('ends at its deadline while the server is away, and keeps what it could not send', async () => {
+  it('stops at its deadline while the server is unavailable, and keeps what it could not send', async () => {
     const { sink, clock, add } = aSink({ attempts: 1_000 }, () => null);
     add(3);
     const drained = sink.drain(5_000);
@@ -168,7 +168,7 @@ describe('drain', () => {
     expect(sink.stats).toMatchObject({ delivered: 0, dropped: 0, waiting: 3 });
   });
 
-  it('does not wait for what is added meanwhile', async () => {
+  it('does not wait for events added meanwhile', async () => {
     let again: () => void = () => undefined;
     let left = 5;
     const { sink, add } = aSink({ batchSize: 1, maxInFlight: 1 }, () => {
@@ -181,7 +181,7 @@ describe('drain', () => {
     expect(sink.stats.enqueued).toBeGreaterThan(sink.stats.delivered - 1);
   });
 
-  it('cuts a pause between tries short', async () => {
+  it('cuts a backoff delay short', async () => {
     const { sink, clock, sent, add } = aSink({ backoffBaseMs: 10_000 }, (_, count) =>
       count === 1 ? null : answered(200),
     );
@@ -192,7 +192,7 @@ describe('drain', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('reports what was given up before, once, and does not ask a server without end that refuses', async () => {
+  it('reports earlier drops once, and does not loop on a rejecting server', async () => {
     const { sink, clock, sent, add } = aSink({}, (_, count) => answered(count < 3 ? 400 : 200));
     add(4);
     await clock.advance(1000);
@@ -204,7 +204,7 @@ describe('drain', () => {
 });
 
 describe('every event', () => {
-  it('is delivered or counted, and the reported counts add up to exactly what did not arrive', async () => {
+  it('delivers or counts every event, and the reported counts add up to exactly what was not delivered', async () => {
     const outcome = fc.constantFrom('ok', 'down', 'refused', 'too large', 'busy', 'throttled');
     await fc.assert(
       fc.asyncProperty(

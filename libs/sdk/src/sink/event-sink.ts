@@ -6,11 +6,14 @@ import { EventQueue } from './event-queue.ts';
 import type { SinkOptions } from './sink-options.ts';
 
 export interface SinkStats {
-  /** Given to the sink, the sink's own reports not counted. */
+  /** Added to the sink, excluding the sink's own reports. */
   readonly enqueued: number;
   /** Acknowledged by the server. */
   readonly delivered: number;
-  /** Lost for want of room, given up after the last try, or refused. A batch whose answer was lost counts as dropped. */
+  /**
+   * Dropped from a full queue, given up after the last attempt, or rejected. A batch whose response was lost counts as
+   * dropped.
+   */
   readonly dropped: number;
   readonly waiting: number;
 }
@@ -19,7 +22,7 @@ export interface SinkDependencies {
   readonly clock: RuntimeClock;
   readonly random: () => number;
   readonly newId: (nowMs: number) => string;
-  /** Undefined until the agent is registered: nothing is sent before, and nothing is lost meanwhile. */
+  /** Undefined until the agent is registered; until then nothing is sent and nothing is lost. */
   readonly agentId: () => string | undefined;
   readonly send: (body: string, batchId: string, timeoutMs: number) => Promise<HttpAnswer>;
   readonly warn: (message: string) => void;
@@ -28,23 +31,23 @@ export interface SinkDependencies {
 interface Batch {
   readonly id: string;
   readonly events: readonly string[];
-  /** How many of them the agent made; the report about dropped ones is the sink's own. */
+  /** Events from the agent; the report about dropped ones is the sink's own. */
   readonly own: number;
-  /** Dropped events that this batch reports; they are reported again if it does not arrive. */
+  /** Dropped events reported by this batch; reported again if it is not delivered. */
   readonly reported: number;
   readonly lastRun: RunRef;
-  /** The place of its first event in all that was ever enqueued. */
+  /** Position of its first event among all enqueued events. */
   readonly from: number;
 }
 
-const MOST_BATCH_CHARS = 700_000;
-/** Everything else the server does not want now or ever. */
+const MAX_BATCH_CHARS = 700_000;
+/** All other statuses are final. */
 const WORTH_ANOTHER_TRY = new Set([408, 425, 429]);
 
 /**
- * Takes events from the agent's path, where adding is all that is done, and brings them to the server behind its back.
- * A retry sends the same bytes under the same id, so the server counts nothing twice. Every event is either delivered
- * or counted as dropped, and the count is itself reported, as `sink.dropped`.
+ * Event sink: adding is synchronous and cheap, delivery happens in the background. A retry sends the same bytes under
+ * the same id, so the server deduplicates it. Every event is delivered or counted as dropped, and the count itself is
+ * reported as `sink.dropped`.
  */
 export class EventSink {
   readonly #options: SinkOptions;
@@ -69,7 +72,7 @@ export class EventSink {
     this.#queue = new EventQueue(options.maxQueue);
   }
 
-  /** The hot path: no copy, no text, no promise. */
+  /** Hot path: no copy, no string, no promise. */
   add(event: AuditEvent): void {
     this.#enqueued++;
     this.#queue.add(event);
@@ -86,15 +89,14 @@ export class EventSink {
     };
   }
 
-  /** Begins to send what is there. Any number of callers at once are one flush. */
+  /** Starts sending. Concurrent callers share one flush. */
   flush(): void {
     if (this.#tools.agentId() === undefined) return;
     while (this.#queue.size > 0 && this.#inFlight.size < this.#options.maxInFlight) this.#sendNext();
   }
 
   /**
-   * True when everything added before has been delivered or dropped, and what was dropped has been reported; false
-   * when the time is over first.
+   * Returns true when every earlier event has been delivered or dropped and the drops were reported; false on timeout.
    */
   async drain(ms: number): Promise<boolean> {
     const target = this.#enqueued;
@@ -121,7 +123,7 @@ export class EventSink {
     }
   }
 
-  /** Counts everything that waits as dropped, because the process ends. Answers how many events that were. */
+  /** Counts all waiting events as dropped because the process exits. Returns their number. */
   abandon(): number {
     let lost = this.#ownInFlight;
     while (this.#queue.take() !== undefined) lost++;
@@ -131,7 +133,7 @@ export class EventSink {
     return lost;
   }
 
-  /** No timer is left behind; what is added afterwards waits for a drain. */
+  /** Clears all timers; events added afterwards wait for a drain. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -152,7 +154,7 @@ export class EventSink {
     return false;
   }
 
-  /** Everything enqueued before this place has left the process or was dropped. */
+  /** Every event enqueued before this position has been delivered or dropped. */
   get #settledUpTo(): number {
     let place = this.#enqueued - this.#queue.size;
     for (const batch of this.#inFlight) place = Math.min(place, batch.from);
@@ -176,7 +178,7 @@ export class EventSink {
     }, ms);
   }
 
-  /** A whole batch is waiting: sent after the agent's current turn, not within it. */
+  /** Sends a full batch after the current turn of the event loop, not within it. */
   #soon(): void {
     this.#cancelTimer?.();
     this.#schedule(0);
@@ -186,7 +188,7 @@ export class EventSink {
     const events: string[] = [];
     const from = this.#enqueued - this.#queue.size;
     let chars = 0;
-    while (events.length < this.#options.batchSize && chars < MOST_BATCH_CHARS) {
+    while (events.length < this.#options.batchSize && chars < MAX_BATCH_CHARS) {
       const event = this.#queue.take();
       if (event === undefined) break;
       this.#lastRun = event.run;
@@ -217,7 +219,7 @@ export class EventSink {
     } finally {
       this.#inFlight.delete(batch);
       this.#ownInFlight -= batch.own;
-      // What was given up is reported with the next events or by a drain; at once, a refusal would be a loop.
+      // Drops are reported with the next events or by a drain; reporting at once would loop on rejections.
       this.#settled();
       this.flush();
     }
@@ -235,7 +237,7 @@ export class EventSink {
       }
       if (answer?.status === 413 && batch.events.length > 1) return this.#halves(batch);
       if (answer !== null && answer.status < 500 && !WORTH_ANOTHER_TRY.has(answer.status)) {
-        this.#giveUp(batch, `the server refused it with ${answer.status}`);
+        this.#giveUp(batch, `the server rejected it with ${answer.status}`);
         return;
       }
       if (attempt + 1 < this.#options.attempts) await this.#pause(attempt, answer);
@@ -244,13 +246,13 @@ export class EventSink {
     this.#giveUp(batch, `it failed ${this.#options.attempts} times (last: ${last})`);
   }
 
-  /** A batch is taken even where some of its events are not. */
+  /** A batch counts as delivered even if some of its events were rejected. */
   #arrived(batch: Batch, answer: HttpAnswer): void {
     const refused = Math.min(refusedOf(answer), batch.own);
     this.#delivered += batch.own - refused;
     if (refused === 0) return;
     this.#lostInBatches += refused;
-    this.#tools.warn(`the server refused ${refused} events of a batch`);
+    this.#tools.warn(`the server rejected ${refused} events of a batch`);
   }
 
   async #attempt(body: string, batchId: string): Promise<HttpAnswer | null> {
@@ -261,7 +263,7 @@ export class EventSink {
     }
   }
 
-  /** Too large together: the halves are other batches, with ids of their own. The report goes with the second. */
+  /** The batch is too large: the halves become batches with new ids. The drop report goes with the second. */
   async #halves(batch: Batch): Promise<void> {
     const middle = Math.floor(batch.events.length / 2);
     const id = () => this.#tools.newId(this.#tools.clock.now());
@@ -286,7 +288,7 @@ export class EventSink {
         this.#wakers.delete(done);
         resolve();
       };
-      // While someone waits for a drain the pause may hold the process: it is bounded by the drain.
+      // During a drain the delay may keep the process alive: the drain bounds it.
       const cancel = this.#tools.clock.timer(done, ms, this.#draining > 0);
       this.#wakers.add(done);
     });
@@ -298,7 +300,7 @@ export class EventSink {
   }
 }
 
-/** 207 says that some were not taken; any other success, whatever its body, that all were. */
+/** 207 reports that some events were rejected; any other success means that none were. */
 function refusedOf(answer: HttpAnswer): number {
   const body = answer.status === 207 ? parseJson(answer.text) : undefined;
   return isRecord(body) && typeof body.rejected === 'number' && body.rejected > 0 ? Math.floor(body.rejected) : 0;

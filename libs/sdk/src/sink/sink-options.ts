@@ -1,16 +1,16 @@
-/** How events are kept and sent. */
+/** How events are queued and sent. */
 export interface SinkOptions {
-  /** Events waiting to be sent; the oldest make room. */
+  /** Maximum number of waiting events; the oldest are dropped. */
   readonly maxQueue: number;
   readonly batchSize: number;
   readonly flushMs: number;
-  /** Tries of one batch before it is given up and counted as dropped. */
+  /** Attempts per batch before it is counted as dropped. */
   readonly attempts: number;
   readonly backoffBaseMs: number;
   readonly backoffMostMs: number;
-  /** How long one try may take. */
+  /** Timeout of one attempt, in ms. */
   readonly sendTimeoutMs: number;
-  /** Batches on their way at once. */
+  /** Maximum number of batches in flight. */
   readonly maxInFlight: number;
 }
 

@@ -2,17 +2,17 @@ import type { DecisionPhase } from '../wire/contract.ts';
 import type { WireDecision } from '../wire/decision.ts';
 import type { EvaluateRequest } from '../wire/server.ts';
 
-/** A question as the double gets it. */
+/** A question as the test server receives it. */
 export interface AskedQuestion extends EvaluateRequest {
   readonly runId: string;
 }
 
-/** What the double should answer: a decision, or that a human has to be asked. */
+/** Scripted answer: a decision or a required approval. */
 export type ScriptedAnswer =
   | WireDecision
   | { readonly needsApproval: true; readonly ruleId: string; readonly message: string };
 
-/** Answers questions; undefined leaves them to the next one, and in the end to `allow`. */
+/** Answers questions; undefined passes the question to the next one, and finally to `allow`. */
 export type Answerer = (question: AskedQuestion) => ScriptedAnswer | undefined;
 
 const BASE = { evaluatedRules: [], message: '' } as const;
@@ -21,7 +21,7 @@ export function allow(): WireDecision {
   return { ...BASE, verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } };
 }
 
-/** This call does not happen; the run goes on. */
+/** Blocks this call; the run goes on. */
 export function block(message = 'Blocked by rule "test"', ruleId = 'test'): WireDecision {
   return {
     verdict: 'BLOCK',
@@ -33,27 +33,27 @@ export function block(message = 'Blocked by rule "test"', ruleId = 'test'): Wire
   };
 }
 
-/** The run is over. */
+/** Ends the run. */
 export function terminate(message = 'The run is ended by rule "test"', ruleId = 'test'): WireDecision {
   return { ...block(message, ruleId), control: 'TERMINATE' };
 }
 
-/** The call happens with these arguments instead. */
+/** Runs the call with these arguments instead. */
 export function modify(modifiedArgs: unknown): WireDecision {
   return { ...allow(), message: 'Arguments changed by rule "test"', modifiedArgs };
 }
 
-/** Pending until `approvals.approve` or `.deny`; each call has its own. */
+/** Pending until `approvals.approve` or `.deny`; each call has its own approval. */
 export function needApproval(ruleId = 'test', message = 'A human has to approve this call'): ScriptedAnswer {
   return { needsApproval: true, ruleId, message };
 }
 
 export interface TestRule {
-  /** `*` stands for any text; no case. Absent: every tool. */
+  /** `*` matches any text; case-insensitive. Default: every tool. */
   readonly tools?: readonly string[];
   /** Default: before tools. */
   readonly phases?: readonly DecisionPhase[];
-  /** Looks at the whole question. */
+  /** Receives the whole question. */
   readonly when?: (question: AskedQuestion) => boolean;
   readonly answer: ScriptedAnswer | ((question: AskedQuestion) => ScriptedAnswer);
 }

@@ -46,13 +46,13 @@ export class TestApprovals {
     this.#decide(id, 'cancelled', '');
   }
 
-  /** As the server does when an operator kills a run, or the whole agent. */
+  /** Cancels as the server does when an operator kills a run or the whole agent. */
   cancelWaiting(runId: string | undefined, reason: string): void {
     for (const approval of this.pending)
       if (runId === undefined || approval.runId === runId) this.#decide(approval.id, 'cancelled', reason);
   }
 
-  /** What a question that needs a human gets, by where its approval stands. */
+  /** Answer to a question that needs a human, by the state of its approval. */
   resolve(
     question: AskedQuestion,
     { ruleId, message }: Extract<ScriptedAnswer, { needsApproval: true }>,
@@ -79,7 +79,7 @@ export class TestApprovals {
     return opened;
   }
 
-  /** Without an id: the one that waits. */
+  /** Without an id: the pending one. */
   #decide(id: string | undefined, status: TestApproval['status'], reason: string): void {
     for (const [key, approval] of this.#known) {
       if (approval.status !== 'pending' || (id !== undefined && approval.id !== id)) continue;

@@ -1,4 +1,4 @@
-interface Told {
+interface ControlMessage {
   readonly kind: 'order' | 'directive' | 'approval' | 'rules';
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -9,17 +9,17 @@ export interface ReceivedAcknowledgement {
   readonly instanceId: string;
 }
 
-/** Operators' orders, as the double gives them to whoever listens. */
+/** Delivers operator orders to listening clients. */
 export class ControlEndpoint {
   readonly acknowledgements: ReceivedAcknowledgement[] = [];
   readonly #agentId: string;
   readonly #now: () => number;
   readonly #killed: (runId: string | undefined, reason: string) => void;
-  readonly #told: Told[] = [];
+  readonly #messages: ControlMessage[] = [];
   readonly #wakers = new Set<() => void>();
   #version = 0;
 
-  /** @param killed is told of a killed run, and without one of the killed agent */
+  /** @param killed called with the killed run, or with undefined if the agent was killed */
   constructor(agentId: string, now: () => number, killed: (runId: string | undefined, reason: string) => void) {
     this.#agentId = agentId;
     this.#now = now;
@@ -55,24 +55,24 @@ export class ControlEndpoint {
     return id;
   }
 
-  tell(kind: Told['kind'], value: Told['value']): void {
-    this.#told.push({ kind, value });
+  tell(kind: ControlMessage['kind'], value: ControlMessage['value']): void {
+    this.#messages.push({ kind, value });
     for (const wake of this.#wakers) wake();
   }
 
-  /** The stream of a listener that has heard `after` messages. */
+  /** Stream for a listener that has received `after` messages. */
   async *stream(after: number, signal: AbortSignal): AsyncGenerator<string> {
     yield 'retry: 1000\n\n';
     for (let at = after; ; ) {
-      for (; at < this.#told.length; at++) yield frame(this.#told[at], at + 1);
+      for (; at < this.#messages.length; at++) yield frame(this.#messages[at], at + 1);
       if (!(await this.#news(at, signal))) return;
     }
   }
 
-  /** What a poll that stands at `after` is answered, when there is something newer. */
-  async poll(after: number, signal: AbortSignal): Promise<{ items: readonly Told[]; next: string }> {
-    if (after >= this.#told.length) await this.#news(after, signal);
-    return { items: this.#told.slice(after), next: String(this.#told.length) };
+  /** Answer to a poll at `after`, once there is something newer. */
+  async poll(after: number, signal: AbortSignal): Promise<{ items: readonly ControlMessage[]; next: string }> {
+    if (after >= this.#messages.length) await this.#news(after, signal);
+    return { items: this.#messages.slice(after), next: String(this.#messages.length) };
   }
 
   #order(scope: 'run' | 'agent', scopeId: string, state: string, reason: string): string {
@@ -91,9 +91,9 @@ export class ControlEndpoint {
     return new Date(this.#now()).toISOString();
   }
 
-  /** False when nobody listens any more. */
+  /** False when the listener has disconnected. */
   async #news(at: number, signal: AbortSignal): Promise<boolean> {
-    while (at >= this.#told.length && !signal.aborted) {
+    while (at >= this.#messages.length && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const done = () => {
           this.#wakers.delete(done);
@@ -108,6 +108,6 @@ export class ControlEndpoint {
   }
 }
 
-function frame(told: Told | undefined, id: number): string {
-  return told === undefined ? '' : `event: ${told.kind}\nid: ${id}\ndata: ${JSON.stringify(told.value)}\n\n`;
+function frame(message: ControlMessage | undefined, id: number): string {
+  return message === undefined ? '' : `event: ${message.kind}\nid: ${id}\ndata: ${JSON.stringify(message.value)}\n\n`;
 }

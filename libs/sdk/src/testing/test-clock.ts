@@ -6,7 +6,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until it is advanced; then the timers that fall due run, in order. */
+/** Clock that stands still until it is advanced; due timers then run in order. */
 export class TestClock implements RuntimeClock {
   #now: number;
   #elapsed = 0;
@@ -33,12 +33,12 @@ export class TestClock implements RuntimeClock {
     };
   }
 
-  /** Moves the wall clock alone, as a machine whose clock is set does. */
+  /** Moves only the wall clock, as if the machine's clock were set. */
   set(iso: string): void {
     this.#now = Date.parse(iso);
   }
 
-  /** Lets time pass. What a timer begins is carried on as far as it gets without more time. */
+  /** Moves time forward. Work started by a timer continues as far as it can without more time. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsed + ms;
     await settle();
@@ -59,14 +59,14 @@ export class TestClock implements RuntimeClock {
   }
 }
 
-/** Lets everything go on that waits for nothing but its turn. */
+/** Lets all pending asynchronous work continue. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
   await new Promise<void>((resolve) => setTimeout(resolve, 0));
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }
 
-/** Ids in the form of time-ordered UUIDs that count up: the same test, the same ids. */
+/** Sequential ids in UUIDv7 form: the same test gets the same ids. */
 export function testIds(): (nowMs: number) => string {
   let count = 0;
   return () => `00000000-0000-7000-8000-${(++count).toString(16).padStart(12, '0')}`;

@@ -36,14 +36,17 @@ export interface RecordedCall {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the server fails: `down` refuses connections, `hang` never answers, `nonsense` answers what it should not. */
+/**
+ * How the server fails: `down` refuses connections, `hang` never answers, `nonsense` sends malformed answers; a number
+ * is a status.
+ */
 export type Failure = 'none' | 'down' | 'hang' | 'nonsense' | number;
 
 const API_KEY = 'als_test';
 
 /**
- * The server side in memory: every call of the protocol, decisions from a script or from rules, approvals and orders.
- * The SDK under test speaks to it as to the real one, through `http`; nothing of the SDK is replaced.
+ * In-memory server: every call of the protocol, decisions from a script or rules, approvals and orders. The SDK under
+ * test talks to it through `http`; nothing in the SDK is replaced.
  */
 export class TestPlatform {
   readonly agentId = 'agent-1';
@@ -52,13 +55,13 @@ export class TestPlatform {
   readonly http: Http;
   readonly control: ControlEndpoint;
   readonly approvals: TestApprovals;
-  /** Each once, however often it was sent. */
+  /** Each event once, even if it was sent several times. */
   readonly events: RecordedEvent[] = [];
   readonly questions: AskedQuestion[] = [];
-  /** Everything that was asked of the server, in order. */
+  /** All requests to the server, in order. */
   readonly calls: RecordedCall[] = [];
   tools: readonly ToolInfo[] = [];
-  /** What runs are told at their start and with signs of life. */
+  /** Sent to runs at their start and with heartbeats. */
   lockdown: Lockdown = { active: false };
   readonly #ids = testIds();
   readonly #runs = new Map<string, RecordedRun>();
@@ -89,7 +92,7 @@ export class TestPlatform {
     return [...this.#runs.values()];
   }
 
-  /** A client of this server: deterministic ids and clock, orders over the stream unless said otherwise. */
+  /** Creates a client of this server: deterministic ids and clock, orders over the stream by default. */
   client(options: Partial<AgentLensOptions> = {}): Promise<AgentLensClient> {
     const { runtime, ...rest } = options;
     return AgentLens.init({
@@ -108,7 +111,7 @@ export class TestPlatform {
     });
   }
 
-  /** Asked before everything that was added before. */
+  /** Takes precedence over everything added before. */
   answer(answerer: Answerer): this {
     this.#answerers.unshift(answerer);
     return this;
@@ -127,13 +130,13 @@ export class TestPlatform {
     });
   }
 
-  /** Offers rules to be evaluated in the agent; who listens is told. Signed as the real server does. */
+  /** Offers rules for evaluation in the agent and notifies listeners. Signed as the real server does. */
   offerBundle(bundle: Omit<RuleBundle, 'agentId'>): void {
     this.#bundle = { agentId: this.agentId, ...bundle };
     this.control.tell('rules', { version: bundle.version });
   }
 
-  /** From now on; `paths` restricts it to calls whose path it accepts. A number is a status. */
+  /** In effect from now on; `paths` limits it to matching paths. A number is a status. */
   fail(failure: Failure, paths: (path: string) => boolean = () => true): void {
     this.#failure = failure;
     this.#failing = paths;
@@ -174,9 +177,9 @@ export class TestPlatform {
     if (verb === 'start') this.#runs.set(id, { ...run, start: body });
     if (verb === 'heartbeat') this.#runs.set(id, { ...run, heartbeats: run.heartbeats + 1 });
     if (verb === 'end') this.#runs.set(id, { ...run, status: String(body.status) });
-    const { modelOverride, until, ancestors, ...told } = lockdown;
+    const { modelOverride, until, ancestors, ...rest } = lockdown;
     const lineage = ancestors === undefined ? undefined : { ancestors };
-    return json({ runId: id, lockdown: { ...told, until_ts: until }, modelOverride, lineage });
+    return json({ runId: id, lockdown: { ...rest, until_ts: until }, modelOverride, lineage });
   }
 
   #registered(body: Record<string, unknown>): HttpAnswer {
@@ -202,9 +205,9 @@ export class TestPlatform {
 
   async #bundled(heldTag: string | undefined): Promise<HttpAnswer> {
     if (this.#bundle === null) return answered(404, '{}');
-    // A version is a time, not something a bundle says.
-    const said = await signBundle({ ...this.#bundle, version: 0 }, this.apiKey);
-    const etag = `W/"${said.signature}"`;
+    // A version is a timestamp, not part of the content.
+    const signed = await signBundle({ ...this.#bundle, version: 0 }, this.apiKey);
+    const etag = `W/"${signed.signature}"`;
     if (heldTag === etag) return answered(304, '', { etag });
     return answered(200, JSON.stringify(await signBundle(this.#bundle, this.apiKey)), { etag });
   }
@@ -212,9 +215,9 @@ export class TestPlatform {
   #decided(question: AskedQuestion): unknown {
     this.questions.push(question);
     for (const answerer of this.#answerers) {
-      const said = answerer(question);
-      if (said === undefined) continue;
-      return 'needsApproval' in said ? this.approvals.resolve(question, said) : said;
+      const answer = answerer(question);
+      if (answer === undefined) continue;
+      return 'needsApproval' in answer ? this.approvals.resolve(question, answer) : answer;
     }
     return allow();
   }

@@ -1,4 +1,4 @@
-/** The platform answered that the API key is not valid or may not do this: a mistake to mend, never an outage. */
+/** The platform rejected the API key as invalid or not permitted. This is a configuration error, never an outage. */
 export class ApiKeyRefused extends Error {
   override readonly name = 'ApiKeyRefused';
   /** 401: mistyped, revoked or expired. 403: it lacks the scope `decide`, or is bound to other agents. */

@@ -1,4 +1,4 @@
-/** Why nobody decided about a call. */
+/** Why no decision was made about a call. */
 export type Bypass =
   | 'unavailable'
   | 'deadline'
@@ -8,7 +8,7 @@ export type Bypass =
   | 'unregistered'
   | 'unknown_phase';
 
-/** The cause as the run's story names it, and what happened, in words. */
+/** The cause as recorded in the run, and a description. */
 export const BYPASSES: Readonly<Record<Bypass, { readonly cause: string; readonly happened: string }>> = {
   unavailable: { cause: 'away', happened: 'the platform was away' },
   deadline: { cause: 'late', happened: 'the answer came too late' },

@@ -9,7 +9,7 @@ function nested(levels: number): unknown {
 const circle: Record<string, unknown> = {};
 circle.self = circle;
 
-describe('what JSON makes of a value', () => {
+describe('what JSON keeps of a value', () => {
   it.each<[unknown]>([['text'], [null], [undefined], [1.5], [[1, { a: [] }]], [Object.create(null)]])(
     'is %j itself',
     (value) => {
@@ -27,14 +27,14 @@ describe('what JSON makes of a value', () => {
         readonly amount = 1;
       })(),
     ],
-  ])('says the same of %s', (_, value) => {
+  ])('is equivalent for %s', (_, value) => {
     expect(carried([value])).toBe('rewritten');
   });
 
   it.each<[string, unknown]>([
     ['a map', new Map([['q', 'rm']])],
     ['a set', new Set(['rm'])],
-    ['a number that is none', Number.POSITIVE_INFINITY],
+    ['a non-finite number', Number.POSITIVE_INFINITY],
     ['a circle', circle],
     ['31 levels', nested(31)],
     [
@@ -46,17 +46,17 @@ describe('what JSON makes of a value', () => {
       },
     ],
     ['200,000 values', Array.from({ length: 200_000 }, () => 0)],
-    ['what hides in its own JSON', { toJSON: () => new Map() }],
+    ['content hidden by its own toJSON', { toJSON: () => new Map() }],
   ])('is only a part of %s', (_, value) => {
     expect(carried({ a: [value] })).toBe('in_part');
   });
 
-  it('is a part wherever the question says something else in its place', () => {
+  it('is marked as partial wherever the question replaced content', () => {
     fc.assert(
       fc.property(fc.anything({ withMap: true, withSet: true, withBigInt: true, withDate: true }), (value) => {
-        const told = safeJson({ args: value });
-        if (/\[(?:Circular|Too deep|Unreadable)\]/.test(told)) expect(carried(value)).toBe('in_part');
-        if (carried(value) === 'as_it_is') expect(told).toBe(JSON.stringify({ args: value }));
+        const json = safeJson({ args: value });
+        if (/\[(?:Circular|Too deep|Unreadable)\]/.test(json)) expect(carried(value)).toBe('in_part');
+        if (carried(value) === 'as_it_is') expect(json).toBe(JSON.stringify({ args: value }));
       }),
       { numRuns: 500 },
     );

@@ -1,15 +1,15 @@
-import { MOST_DEPTH } from './safe-json.ts';
+import { MAX_DEPTH_LEVELS } from './safe-json.ts';
 
 /**
- * What JSON makes of a value. `as_it_is`: exactly the value. `rewritten`: something else that says the same, like the text
- * of a date. `in_part`: some of it is replaced or lost, like what a map holds or what is nested too deep.
+ * What JSON keeps of a value. `as_it_is`: exactly the value. `rewritten`: an equivalent form, such as a date's text.
+ * `in_part`: some of it is replaced or lost, such as a map's entries or content nested too deeply.
  */
 export type Carried = 'as_it_is' | 'rewritten' | 'in_part';
 
-/** Of the depth that a question itself has around a content of a call. */
+/** Levels that a question adds around a call's content. */
 const AROUND = 2;
-/** More values than this are not looked at. */
-const MOST_VALUES = 100_000;
+/** Values inspected at most. */
+const MAX_VALUES = 100_000;
 
 export function carried(value: unknown): Carried {
   return new Look().at(value, 0);
@@ -17,14 +17,14 @@ export function carried(value: unknown): Carried {
 
 class Look {
   readonly #above = new Set<object>();
-  #left = MOST_VALUES;
+  #left = MAX_VALUES;
 
   at(value: unknown, depth: number): Carried {
     if (--this.#left < 0) return 'in_part';
     if (typeof value === 'number') return Number.isFinite(value) ? 'as_it_is' : 'in_part';
     if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol') return 'rewritten';
     if (typeof value !== 'object' || value === null) return 'as_it_is';
-    if (depth + AROUND >= MOST_DEPTH || this.#above.has(value)) return 'in_part';
+    if (depth + AROUND >= MAX_DEPTH_LEVELS || this.#above.has(value)) return 'in_part';
     this.#above.add(value);
     try {
       return this.#inside(value, depth + 1);
@@ -49,12 +49,12 @@ class Look {
   }
 }
 
-/** What such an object holds is in no member of it. */
+/** Objects whose content is not in their members. */
 function holdsUnseen(value: object): boolean {
   return value instanceof Map || value instanceof Set || value instanceof ArrayBuffer || value instanceof Error;
 }
 
-/** A list, or an object whose prototype, if any, is at the root: also one of another realm. */
+/** A list, or an object with a root prototype or none, also from another realm. */
 function isPlain(value: object): boolean {
   if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);

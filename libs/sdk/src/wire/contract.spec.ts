@@ -2,7 +2,7 @@ import type * as platform from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type * as sdk from './contract.ts';
 
-/** Readonly all the way down: whether a value may be changed is not part of what is on the wire. */
+/** Deeply readonly: mutability is not part of the wire format. */
 type Frozen<T> = T extends readonly (infer E)[]
   ? readonly Frozen<E>[]
   : T extends object
@@ -11,7 +11,7 @@ type Frozen<T> = T extends readonly (infer E)[]
 type Same<A, B> = [Frozen<A>] extends [Frozen<B>] ? ([Frozen<B>] extends [Frozen<A>] ? true : false) : false;
 
 describe('the published types', () => {
-  it('are those of the platform', () => {
+  it("match the platform's", () => {
     // The compiler is the test: a type that drifts is not assignable to `true`.
     const same: {
       phase: Same<sdk.DecisionPhase, platform.DecisionPhase>;

@@ -1,17 +1,17 @@
-// What the SDK shares with the platform, spelled out so that its published types need no schema library. A spec holds
-// each to the platform's own schema.
+// Types shared with the platform, written out so that the published types need no schema library. A spec compares each
+// with the platform's own schema.
 
-/** The moment that is asked about: before or after a tool call, or before a model call. */
+/** When the decision is made: before or after a tool call, or before a model call. */
 export type DecisionPhase = 'tool.before' | 'tool.after' | 'llm.before';
 
-/** On whose behalf a run acts. Metadata values are text; rules read them as end-user tags. */
+/** The user a run acts for. Metadata values are text; rules read them as end-user tags. */
 export interface Actor {
   readonly externalId: string;
   readonly name?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Something a call is about, such as a customer or an account. */
+/** Something a call concerns, such as a customer or an account. */
 export interface Subject {
   readonly subjectType: string;
   readonly value: string;
@@ -26,20 +26,23 @@ export type DecisionCause =
   | { readonly kind: 'HITL_PENDING'; readonly approvalId: string; readonly ruleId?: string | undefined }
   | { readonly kind: 'LOCKDOWN'; readonly lockdownId?: string | undefined };
 
-/** A rule (or a budget, or a breaker) that could not be evaluated, and what was done instead. Rule `*`: none could. */
+/** A rule, budget or breaker that could not be evaluated, and the effect. Rule `*`: none could be. */
 export interface RuleBypass {
   readonly ruleId: string;
   readonly why: 'missing' | 'unavailable' | 'deadline' | 'error';
   readonly did: 'allow' | 'block';
 }
 
-/** Caps of a circuit breaker. At a cap is not over it; over is. Tokens and iterations are counts, cost is USD. */
+/**
+ * Limits of a circuit breaker. Reaching a limit is allowed; exceeding it trips. Tokens and iterations are counts, cost
+ * is USD.
+ */
 export interface BreakerLimits {
   readonly maxTokens: number;
   readonly maxIterations: number;
   readonly maxCostUsd: number;
   readonly maxConsecutiveFailures: number;
-  /** Trips when confidence falls by more than this over the last `confidenceWindow` reports; null: not watched. */
+  /** Trips when confidence falls by more than this over the last `confidenceWindow` reports; null: not monitored. */
   readonly maxConfidenceDrop: number | null;
   readonly confidenceWindow: number;
   /** How long an open breaker waits before it lets one probe through; null: only a reset closes it. */
@@ -61,7 +64,7 @@ export type BreakerState =
       readonly probe: string;
     };
 
-/** A rule as the agent's own process evaluates it: what it selects of the agent's calls, and what it says of them. */
+/** A rule as the agent's process evaluates it: which calls it selects, and its result. */
 export interface BundledRule {
   readonly id: string;
   readonly version: number;
@@ -82,20 +85,20 @@ export interface BundledRule {
   readonly conditionConfig: Readonly<Record<string, unknown>>;
   readonly actionType: string;
   readonly actionConfig: Readonly<Record<string, unknown>>;
-  /** Only the server can tell whether it is about this agent. */
+  /** Only the server knows whether it applies to this agent. */
   readonly askServer?: true | undefined;
 }
 
 /** The decision rules of one agent, as the server signs them. */
 export interface RuleBundle {
   readonly agentId: string;
-  /** Rises with every change; an older one never replaces a newer one. */
+  /** Increases with every change; an older version never replaces a newer one. */
   readonly version: number;
   readonly ttlSeconds: number;
-  /** Phases the server must hear of even where no rule applies: budgets, or a history that some rule reads. */
+  /** Phases that the server must see even if no rule applies: budgets, or a history that a rule reads. */
   readonly askAlways: readonly DecisionPhase[];
   readonly rules: readonly BundledRule[];
   readonly breakerLimits?: BreakerLimits | undefined;
-  /** The tenant wants no breaker where nobody set limits. */
+  /** The tenant disables the breaker unless limits are configured. */
   readonly defaultBreaker?: 'off' | undefined;
 }

@@ -1,6 +1,6 @@
 import type { RuntimeClock } from '../runtime/runtime.ts';
 
-/** The time given to a call is over. */
+/** The call timed out. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
   constructor(ms: number) {
@@ -9,8 +9,8 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Settles within `ms`, whatever `work` does: the signal asks it to stop, and nobody waits to see whether it does.
- * A transport that ignores signals must not be able to hang an agent.
+ * Settles within `ms`, regardless of `work`: the signal asks it to stop, but the caller does not wait for that. A
+ * transport that ignores signals must not hang an agent.
  */
 export function within<T>(
   clock: RuntimeClock,

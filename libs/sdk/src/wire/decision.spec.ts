@@ -9,8 +9,8 @@ const whole = {
   evaluatedRules: [{ ruleId: 'r1', enabled: true, matched: true, violated: true }],
 };
 
-describe('an answer of the server', () => {
-  it('is read with the additions it knows, and without those it does not', () => {
+describe('a server answer', () => {
+  it('keeps the extensions it knows and drops unknown ones', () => {
     expect(readDecision({ ...whole, finalRuleId: 'r1', modifiedArgs: null, decisionId: 'd' })).toEqual({
       ...whole,
       finalRuleId: 'r1',
@@ -18,7 +18,7 @@ describe('an answer of the server', () => {
     });
   });
 
-  it('tells what could not be evaluated, and of what it cannot read that something was not', () => {
+  it('reports what could not be evaluated, and treats an unreadable bypass as one', () => {
     const bypass = { ruleId: 'r2', why: 'deadline', did: 'allow' };
     const unreadable = { ruleId: '*', why: 'error', did: 'allow' };
     expect(readDecision({ ...whole, bypasses: [bypass, null, { ruleId: 4 }] })).toEqual({
@@ -38,10 +38,10 @@ describe('an answer of the server', () => {
     ['an unknown cause', { ...whole, cause: { kind: 'MOOD' } }],
     ['an inherited cause', { ...whole, cause: { kind: 'constructor' } }],
     ['a cause without its rule', { ...whole, cause: { kind: 'RULE_VIOLATION' } }],
-    ['a message that is none', { ...whole, message: 4 }],
-    ['rules that are none', { ...whole, evaluatedRules: [{ ruleId: 'r1' }] }],
+    ['a message that is not text', { ...whole, message: 4 }],
+    ['invalid rules', { ...whole, evaluatedRules: [{ ruleId: 'r1' }] }],
     ['no rules', { ...whole, evaluatedRules: undefined }],
-  ])('is no answer when it is %s', (_, body) => {
+  ])('is rejected when it is %s', (_, body) => {
     expect(readDecision(body)).toBeNull();
   });
 });

@@ -8,7 +8,7 @@ export interface EvaluatedRule {
   readonly violated: boolean;
 }
 
-/** What the server answers to "may this happen?". Names rules, never their limits. */
+/** The server's answer to a decision request. It names rules, never their limits. */
 export interface WireDecision {
   readonly verdict: 'ALLOW' | 'BLOCK';
   readonly control: 'CONTINUE' | 'TERMINATE';
@@ -16,26 +16,26 @@ export interface WireDecision {
   readonly message: string;
   readonly evaluatedRules: readonly EvaluatedRule[];
   readonly finalRuleId?: string;
-  /** The arguments to use instead of those that were asked about. */
+  /** Arguments to use instead of the requested ones. */
   readonly modifiedArgs?: unknown;
-  /** Set aside from budgets for this model call; handed back with its result. */
+  /** Budget reservation for this model call; returned with its result. */
   readonly reservationId?: string;
   /** What could not be evaluated. */
   readonly bypasses?: readonly RuleBypass[];
 }
 
-/** A decision as the agent gets it. */
+/** A decision as the agent receives it. */
 export interface Decision extends WireDecision {
   readonly phase: DecisionPhase;
-  /** Binds the question, an approval and the result of one call to each other. */
+  /** Links the question, the approval and the result of one call. */
   readonly callId: string;
-  /** The arguments to call the tool with: those given, or the modified ones. */
+  /** Arguments to call the tool with: the given or the modified ones. */
   readonly args: unknown;
-  /** Who decided: this process, the server, or nobody (`fallback`: what `failMode` or a rule says then). */
+  /** Who decided: this process, the server, or the fallback (`failMode` or a rule's setting). */
   readonly source: 'local' | 'remote' | 'fallback';
-  /** Where nobody decided: why. */
+  /** Why no decision was made, for `fallback`. */
   readonly bypass?: Bypass;
-  /** In shadow mode `verdict` is always ALLOW and this is what it would have been. */
+  /** In shadow mode `verdict` is always ALLOW; this is the real decision. */
   readonly shadowed?: Pick<WireDecision, 'verdict' | 'control' | 'cause' | 'message' | 'finalRuleId'>;
 }
 
@@ -48,7 +48,7 @@ const CAUSE_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['LOCKDOWN', []],
 ]);
 
-/** Null for anything that is not a whole decision: half an answer is no answer. */
+/** Null for anything but a complete decision. */
 export function readDecision(body: unknown): WireDecision | null {
   if (!isRecord(body)) return null;
   const { verdict, control, cause, message, evaluatedRules, finalRuleId, modifiedArgs, reservationId, bypasses } = body;
@@ -66,7 +66,7 @@ export function readDecision(body: unknown): WireDecision | null {
   };
 }
 
-/** Parsed, or undefined where the text is not JSON. */
+/** Parsed JSON, or undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -84,13 +84,13 @@ function isCause(cause: unknown): cause is DecisionCause {
   return CAUSE_FIELDS.get(cause.kind)?.every((field) => typeof cause[field] === 'string') ?? false;
 }
 
-/** What cannot be read stands for a decision that was not made: it must not look like none. */
+/** An unreadable bypass counts as a decision that was not made; it must not be ignored. */
 const UNREADABLE: RuleBypass = { ruleId: '*', why: 'error', did: 'allow' };
 
-function bypassesOf(told: unknown): { readonly bypasses?: readonly RuleBypass[] } {
-  if (told == null) return {};
-  if (!Array.isArray(told)) return { bypasses: [UNREADABLE] };
-  return told.length === 0 ? {} : { bypasses: told.map((item: unknown) => (isBypass(item) ? item : UNREADABLE)) };
+function bypassesOf(given: unknown): { readonly bypasses?: readonly RuleBypass[] } {
+  if (given == null) return {};
+  if (!Array.isArray(given)) return { bypasses: [UNREADABLE] };
+  return given.length === 0 ? {} : { bypasses: given.map((item: unknown) => (isBypass(item) ? item : UNREADABLE)) };
 }
 
 function isBypass(item: unknown): item is RuleBypass {

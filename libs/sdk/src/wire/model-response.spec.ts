@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readMessage, readModelResponse, readUsage } from './model-response.ts';
 
-// Answers as the clients hand them on: openai 6 and 7, @anthropic-ai/sdk, ai 5 to 7, @langchain/core 1.
+// Answers as the clients return them: openai 6 and 7, @anthropic-ai/sdk, ai 5 to 7, @langchain/core 1.
 const CHAT_COMPLETION = {
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -143,7 +143,7 @@ describe('the answer of a model client', () => {
       },
     ],
     [
-      'an Anthropic message, whose cached tokens stand beside the others',
+      'an Anthropic message, which counts cached tokens separately',
       ANTHROPIC,
       {
         content: [HELLO, refund('toolu_1')],
@@ -170,7 +170,7 @@ describe('the answer of a model client', () => {
       },
     ],
     [
-      'a message of LangChain',
+      'a LangChain message',
       LANGCHAIN,
       {
         content: [HELLO, refund('call_1')],
@@ -179,7 +179,7 @@ describe('the answer of a model client', () => {
       },
     ],
     [
-      'text, a name, and usage of any kind',
+      'text, a name, and any usage format',
       { content: 'Hello.', model: 'm', usage: { prompt_tokens: 11, completion_tokens: 2 } },
       { content: [HELLO], model: { name: 'm' }, usage: { inputTokens: 11, outputTokens: 2 } },
     ],
@@ -187,7 +187,7 @@ describe('the answer of a model client', () => {
     expect(readModelResponse(given)).toEqual({ response, unread: [] });
   });
 
-  it('takes from the caller what only he knows', () => {
+  it('is completed with what only the caller knows', () => {
     const error = new Error('no');
     const about = { durationMs: 5, costUsd: 0.1, confidence: 0.5, callId: 'c', error, model: 'm' };
     const { response, unread } = readModelResponse('Hello.', about);
@@ -195,7 +195,7 @@ describe('the answer of a model client', () => {
     expect(unread).toEqual([]);
   });
 
-  it('of the run names the model that the answer does not', () => {
+  it('takes the model from the run if the answer does not name it', () => {
     expect(readModelResponse('x', {}, { name: 'm' })).toMatchObject({ response: { model: { name: 'm' } }, unread: [] });
   });
 
@@ -215,22 +215,18 @@ describe('the answer of a model client', () => {
       { content: Promise.resolve([]), usage: Promise.resolve({}), model: 'm' },
       ['content', 'usage'],
     ],
-    [
-      'amounts that are none',
-      { content: 'x', model: 'm', usage: { inputTokens: -1, outputTokens: 'many' } },
-      ['usage'],
-    ],
+    ['invalid amounts', { content: 'x', model: 'm', usage: { inputTokens: -1, outputTokens: 'many' } }, ['usage']],
     ['no choices', { choices: [], model: 'm' }, ['content']],
-  ])('is named where it cannot be read, and never throws: %s', (_what, given, unread) => {
+  ])('is reported if it cannot be read, and never throws: %s', (_what, given, unread) => {
     expect(readModelResponse(given).unread).toEqual(unread);
   });
 
-  it('is a failure if the client says so, and none for `error: null`', () => {
+  it('is a failure if the client reports one, but not for `error: null`', () => {
     expect(readModelResponse({ ...RESPONSE, error: { code: 'server_error' } }).response.error).toBeDefined();
     expect(readModelResponse(RESPONSE).response).not.toHaveProperty('error');
   });
 
-  it('of a model of the AI SDK has totals in its counts', () => {
+  it('from an AI SDK model has totals in its counts', () => {
     const usage = { inputTokens: { total: 10, cacheRead: 4, cacheWrite: 1 }, outputTokens: { total: 3 } };
     const read = { inputTokens: 10, outputTokens: 3, cacheReadTokens: 4, cacheWriteTokens: 1 };
     expect(readUsage(usage)).toEqual(read);
@@ -240,15 +236,11 @@ describe('the answer of a model client', () => {
 describe('a message of a history', () => {
   it.each([
     ['text', 'hi', { role: 'user', content: 'hi' }],
-    [
-      'an answer of OpenAI',
-      CHAT_COMPLETION.choices[0]?.message,
-      { role: 'assistant', content: [refund('call_1'), {}] },
-    ],
-    ['an answer of Anthropic', ANTHROPIC, { role: 'assistant', content: [HELLO, refund('toolu_1')] }],
+    ['an OpenAI answer', CHAT_COMPLETION.choices[0]?.message, { role: 'assistant', content: [refund('call_1'), {}] }],
+    ['an Anthropic answer', ANTHROPIC, { role: 'assistant', content: [HELLO, refund('toolu_1')] }],
     ['a call as an item', RESPONSE.output[2], { role: 'assistant', content: [refund('call_1')] }],
     ['its result', { type: 'function_call_output', call_id: 'call_1', output: 'ok' }, { role: 'tool', content: 'ok' }],
-    ['what is none', { a: 1 }, { role: 'observation', content: { a: 1 } }],
+    ['an unknown object', { a: 1 }, { role: 'observation', content: { a: 1 } }],
   ])('is read: %s', (_what, given, message) => {
     expect(readMessage(given)).toMatchObject(message);
   });

@@ -2,14 +2,14 @@ import { isRecord } from './decision.ts';
 import type { AgentMessage, LlmPart, LlmResponse, LlmUsage, ModelInfo } from './model.ts';
 
 /*
- * The answers of model clients in our words: the one place that knows how OpenAI (chat completions and responses), Anthropic,
- * LangChain and the AI SDK (5 to 7) name what we read. No type of theirs is named, so that none is needed.
+ * Normalises answers of model clients. The only place that knows the field names of OpenAI (chat completions and
+ * responses), Anthropic, LangChain and the AI SDK (5 to 7). It names none of their types, so it needs no dependency.
  */
 
 type Count = number | null | undefined;
 type Details = Readonly<Record<string, unknown>> | null | undefined;
 
-/** The tokens of one model call, as our own hooks or a model client count them. */
+/** Tokens of one model call, as our hooks or a model client count them. */
 export type UsageLike =
   | LlmUsage
   | { readonly prompt_tokens: number; readonly completion_tokens: number; readonly prompt_tokens_details?: Details }
@@ -22,14 +22,14 @@ export type UsageLike =
     }
   | { readonly inputTokens: Count | Details; readonly outputTokens: Count | Details };
 
-/** What the caller alone knows of a model call. */
+/** What only the caller knows about a model call. */
 export interface ModelCallFacts
   extends Pick<LlmResponse, 'durationMs' | 'costUsd' | 'confidence' | 'callId' | 'error'> {
-  /** Of an answer that does not name it. */
+  /** For an answer that does not name it. */
   readonly model?: ModelInfo | string;
 }
 
-/** An answer of our own vocabulary, written shorter; an Anthropic message is one too. */
+/** A shorter form of our own response; an Anthropic message fits too. */
 interface ContentAnswer extends ModelCallFacts {
   readonly content: string | readonly unknown[];
   readonly usage?: UsageLike | null | undefined;
@@ -53,10 +53,10 @@ interface GeneratedText {
   readonly response?: { readonly modelId?: string };
 }
 
-/** What `afterLlm` takes: text, our own response, or that of a model client, as it is. */
+/** Input of `afterLlm`: text, our own response, or a model client's response unchanged. */
 export type ModelResponseLike = string | LlmResponse | ContentAnswer | ChatCompletion | ResponsesAnswer | GeneratedText;
 
-/** Where a count stands, by how a client calls it; the first that is a number holds. Cached tokens are inside the input. */
+/** Field names of each count by client; the first that is a number wins. Cached tokens are included in the input. */
 const COUNTS: Readonly<Record<keyof LlmUsage, readonly string[]>> = {
   inputTokens: ['inputTokens', 'inputTokens.total', 'input_tokens', 'prompt_tokens', 'promptTokens'],
   outputTokens: ['outputTokens', 'outputTokens.total', 'output_tokens', 'completion_tokens', 'completionTokens'],
@@ -78,9 +78,9 @@ const COUNTS: Readonly<Record<keyof LlmUsage, readonly string[]>> = {
     'cache_creation_input_tokens',
   ],
 };
-/** Anthropic alone counts these beside `input_tokens`, not inside. */
+/** Anthropic counts these in addition to `input_tokens`. */
 const BESIDE_INPUT = ['cache_read_input_tokens', 'cache_creation_input_tokens'];
-/** `totalUsage` is that of all steps of a call of the AI SDK, its `usage` in some majors that of the last. */
+/** `totalUsage` covers all steps of an AI SDK call; `usage` in some majors only the last. */
 const USAGES = ['totalUsage', 'usage', 'usage_metadata'];
 const MODELS = ['model', 'modelId', 'response.modelId', 'response_metadata.model_name'];
 const TEXTS = ['text', 'refusal'];
@@ -103,11 +103,11 @@ export type UnreadPart = 'response' | 'content' | 'usage' | 'model';
 
 export interface ReadModelResponse {
   readonly response: LlmResponse;
-  /** What was there and could not be understood. */
+  /** Parts that were present but could not be read. */
   readonly unread: readonly UnreadPart[];
 }
 
-/** Never throws: what cannot be understood is named, and the call counts all the same. */
+/** Never throws: unreadable parts are listed, and the call still counts. */
 export function readModelResponse(given: unknown, about: ModelCallFacts = {}, usual?: ModelInfo): ReadModelResponse {
   try {
     return read(given, isRecord(about) ? about : {}, usual);
@@ -149,7 +149,7 @@ function read(given: unknown, about: ModelCallFacts, usual: ModelInfo | undefine
   };
 }
 
-/** Undefined where no count is there. */
+/** Undefined if there is no count. */
 export function readUsage(given: unknown): LlmUsage | undefined {
   if (!isRecord(given)) return undefined;
   const found = Object.fromEntries(
@@ -164,13 +164,13 @@ export function readUsage(given: unknown): LlmUsage | undefined {
   return found;
 }
 
-/** Text and calls in our words; parts of other kinds as they are. Undefined for what is no content. */
+/** Text and calls in our format; other parts unchanged. Undefined if it is not content. */
 export function readParts(content: unknown): LlmPart[] | undefined {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return Array.isArray(content) ? content.flatMap(partOf) : undefined;
 }
 
-/** A call's arguments arrive as JSON text; a model may write what is none, and the framework tells it so. */
+/** A call's arguments arrive as JSON text. A model may write invalid JSON; the framework reports that to it. */
 export function parsedArguments(given: unknown): unknown {
   if (typeof given !== 'string') return given;
   try {
@@ -180,7 +180,7 @@ export function parsedArguments(given: unknown): unknown {
   }
 }
 
-/** A message of a history as it is recorded and known again: an answer names its calls in the words of `afterLlm`. */
+/** A history message in the format used for recording and recognition; calls have the names of `afterLlm`. */
 export function readMessage(given: unknown): AgentMessage {
   try {
     return messageOf(given);
@@ -210,13 +210,13 @@ function contentOf(given: unknown): LlmPart[] | undefined {
     const [choice] = choices as unknown[];
     return isRecord(choice) ? contentOf(isRecord(choice.message) ? choice.message : choice) : undefined;
   }
-  // The AI SDK has `output` too: what was asked of the model as an object.
+  // The AI SDK has `output` too: the requested object.
   if (Array.isArray(output) && content === undefined && text === undefined) return readParts(output);
   const calls = [snake, camel].find((some) => Array.isArray(some)) as readonly unknown[] | undefined;
   const spoken = readParts(content) ?? readParts(text) ?? readParts(given.refusal);
   if (spoken === undefined && calls === undefined) return undefined;
   const parts = spoken ?? [];
-  // LangChain and the AI SDK name the calls of the content once more.
+  // LangChain and the AI SDK repeat the calls of the content.
   return parts.some(({ type }) => type === 'tool_call') ? parts : [...parts, ...(calls ?? []).flatMap(partOf)];
 }
 
@@ -260,7 +260,7 @@ function first(given: Readonly<Record<string, unknown>>, places: readonly string
   return firstOf(given, places, (value): value is unknown => value != null);
 }
 
-/** What stands at the first of the places, such as `response.modelId`, that is of the kind. */
+/** The value at the first path, such as `response.modelId`, that has the right type. */
 function firstOf<T>(
   given: Readonly<Record<string, unknown>>,
   places: readonly string[],

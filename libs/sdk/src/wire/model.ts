@@ -2,7 +2,7 @@ import type { Actor, Subject } from './contract.ts';
 
 export type { Actor, Subject };
 
-/** The agent this process is. Its id is stable per tenant and slug. */
+/** The agent of this process. Its id is stable per tenant and slug. */
 export interface AgentIdentity {
   readonly slug: string;
   readonly name?: string;
@@ -13,7 +13,7 @@ export interface AgentIdentity {
 export interface ToolInfo {
   readonly name: string;
   readonly description?: string;
-  /** Rules may select tools by tag. */
+  /** Rules can select tools by tag. */
   readonly tags?: readonly string[];
 }
 
@@ -25,20 +25,20 @@ export interface ModelInfo {
 export const RUN_STATUSES = ['success', 'error', 'timeout', 'interrupted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** What stands against a run, told at its start and with every sign of life; `until` is Unix ms. */
+/** Lockdown of a run, sent at its start and with every heartbeat; `until` is Unix ms. */
 export interface Lockdown {
-  /** Told at the start of a run that has a parent: the runs whose orders hold for it. */
+  /** Sent at the start of a run with a parent: the runs whose orders apply to it. */
   readonly ancestors?: readonly string[];
   readonly active: boolean;
   readonly reason?: string;
   readonly until?: number;
   readonly kind?: 'paused' | 'killed';
   readonly lockdownId?: string;
-  /** The model an operator wants used instead. */
+  /** Model set by an operator. */
   readonly modelOverride?: string;
 }
 
-/** A message in the conversation with a model, in any framework's shape that has these two fields. */
+/** A message in the conversation with a model; any framework's format that has these two fields. */
 export interface AgentMessage {
   readonly role: string;
   readonly content: unknown;
@@ -56,20 +56,20 @@ export interface LlmUsage {
   readonly cacheWriteTokens?: number;
 }
 
-/** What came of one model call. */
+/** Result of one model call. */
 export interface LlmResponse {
   readonly content: readonly LlmPart[];
   readonly model: ModelInfo;
   readonly usage?: LlmUsage;
   readonly durationMs?: number;
-  /** Made of the text parts where it is absent. */
+  /** Default: built from the text parts. */
   readonly outputText?: string;
-  /** USD, where the caller knows; the server prices the tokens itself. */
+  /** USD, if the caller knows it; otherwise the server prices the tokens. */
   readonly costUsd?: number;
-  /** The model's own confidence, 0 to 1; its falling trend can trip the breaker. */
+  /** The model's own confidence, 0 to 1; a falling trend can trip the breaker. */
   readonly confidence?: number;
-  /** As given to `beforeLlm`; absent: the oldest call that is still open. */
+  /** As passed to `beforeLlm`; default: the oldest open call. */
   readonly callId?: string;
-  /** The model call failed with this. */
+  /** The error of a failed model call. */
   readonly error?: unknown;
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { clip, safeJson, utf8Bytes } from './safe-json.ts';
 
 describe('safeJson', () => {
-  it('is JSON.stringify for what JSON can carry', () => {
+  it('equals JSON.stringify for plain JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         expect(safeJson(value)).toBe(JSON.stringify(value));
@@ -11,7 +11,7 @@ describe('safeJson', () => {
     );
   });
 
-  it('survives cycles, and repeats what is merely shared', () => {
+  it('survives cycles, and repeats shared values', () => {
     const shared = { a: 1 };
     const circular: Record<string, unknown> = { shared, again: shared };
     circular.self = circular;
@@ -24,7 +24,7 @@ describe('safeJson', () => {
     });
   });
 
-  it('survives what throws, what is too big a number, and what is nothing', () => {
+  it('survives throwing getters, numbers out of range, and undefined', () => {
     const hostile = {
       big: 12n,
       get broken() {
@@ -51,15 +51,15 @@ describe('safeJson', () => {
 
   it.each<[string, unknown, unknown]>([
     ['a big integer', 5000n, 5000],
-    ['a big integer beyond what a number holds', 9007199254740993n, '9007199254740993'],
+    ['a big integer beyond the safe range', 9007199254740993n, '9007199254740993'],
     ['a big integer behind toJSON', { toJSON: () => 5000n }, 5000],
     ['decimal text behind toJSON', { toJSON: () => '5000.00' }, '5000.00'],
     ['a number in an object', new Number(5000), 5000],
     ['a big integer in an object', Object(5000n), 5000],
     ['a text in an object', new String('5000'), '5000'],
-  ])('writes %s as a number, or as exact text', (_, amount, written) => {
+  ])('writes %s as a number or as exact text', (_, amount, written) => {
     expect(JSON.parse(safeJson({ amount }))).toEqual({ amount: written });
-    // The same beside what JSON.stringify fails on.
+    // Also beside values that JSON.stringify fails on.
     expect(JSON.parse(safeJson({ amount, big: 1n }))).toEqual({ amount: written, big: 1 });
   });
 
@@ -69,7 +69,7 @@ describe('safeJson', () => {
     expect(safeJson(deep)).toContain('[Too deep]');
   });
 
-  it('keeps a member called __proto__ a member', () => {
+  it('keeps a member called __proto__ as a member', () => {
     const hostile = JSON.parse('{"__proto__": {"admin": true}, "n": 1}');
     hostile.self = hostile;
     expect(safeJson(hostile)).toContain('"__proto__":{"admin":true}');
@@ -85,7 +85,7 @@ describe('lengths', () => {
     );
   });
 
-  it('never end in half a character', () => {
+  it('never ends in half a character', () => {
     expect(clip('a😀b', 2)).toBe('a');
     expect(clip('a😀b', 3)).toBe('a😀');
     expect(clip('ab', 5)).toBe('ab');

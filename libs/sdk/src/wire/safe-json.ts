@@ -1,15 +1,15 @@
-/** Levels that JSON is given; what is nested deeper is replaced. */
-export const MOST_DEPTH = 30;
+/** Maximum nesting; deeper values are replaced. */
+export const MAX_DEPTH_LEVELS = 30;
 
 /**
- * JSON of anything an agent may hold: cycles, big integers, throwing getters and unpaired surrogates included. What
- * JSON can carry is carried unchanged. A big integer is a number, or its digits as text if a number cannot hold it. The
- * rest is replaced by a text in square brackets.
+ * JSON of any value an agent may hold, including cycles, big integers, throwing getters and unpaired surrogates. Valid
+ * JSON values are unchanged. A big integer becomes a number, or its digits as text if a number cannot hold it.
+ * Everything else is replaced by a text in square brackets.
  */
 export function safeJson(value: unknown): string {
   try {
     const text = JSON.stringify(value);
-    // Depth is bounded too: JSON.stringify is happy with nesting that the server has to refuse.
+    // Depth is bounded too: JSON.stringify accepts nesting that the server rejects.
     if (text !== undefined && !tooDeep(text)) return text;
     if (text === undefined) return 'null';
   } catch {
@@ -18,19 +18,19 @@ export function safeJson(value: unknown): string {
   return JSON.stringify(plain(value, new Set(), 0)) ?? 'null';
 }
 
-/** Bytes in UTF-8, without making them. */
+/** UTF-8 length without encoding. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) continue;
-    // Of a surrogate pair each half counts two, four together.
+    // Each half of a surrogate pair counts two, four together.
     bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
   }
   return bytes;
 }
 
-/** The beginning of a text, never half of a surrogate pair. */
+/** Truncates a text without splitting a surrogate pair. */
 export function clip(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);
@@ -47,7 +47,7 @@ function tooDeep(text: string): boolean {
       else if (unit === 0x22) quoted = false;
     } else if (unit === 0x22) quoted = true;
     else if (unit === 0x7b || unit === 0x5b) {
-      if (++depth > MOST_DEPTH) return true;
+      if (++depth > MAX_DEPTH_LEVELS) return true;
     } else if (unit === 0x7d || unit === 0x5d) depth--;
   }
   return false;
@@ -59,7 +59,7 @@ function plain(value: unknown, above: Set<object>, depth: number): unknown {
   if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
   if (value instanceof BigInt) return wholeNumber(BigInt(value.toString()));
   if (above.has(value)) return '[Circular]';
-  if (depth >= MOST_DEPTH) return '[Too deep]';
+  if (depth >= MAX_DEPTH_LEVELS) return '[Too deep]';
   above.add(value);
   try {
     const own = attempt(() => (value as { readonly toJSON?: unknown }).toJSON);

@@ -2,7 +2,7 @@ import {
   type Http,
   type HttpAnswer,
   type HttpStream,
-  MOST_ANSWER_CHARS,
+  MAX_ANSWER_CHARS,
   type RuntimeClock,
 } from '../runtime/runtime.ts';
 import type { DecisionPhase } from './contract.ts';
@@ -35,39 +35,39 @@ export interface EvaluateRequest {
   readonly subjects?: readonly Subject[];
   readonly metrics?: Readonly<Record<string, number>>;
   readonly estimate?: { readonly tokens: number; readonly costUsd: number };
-  /** What is not told whole: rules must not take what is missing there for absent. */
+  /** Content sent incompletely: rules must not treat data missing there as absent. */
   readonly unread?: readonly ('args' | 'result')[];
   readonly deadlineMs: number;
 }
 
-/** Expected outcomes are values: a server that is away is one of them. */
+/** Expected outcomes, including an unavailable server, are values. */
 export type Asked<T> = { readonly ok: true; readonly value: T } | NotAnswered;
 
 export interface NotAnswered {
   readonly ok: false;
   readonly why: Bypass;
-  /** Of an answer that refused. */
+  /** Status of a rejection. */
   readonly status?: number;
-  /** The server says that it does not know what it was asked: it speaks an older protocol. */
+  /** The server does not know the question: it uses an older protocol. */
   readonly isUnknown?: boolean;
 }
 
-/** What the server says of the rules of an agent. */
+/** The server's answer about an agent's rules. */
 export type BundleAnswer =
   | { readonly kind: 'none' }
-  /** Those at hand are still what it would answer. */
+  /** The rules in use are still current. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'signed'; readonly signed: unknown; readonly tag: string | undefined };
 
-/** A second try is only worth its time when that much is left of the deadline. */
-const LEAST_LEFT_MS = 20;
+/** A retry needs at least this much of the deadline. */
+const MIN_LEFT_MS = 20;
 const PATH = /\/+$/;
 const KEY_REFUSED = new Set([401, 403]);
 const UNKNOWN = new Set([404, 405]);
 
 /**
- * The calls of the agent protocol, each within the deadline, none of them throwing. A call that broke or was answered
- * 5xx is made once more while there is time; a refusal (4xx) is final.
+ * Calls of the agent protocol. Each stays within the deadline and never throws. A failed connection or a 5xx is retried
+ * once if there is time; a 4xx is final.
  */
 export class Server {
   readonly #base: string;
@@ -109,7 +109,7 @@ export class Server {
     return this.#ask('POST', `${runPath(runId)}/end`, { agentId, status }, () => true);
   }
 
-  /** A sign of life; answers what stands against the run. */
+  /** Sends a heartbeat; returns the run's lockdown. */
   heartbeat(runId: string, agentId: string, instanceId: string, everyMs: number): Promise<Asked<Lockdown>> {
     return this.#ask('POST', `${runPath(runId)}/heartbeat`, { agentId, instanceId, everyMs }, readLockdown);
   }
@@ -119,7 +119,7 @@ export class Server {
     return this.#ask('POST', path, { agentId, instanceId }, () => true);
   }
 
-  /** @param heldTag names the bundle at hand, as the server did */
+  /** @param heldTag the server's tag of the current bundle */
   async ruleBundle(agentId: string, heldTag: string | undefined): Promise<Asked<BundleAnswer>> {
     const path = `/v1/rules/bundle?agentId=${encodeURIComponent(agentId)}`;
     const held: Readonly<Record<string, string>> = heldTag === undefined ? {} : { 'if-none-match': heldTag };
@@ -132,7 +132,7 @@ export class Server {
     return { ok: true, value: { kind: 'signed', signed: parseJson(answer.text), tag: answer.header('etag') } };
   }
 
-  /** One try of sending a batch; the sink decides about others. */
+  /** One attempt to send a batch; the sink decides about retries. */
   sendEvents(body: string, batchId: string, timeoutMs: number): Promise<HttpAnswer> {
     return within(this.#clock, timeoutMs, (signal) =>
       this.#http.call({
@@ -158,7 +158,7 @@ export class Server {
     });
   }
 
-  /** Waits at the server for up to `waitMs` for something newer than `after`. */
+  /** Long-polls for up to `waitMs` for messages newer than `after`. */
   async pollControl(
     agentId: string,
     instanceId: string,
@@ -176,7 +176,7 @@ export class Server {
     let text = '';
     for await (const chunk of answer.chunks) {
       text += chunk;
-      if (text.length > MOST_ANSWER_CHARS) break;
+      if (text.length > MAX_ANSWER_CHARS) break;
     }
     return { status: answer.status, text };
   }
@@ -206,7 +206,7 @@ export class Server {
     let answer = await this.#attempt(call, this.#deadlineMs);
     const left = this.#deadlineMs - (this.#clock.elapsed() - startedAt);
     const broke = answer.ok ? answer.value.status >= 500 : answer.why === 'unavailable';
-    if (broke && left >= LEAST_LEFT_MS) answer = await this.#attempt(call, left);
+    if (broke && left >= MIN_LEFT_MS) answer = await this.#attempt(call, left);
     return answer;
   }
 
@@ -236,7 +236,7 @@ function refusal({ status, text }: HttpAnswer): NotAnswered {
   return { ok: false, why: 'refused', status, isUnknown: UNKNOWN.has(status) || (status === 400 && namesPhase(text)) };
 }
 
-/** Whether a refusal is about the phase: `details` name the members of the question that are wrong. */
+/** Whether a rejection is about the phase: `details` names the invalid members of the question. */
 function namesPhase(text: string): boolean {
   const body = parseJson(text);
   if (!isRecord(body) || !Array.isArray(body.details)) return false;
@@ -247,7 +247,7 @@ function succeeded(answer: HttpAnswer): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-/** The protocol's form of a tool in an update; its name there is a key. */
+/** The protocol's form of a tool in an update, where its name is a key. */
 function wireTool(tool: ToolInfo): object {
   return {
     key: `function:${tool.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`,

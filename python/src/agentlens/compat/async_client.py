@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import httpx
 
 from agentlens.compat import calls, models
-from agentlens.compat.client import BACKOFF_S, MOST_TRIES, RETRIED, read_answer
+from agentlens.compat.client import BACKOFF_S, MAX_ATTEMPTS, RETRIED, read_answer
 from agentlens.errors import AgentLensConnectionError
 from agentlens.waiting import apause
 
@@ -37,12 +37,12 @@ class AsyncAgentLensClient:
 
     async def _request(self, method: str, path: str, *, params: dict[str, str] | None = None, json: Any = None) -> Any:
         """JSON of the answer; raises an AgentLensError."""
-        for attempt in range(MOST_TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 answer = await self._client.request(method, path, params=params, json=json)
             except httpx.HTTPError as error:
                 raise AgentLensConnectionError(f"{method} {path}: {error}", error) from error
-            if answer.status_code not in RETRIED or attempt + 1 == MOST_TRIES:
+            if answer.status_code not in RETRIED or attempt + 1 == MAX_ATTEMPTS:
                 return read_answer(answer)
             await apause(BACKOFF_S * 2**attempt)
         return None

@@ -12,7 +12,7 @@ from agentlens.errors import AgentLensConnectionError
 from agentlens.waiting import pause
 
 T = TypeVar("T")
-MOST_TRIES = 3
+MAX_ATTEMPTS = 3
 BACKOFF_S = 0.5
 RETRIED = (429, 503)
 
@@ -39,12 +39,12 @@ class AgentLensClient:
 
     def _request(self, method: str, path: str, *, params: dict[str, str] | None = None, json: Any = None) -> Any:
         """JSON of the answer; raises an AgentLensError."""
-        for attempt in range(MOST_TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 answer = self._client.request(method, path, params=params, json=json)
             except httpx.HTTPError as error:
                 raise AgentLensConnectionError(f"{method} {path}: {error}", error) from error
-            if answer.status_code not in RETRIED or attempt + 1 == MOST_TRIES:
+            if answer.status_code not in RETRIED or attempt + 1 == MAX_ATTEMPTS:
                 return read_answer(answer)
             pause(BACKOFF_S * 2**attempt)
         return None

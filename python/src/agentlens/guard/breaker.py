@@ -18,7 +18,7 @@ from agentlens.clock import instant
 BreakerReason = Literal["tokens", "iterations", "cost", "failures", "confidence", "operator"]
 CallKind = Literal["llm", "tool"]
 # No limit looks back further, so no more reports are kept.
-MOST_REPORTS = 50
+MAX_REPORTS = 50
 
 
 class BreakerLimits(BaseModel):
@@ -31,7 +31,7 @@ class BreakerLimits(BaseModel):
     max_consecutive_failures: float = Field(default=5, ge=0)
     # Trips when confidence falls by more over the last `confidence_window` reports; None: not watched.
     max_confidence_drop: float | None = 0.3
-    confidence_window: int = Field(default=5, ge=2, le=MOST_REPORTS)
+    confidence_window: int = Field(default=5, ge=2, le=MAX_REPORTS)
     # How long an open breaker waits before one probe is let through; None: only a reset closes it.
     probe_after_seconds: float | None = None
 
@@ -184,7 +184,7 @@ def _amount(value: float | None) -> float:
 def _remember(reports: tuple[float, ...], report: float | None) -> tuple[float, ...]:
     if report is None or not 0 <= report <= 1:
         return reports
-    return (*reports[1 - MOST_REPORTS :], report)
+    return (*reports[1 - MAX_REPORTS :], report)
 
 
 def _row_of_failures(usage: Usage, used: CallUsage) -> tuple[int, CallKind | None]:

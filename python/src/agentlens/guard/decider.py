@@ -24,7 +24,7 @@ from agentlens.guard.rule_bundle import RuleBundleReader
 from agentlens.platform import NoAnswer, Outcome, PlatformCalls, run_path
 
 # Beyond, a call cannot be checked; the platform itself stops reading at 250,000.
-MOST_ARGUMENT_CHARS = 200_000
+MAX_ARGUMENT_CHARS = 200_000
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Decider:
         self.bypassed += 1
         happened = BYPASSES[why][1]
         did = "refused" if self._fail_mode == "closed" else "let through"
-        self._warn_once(f"a call was {did} that nobody decided about: {happened}")
+        self._warn_once(f"a call was {did} without a decision: {happened}")
         message = f"No decision could be made: {happened}. Failing {self._fail_mode}."
         if self._fail_mode == "closed":
             return _lockdown(question, message, source="fallback", bypass=why)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from agentlens.forks import ForkLock
 
 # A process hears of all orders for its agent's runs, also of those that other processes have.
-MOST_RUN_ORDERS = 1_000
+MAX_RUN_ORDERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class OperatorOrders:
     def _forget_old_runs(self) -> None:
         """The platform goes on refusing what is forgotten here."""
         runs = [key for key in self._orders if key[0] == "run"]
-        for key in runs[: max(0, len(runs) - MOST_RUN_ORDERS)]:
+        for key in runs[: max(0, len(runs) - MAX_RUN_ORDERS)]:
             del self._orders[key]
 
     def _take_directive(self, directive: Mapping[str, Any], order_id: str, version: float, agent: str) -> str | None:

@@ -8,8 +8,8 @@ from agentlens.forks import ForkLock
 from agentlens.guard.breaker import CLOSED_BREAKER, Breaker, BreakerLimits, BreakerReason, CallUsage, check, record
 
 # More than this no call uses: the platform counts such a number as none, and so does this process.
-MOST_TOKENS = 1e12
-MOST_USD = 100_000
+MAX_TOKENS = 1e12
+MAX_USD = 100_000
 
 
 class RunBreaker:
@@ -58,8 +58,8 @@ class RunBreaker:
                 by=call_id,
                 outcome="failure" if failed else "success",
                 iterations=1,
-                tokens=_within(MOST_TOKENS, input_tokens) + _within(MOST_TOKENS, output_tokens),
-                cost_usd=_within(MOST_USD, cost_usd),
+                tokens=_within(MAX_TOKENS, input_tokens) + _within(MAX_TOKENS, output_tokens),
+                cost_usd=_within(MAX_USD, cost_usd),
                 confidence=confidence,
             )
         )

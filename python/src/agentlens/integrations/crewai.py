@@ -20,7 +20,7 @@ from agentlens.run import Run
 
 _patches = Patches()
 # Calls whose end is never told are forgotten, oldest first.
-MOST_OPEN = 1_000
+MAX_OPEN_CALLS = 1_000
 
 
 @dataclass
@@ -61,7 +61,7 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         begun = CallGuard(instance).begin_tool(call)
         opened = _Open(given, call, begun)
         self._open[id(given)] = opened
-        if len(self._open) > MOST_OPEN:
+        if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
         if begun.decision.blocked:
             opened.refused = begun.decision.message

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 FENCE = "```"
-MOST_CANDIDATES = 20
+MAX_CANDIDATES = 20
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def json_candidates(text: str) -> list[str]:
     inline = _first_structure(whole)
     if inline is not None and inline != whole:
         found.append(inline)
-    return found[:MOST_CANDIDATES]
+    return found[:MAX_CANDIDATES]
 
 
 def _fenced_blocks(text: str) -> list[_Block]:

@@ -16,7 +16,7 @@ from agentlens.output.json_in_text import json_candidates
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 Check = Callable[[Any], Any]
-MOST_ISSUES = 20
+MAX_ISSUES = 20
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def self_correct(
 class _Mismatch(Exception):
     def __init__(self, issues: list[Issue]) -> None:
         super().__init__("the value does not match the schema")
-        self.issues = tuple(issues[:MOST_ISSUES])
+        self.issues = tuple(issues[:MAX_ISSUES])
 
 
 def _first_match(text: str, check: Check, strict: bool, repair: bool) -> Valid[Any] | Invalid:

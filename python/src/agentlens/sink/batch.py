@@ -20,7 +20,7 @@ logger = logging.getLogger("agentlens")
 PATH = "/api/events?partial=true"
 # A key that was refused may be mended; until then one try a minute.
 REFUSED_PAUSE_S = 60.0
-MOST_RETRY_AFTER_S = 60.0
+MAX_RETRY_AFTER_S = 60.0
 _WORTH_ANOTHER_TRY = (408, 425, 429)
 
 
@@ -169,7 +169,7 @@ def retry_after_s(header: str | None, now_ms: float) -> float | None:
             seconds = email.utils.parsedate_to_datetime(header).timestamp() - now_ms / 1000
         except (ValueError, TypeError):
             return None
-    return min(seconds, MOST_RETRY_AFTER_S) if 0 <= seconds < float("inf") else None
+    return min(seconds, MAX_RETRY_AFTER_S) if 0 <= seconds < float("inf") else None
 
 
 def _refused_of(answer: Answered) -> int:

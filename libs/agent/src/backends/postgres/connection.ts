@@ -1,15 +1,15 @@
 import { Pool, type PoolClient, type QueryResult } from 'pg';
 
-/** A pool of one's own may be handed in; it is not closed then. */
+/** You can pass your own pool; it is not closed then. */
 export type PostgresClientOptions = ({ readonly connectionString: string } | { readonly pool: Pool }) & {
   readonly now?: () => number;
 };
 
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Only one process makes the tables at a time. */
+/** Only one process creates the tables at a time. */
 const SETUP_LOCK = 7_203_001;
 
-/** Version 1 of the tables. `expires_at` is Unix ms; rows say which version wrote them. */
+/** Version 1 of the tables. `expires_at` is Unix ms; rows name the version that wrote them. */
 const SCHEMA = `
   CREATE SCHEMA IF NOT EXISTS agentlens_agent;
   CREATE TABLE IF NOT EXISTS agentlens_agent.streams (stream_key text PRIMARY KEY, last_seq bigint NOT NULL);
@@ -29,7 +29,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS documents_expiry ON agentlens_agent.documents (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
-/** A pool whose tables are made when it is first used. */
+/** A pool that creates its tables on first use. */
 export class PostgresConnection {
   readonly #pool: Pool;
   readonly #owned: boolean;
@@ -46,7 +46,7 @@ export class PostgresConnection {
             connectionTimeoutMillis: 5_000,
             statement_timeout: STATEMENT_TIMEOUT_MS,
           });
-    // A server that goes away is told by the next query, not by the end of the process.
+    // A lost server is reported by the next query and must not end the process.
     if (this.#owned) this.#pool.on('error', () => undefined);
   }
 
@@ -77,7 +77,7 @@ export class PostgresConnection {
 
   #setUp(): Promise<void> {
     this.#ready ??= this.#makeTables().catch((error: unknown) => {
-      // Tried again with the next query.
+      // Retried with the next query.
       this.#ready = undefined;
       throw error;
     });
@@ -100,12 +100,12 @@ export class PostgresConnection {
   }
 }
 
-/** Any of the words, which hold nothing but letters, digits and underscores. */
+/** Matches any of the words, which contain only letters, digits and underscores. */
 export function textQuery(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(' | ');
 }
 
-/** Postgres takes no zero characters in texts it looks into. */
+/** Postgres rejects zero characters in searchable text. */
 export function withoutZeros(text: string): string {
   return text.replaceAll('\u0000', '');
 }

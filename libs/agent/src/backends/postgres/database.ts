@@ -38,7 +38,7 @@ export class PostgresDatabaseClient implements DatabaseClient {
   ): Promise<{ readonly version: number }> {
     const { ifAbsent = false, ifVersion, ttlMs } = options;
     return this.#connection.transaction(async (client) => {
-      // Of one key a writer waits for the other, also where there is no row to lock yet.
+      // Serialises writers of one key, even if there is no row to lock yet.
       await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [`${collection}/${key}`]);
       await client.query(
         'DELETE FROM agentlens_agent.documents WHERE collection = $1 AND key = $2 AND expires_at <= $3',
@@ -133,12 +133,12 @@ function rowOf(row: Record<string, unknown>): DatabaseRow {
   return { key: String(row.key), value: parseJson(String(row.value)) as Json, version: Number(row.version) };
 }
 
-/** The value as it can be looked into; what is answered is the text that was written. */
+/** The searchable form of a value; reads return the text that was written. */
 function queryable(value: Json): string {
   return JSON.stringify(value, (_key, member: unknown) => (typeof member === 'string' ? withoutZeros(member) : member));
 }
 
-/** Null where it is no number; a cast of something else would fail. */
+/** Null if it is not a number; a cast would fail. */
 function numberAt(path: string): string {
   return `(CASE WHEN jsonb_typeof(doc #> ${path}::text[]) = 'number' THEN (doc #>> ${path}::text[])::numeric END)`;
 }

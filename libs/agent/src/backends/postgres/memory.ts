@@ -31,7 +31,7 @@ export class PostgresMemoryClient implements MemoryClient {
     const before = idempotencyKey === undefined ? undefined : await this.#numberOf(streamKey, idempotencyKey);
     if (before !== undefined) return { seq: before };
     try {
-      // The stream's row is locked until the entry is in: two writers never get one number, nor pass each other.
+      // The stream's row stays locked until the entry is inserted, so that numbers are unique and in order.
       const { rows } = await this.#connection.query(
         `WITH next AS (
            INSERT INTO agentlens_agent.streams VALUES ($1, 1)

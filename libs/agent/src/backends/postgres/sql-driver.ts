@@ -3,7 +3,7 @@ import type { SqlDriver } from '../../connectors/sql.ts';
 import { AgentError } from '../../core/agent-error.ts';
 import { toJson } from '../../core/json.ts';
 
-/** A pool for `sqlConnector`. Each statement has a transaction of its own, read-only where asked. */
+/** A pool for `sqlConnector`. Each statement runs in its own transaction, read-only if requested. */
 export function postgresDriver(pool: Pool): SqlDriver {
   return {
     async run(statement, parameters, { readOnly, maxRows, timeoutMs }) {
@@ -12,7 +12,7 @@ export function postgresDriver(pool: Pool): SqlDriver {
       try {
         await client.query(readOnly ? 'BEGIN READ ONLY' : 'BEGIN');
         await client.query("SELECT set_config('statement_timeout', $1, true)", [String(timeoutMs)]);
-        // With parameters the server takes one statement only; the prepared form is used without any too.
+        // With parameters the server accepts only one statement; the prepared form is used without parameters too.
         const result = await client.query({
           name: '',
           text: single,

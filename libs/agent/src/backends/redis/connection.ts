@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 
-/** A client of one's own may be handed in; it is not closed then. */
+/** You can pass your own client; it is not closed then. */
 export type RedisClientOptions = ({ readonly url: string } | { readonly client: Redis }) & {
-  /** In front of every key. Default `agentlens:agent`. */
+  /** Prefix of every key. Default `agentlens:agent`. */
   readonly prefix?: string;
   readonly now?: () => number;
 };
@@ -20,7 +20,7 @@ export function connectRedis(options: RedisClientOptions): ConnectedRedis {
   const redis = owned
     ? new Redis(options.url, { maxRetriesPerRequest: 2, commandTimeout: 5_000, connectTimeout: 5_000 })
     : options.client;
-  // Told by the commands that fail; without a listener it would end the process.
+  // Failing commands report errors; without a listener the event would end the process.
   if (owned) redis.on('error', () => undefined);
   return {
     ...{ redis, prefix, now },

@@ -12,8 +12,8 @@ import { searchTexts, textsOf } from '../../memory/search-text.ts';
 import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**
- * KEYS: the collection's documents (hash: `version:expiry:json`), its keys in order (sorted set, all scores 0).
- * ARGV: key, json, now, expiry or '', '1' if absent only, wanted version or ''. Answers the version, or -1.
+ * KEYS: the collection's documents (hash: `version:expiry:json`), its keys in order (sorted set, all scores 0). ARGV:
+ * key, json, now, expiry or '', '1' if absent only, expected version or ''. Returns the version, or -1.
  */
 const WRITE = `
   local kept = redis.call('HGET', KEYS[1], ARGV[1])
@@ -29,7 +29,7 @@ const WRITE = `
   redis.call('ZADD', KEYS[2], 0, ARGV[1])
   return version
 `;
-/** KEYS as above. ARGV: key, now. Answers 1 if there was such a document. */
+/** KEYS as above. ARGV: key, now. Returns 1 if the document existed. */
 const DELETE = `
   local kept = redis.call('HGET', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[1], ARGV[1])
@@ -40,8 +40,8 @@ const DELETE = `
   return 0
 `;
 const PAGE = 500;
-/** A collection that must be read whole, to be sorted or searched, has no more documents. */
-const MOST_READ = 10_000;
+/** Largest collection that can be sorted or searched, because that reads all of it. */
+const MAX_READ_ROWS = 10_000;
 
 /** Documents in Redis. Conditions are checked in this process; sorting and searching read a whole collection. */
 export class RedisDatabaseClient implements DatabaseClient {
@@ -79,9 +79,7 @@ export class RedisDatabaseClient implements DatabaseClient {
     if (version < 0)
       throw new AgentError(
         'conflict',
-        ifAbsent
-          ? 'there is a document of this key already'
-          : 'the document was changed by somebody else: read it again',
+        ifAbsent ? 'there is a document of this key already' : 'another writer changed the document: read it again',
       );
     return { version };
   }
@@ -98,9 +96,9 @@ export class RedisDatabaseClient implements DatabaseClient {
     for await (const row of this.#rows(collection, query)) {
       read += 1;
       if (matchesWhere(row.value, query.where)) found.push(row);
-      if (query.orderBy === undefined ? found.length >= limit : read > MOST_READ) break;
+      if (query.orderBy === undefined ? found.length >= limit : read > MAX_READ_ROWS) break;
     }
-    if (query.orderBy !== undefined && read > MOST_READ)
+    if (query.orderBy !== undefined && read > MAX_READ_ROWS)
       throw new AgentError(
         'capacity',
         'the collection has too many documents to be sorted in Redis: narrow the query by prefix',
@@ -117,7 +115,7 @@ export class RedisDatabaseClient implements DatabaseClient {
     for (const name of names)
       for await (const row of this.#rows(name, {})) {
         items.push({ item: { ...row, collection: name }, text: textsOf(row.value) });
-        if (items.length >= MOST_READ) break;
+        if (items.length >= MAX_READ_ROWS) break;
       }
     return searchTexts(items, text, topK).map(({ item, score }) => ({ ...item, score }));
   }
@@ -132,7 +130,7 @@ export class RedisDatabaseClient implements DatabaseClient {
     return this.#connection.close();
   }
 
-  /** In the order of keys, a page at a time. */
+  /** In key order, one page at a time. */
   async *#rows(collection: string, { prefix = '', after }: DatabaseQuery): AsyncGenerator<DatabaseRow> {
     const { redis } = this.#connection;
     const [documents, keys] = this.#keys(collection);

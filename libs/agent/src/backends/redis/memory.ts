@@ -13,8 +13,8 @@ import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './co
 
 /**
  * KEYS: the stream's last number, its entries (sorted set by number), its idempotency keys (hash), its expiries (sorted
- * set of numbers by time). ARGV: now, entry, expiry or '', idempotency key or '', wanted number or ''. Answers the entry's
- * number; the negative of the next one where that is not the wanted.
+ * set of numbers by time). ARGV: now, entry, expiry or '', idempotency key or '', expected number or ''. Returns the
+ * entry's number, or the negative of the next one if it is not the expected one.
  */
 const APPEND = `
   for _, seq in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[1])) do
@@ -33,9 +33,9 @@ const APPEND = `
   if ARGV[4] ~= '' then redis.call('HSET', KEYS[3], ARGV[4], seq) end
   return seq
 `;
-const MOST_SEARCHED = 10_000;
+const MAX_SEARCHED_ENTRIES = 10_000;
 
-/** Streams in Redis. Searches rank the newest 10 000 entries of a stream in this process; no module is needed. */
+/** Streams in Redis. A search ranks the newest 10 000 entries of a stream in this process; it needs no Redis module. */
 export class RedisMemoryClient implements MemoryClient {
   readonly #connection: ConnectedRedis;
 
@@ -74,7 +74,7 @@ export class RedisMemoryClient implements MemoryClient {
   async search(query: string, { streamKey, topK = 10, minScore = 0 }: SearchMemory = {}): Promise<FoundMemory[]> {
     const streams = streamKey === undefined ? await this.#connection.redis.smembers(this.#streams()) : [streamKey];
     const read = await Promise.all(
-      streams.map(async (key) => ({ key, entries: await this.read(key, { last: MOST_SEARCHED }) })),
+      streams.map(async (key) => ({ key, entries: await this.read(key, { last: MAX_SEARCHED_ENTRIES }) })),
     );
     const items = read.flatMap(({ key, entries }) =>
       entries.map((entry) => ({ item: { ...entry, streamKey: key }, text: textsOf(entry.entry) })),
@@ -85,7 +85,7 @@ export class RedisMemoryClient implements MemoryClient {
   }
 
   async clear(streamKey: string): Promise<void> {
-    // The last number stays: numbers are never given again.
+    // The last number stays: numbers are never reused.
     await this.#connection.redis.del(...['entries', 'keys', 'expiry'].map((part) => this.#key(streamKey, part)));
   }
 

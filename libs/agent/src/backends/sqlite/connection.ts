@@ -8,7 +8,7 @@ export interface SqliteOptions {
 
 const BUSY_MS = 5_000;
 
-/** Version 1 of the tables. `expires_at` is Unix ms; rows say which version wrote them. */
+/** Version 1 of the tables. `expires_at` is Unix ms; rows name the version that wrote them. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS agent_streams (stream_key TEXT PRIMARY KEY, last_seq INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS agent_memory (
@@ -27,7 +27,7 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE IF NOT EXISTS agent_document_words USING fts5 (words, tokenize = "unicode61 tokenchars '_'");
 `;
 
-/** One connection, its tables made. Several processes may share a file. */
+/** One connection that creates its tables. Several processes can share a file. */
 export class SqliteConnection {
   readonly db: DatabaseSync;
 
@@ -54,7 +54,7 @@ export class SqliteConnection {
   }
 }
 
-/** A query of any of the words, each quoted: text is never query syntax. */
+/** Matches any of the words, each quoted, so that text is never query syntax. */
 export function ftsQuery(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(' OR ');
 }

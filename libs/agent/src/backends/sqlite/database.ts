@@ -133,7 +133,7 @@ function rowOf(row: Record<string, unknown>): DatabaseRow {
   return { key: String(row.key), value: parseJson(String(row.value)) as Json, version: Number(row.version) };
 }
 
-/** Of names of letters, digits and underscores only. */
+/** Names contain only letters, digits and underscores. */
 function jsonPath(path: readonly string[]): string {
   return `$.${path.map((part) => `"${part}"`).join('.')}`;
 }

@@ -41,7 +41,7 @@ export class SqliteMemoryClient implements MemoryClient {
         )
         .get(streamKey);
       const seq = Number(next?.last_seq);
-      // Undoes the transaction.
+      // Rolls back the transaction.
       if (wanted !== undefined && wanted !== seq) throw numberTaken(seq);
       const { lastInsertRowid } = db
         .prepare(

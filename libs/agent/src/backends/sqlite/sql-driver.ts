@@ -3,13 +3,13 @@ import type { SqlDriver } from '../../connectors/sql.ts';
 import { AgentError } from '../../core/agent-error.ts';
 import { toJson } from '../../core/json.ts';
 
-/** A SQLite file for `sqlConnector`. Opened for reading only, unless `write` is set. */
+/** A SQLite file for `sqlConnector`. Opened read-only unless `write` is set. */
 export function sqliteDriver(options: {
   readonly path: string;
   readonly write?: boolean;
 }): SqlDriver & { close(): void } {
   const { path, write = false } = options;
-  // No statement may open another file, and none may load code.
+  // Statements must not open another file or load code.
   const db = new DatabaseSync(path, { readOnly: !write, allowExtension: false });
   return {
     async run(statement, parameters, { readOnly, maxRows }) {
@@ -33,7 +33,7 @@ export function sqliteDriver(options: {
   };
 }
 
-/** A semicolon outside of quotes and comments. */
+/** A semicolon outside quotes and comments. */
 function hasSecondStatement(statement: string): boolean {
   return statement
     .replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\//g, '')

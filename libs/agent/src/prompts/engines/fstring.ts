@@ -8,7 +8,7 @@ type Piece = { readonly text: string } | { readonly path: readonly string[] };
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_0-9][A-Za-z0-9_]*)*$/;
 
-/** `{name}` and `{a.b}`; `{{` and `}}` are braces. No calls, no formats, no conditions. */
+/** `{name}` and `{a.b}`; `{{` and `}}` are braces. No calls, formats or conditions. */
 export function fstringEngine(): TemplateEngine {
   return {
     name: 'fstring',

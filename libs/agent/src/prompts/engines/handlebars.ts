@@ -6,7 +6,7 @@ import type { TemplateEngine } from '../template-engine.ts';
 const HELPERS = ['if', 'unless', 'each', 'with'] as const;
 type Node = Readonly<Record<string, unknown>>;
 
-/** Handlebars with the helpers `if`, `unless`, `each` and `with`, and nothing that reaches outside of the data. */
+/** Handlebars with the helpers `if`, `unless`, `each` and `with`, and no access outside the data. */
 export function handlebarsEngine(): TemplateEngine {
   return {
     name: 'handlebars',
@@ -26,7 +26,7 @@ export function handlebarsEngine(): TemplateEngine {
   };
 }
 
-/** An environment per rendering: its loops count against one budget. */
+/** One environment per rendering: its loops share one budget. */
 function compile(tree: Node) {
   const environment = Handlebars.create();
   const budget = new LoopBudget();
@@ -35,7 +35,7 @@ function compile(tree: Node) {
   environment.registerHelper('each', (items: unknown, options: Handlebars.HelperOptions) =>
     each(items, options, budget),
   );
-  // What a section without a helper does with a list.
+  // Handles lists in a section without a helper.
   environment.registerHelper(
     'blockHelperMissing',
     function section(this: unknown, context: unknown, options: Handlebars.HelperOptions) {
@@ -48,10 +48,7 @@ function compile(tree: Node) {
   return environment.compile(tree, { knownHelpersOnly: true, knownHelpers: known, strict: false, preventIndent: true });
 }
 
-/**
- * Texts that are not escaped. The engine's own option for that adds numbers that stand side by side, instead of writing
- * one behind the other.
- */
+/** Disables escaping. The engine's own option adds adjacent numbers instead of concatenating them. */
 function asWritten(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? value : new Handlebars.SafeString(value);
   if (Array.isArray(value)) return value.map(asWritten);
@@ -84,7 +81,7 @@ function parse(text: string): Node {
   return guarded(() => Handlebars.parse(text) as unknown as Node);
 }
 
-/** Collects variables of the outermost context, and refuses partials, decorators and other helpers. */
+/** Collects variables of the outermost context, and rejects partials, decorators and other helpers. */
 function collect(node: unknown, names: Set<string>, scopes: readonly string[]): void {
   if (Array.isArray(node)) {
     for (const child of node) collect(child, names, scopes);
@@ -102,7 +99,7 @@ function collect(node: unknown, names: Set<string>, scopes: readonly string[]): 
     if (!data && name !== undefined && !scopes.includes(name) && !scopes.includes('*')) names.add(name);
     return;
   }
-  // Both forms write a text as it is.
+  // Both forms write text unescaped.
   if (type === 'MustacheStatement') Object.assign(node, { escaped: true });
   if (type === 'MustacheStatement' || type === 'BlockStatement' || type === 'SubExpression') {
     const { path, params, hash, program, inverse } = rest as {
@@ -121,7 +118,7 @@ function collect(node: unknown, names: Set<string>, scopes: readonly string[]): 
     if (!helper) collect(path, names, scopes);
     collect(params, names, scopes);
     collect(hash, names, scopes);
-    // Inside of each, with and sections names are of the inner value, which nobody knows here.
+    // Inside each, with and sections, names refer to the inner value, which is unknown here.
     const inner = helper && (path.original === 'if' || path.original === 'unless') ? scopes : ['*'];
     collect(program, names, inner);
     collect(inverse, names, scopes);

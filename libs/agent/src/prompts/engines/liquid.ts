@@ -1,11 +1,11 @@
 import { Liquid } from 'liquidjs';
 import { AgentError, messageOf } from '../../core/agent-error.ts';
-import { checkOutput, checkTemplate, MOST_LOOP_TURNS, MOST_OUTPUT_CHARS, MOST_TEMPLATE_CHARS } from '../limits.ts';
+import { checkOutput, checkTemplate, MAX_LOOP_TURNS, MAX_OUTPUT_CHARS, MAX_TEMPLATE_CHARS } from '../limits.ts';
 import type { TemplateEngine } from '../template-engine.ts';
 
 const RENDER_MS = 1_000;
 
-/** Liquid without files and without anything inherited. */
+/** Liquid without files and inherited properties. */
 export function liquidEngine(): TemplateEngine {
   const nothing = {
     existsSync: () => false,
@@ -20,9 +20,9 @@ export function liquidEngine(): TemplateEngine {
     ...{ ownPropertyOnly: true, strictFilters: true, strictVariables: false, dynamicPartials: false, cache: false },
     ...{ fs: nothing, relativeReference: false },
     ...{
-      parseLimit: MOST_TEMPLATE_CHARS + 1,
+      parseLimit: MAX_TEMPLATE_CHARS + 1,
       renderLimit: RENDER_MS,
-      memoryLimit: MOST_OUTPUT_CHARS + 100 * MOST_LOOP_TURNS,
+      memoryLimit: MAX_OUTPUT_CHARS + 100 * MAX_LOOP_TURNS,
     },
   });
   return {

@@ -6,7 +6,7 @@ import type { TemplateEngine } from '../template-engine.ts';
 /** `[type, value, start, end, children?, end of section?]` */
 type Token = readonly [string, string, number, number, (readonly Token[])?, number?];
 
-/** Mustache without partials. Values are written as they are. */
+/** Mustache without partials. Values are written unescaped. */
 export function mustacheEngine(): TemplateEngine {
   return {
     name: 'mustache',
@@ -25,7 +25,7 @@ export function mustacheEngine(): TemplateEngine {
   };
 }
 
-/** Every turn of every section counts. */
+/** Counts every iteration of every section. */
 class CountingWriter extends mustache.Writer {
   readonly #budget = new LoopBudget();
 
@@ -37,7 +37,7 @@ class CountingWriter extends mustache.Writer {
 
 function tokensOf(text: string): readonly Token[] {
   checkTemplate(text);
-  // The library's types leave the shape of tokens open.
+  // The library's types do not describe tokens.
   return guarded(() => mustache.parse(text) as unknown as readonly Token[]);
 }
 

@@ -3,9 +3,9 @@ import type { DatabaseClient, DatabaseQuery } from '../../memory/database-client
 
 export interface OpenedDatabase {
   readonly client: DatabaseClient;
-  /** A second client of the same store, as another process has it; the same one where there is none. */
+  /** A second client of the same store, like that of another process; the same client if there is none. */
   readonly other: DatabaseClient;
-  /** Moves the clock of both, ms. */
+  /** Moves the clock of both, in ms. */
   readonly advance: (ms: number) => void;
 }
 
@@ -13,10 +13,10 @@ let count = 0;
 const collection = () => `collection ${++count} ${Math.random().toString(36).slice(2)}`;
 const conflict = { code: 'conflict' };
 
-/** What every database client does. */
+/** Contract of every database client. */
 export function databaseClientContract(name: string, open: () => Promise<OpenedDatabase>): void {
   describe(`${name} as a database client`, () => {
-    it('keeps documents exactly, and tells their versions', async () => {
+    it('stores documents exactly, with their versions', async () => {
       const { client, other } = await open();
       const within = collection();
       const value = { z: 1, a: { b: [1, null, 'ü 👋\u0000'] }, c: false };
@@ -28,7 +28,7 @@ export function databaseClientContract(name: string, open: () => Promise<OpenedD
       expect(await client.read(collection(), 'k')).toBeNull();
     });
 
-    it('writes only under the conditions it is given', async () => {
+    it('writes only if its conditions hold', async () => {
       const { client, other } = await open();
       const within = collection();
       await client.write(within, 'k', 1, { ifAbsent: true });
@@ -104,7 +104,7 @@ export function databaseClientContract(name: string, open: () => Promise<OpenedD
       expect(await keys({ prefix: 'b', after: 'a' })).toEqual(['b', 'b%', 'b/10', 'b/2']);
     });
 
-    it('forgets what has expired', async () => {
+    it('drops expired documents', async () => {
       const { client, advance } = await open();
       const within = collection();
       await client.write(within, 'k', 'brief', { ttlMs: 1_000 });
@@ -115,7 +115,7 @@ export function databaseClientContract(name: string, open: () => Promise<OpenedD
       expect(await client.write(within, 'k', 'again', { ifAbsent: true })).toEqual({ version: 1 });
     });
 
-    it('searches documents by their words, and deletes them', async () => {
+    it('searches documents by words, and deletes them', async () => {
       const { client } = await open();
       const within = collection();
       await client.write(within, 'a', { title: 'Release notes', text: 'the API changed' });

@@ -3,21 +3,21 @@ import { type MemoryClient, nextNumberOf } from '../../memory/memory-client.ts';
 
 export interface OpenedMemory {
   readonly client: MemoryClient;
-  /** A second client of the same store, as another process has it; the same one where there is none. */
+  /** A second client of the same store, like that of another process; the same client if there is none. */
   readonly other: MemoryClient;
-  /** Moves the clock of both, ms. */
+  /** Moves the clock of both, in ms. */
   readonly advance: (ms: number) => void;
-  /** False where only a named stream can be searched. */
+  /** False if only a named stream can be searched. */
   readonly searchesAllStreams?: boolean;
 }
 
 let count = 0;
 const stream = () => `stream ${++count} ${Math.random().toString(36).slice(2)}`;
 
-/** What every memory client does. */
+/** Contract of every memory client. */
 export function memoryClientContract(name: string, open: () => Promise<OpenedMemory>): void {
   describe(`${name} as a memory client`, () => {
-    it('keeps what is appended, in order and exactly', async () => {
+    it('stores entries in order and exactly', async () => {
       const { client, other } = await open();
       const key = stream();
       const entries = ['text', 1.5, null, true, [1, { a: 'ü 👋\u0000' }], { z: 1, a: { b: [] } }];
@@ -39,7 +39,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       expect(await read({ last: 9 })).toEqual(['a', 'b', 'c', 'd']);
     });
 
-    it('gives each of many appends at once a number of its own', async () => {
+    it('gives concurrent appends unique numbers', async () => {
       const { client, other } = await open();
       const key = stream();
       const appended = await Promise.all(
@@ -53,7 +53,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       );
     });
 
-    it('appends under the number that was asked for, and says which is next where that is taken', async () => {
+    it('appends under the expected number, and returns the next one if it is taken', async () => {
       const { client, other } = await open();
       const key = stream();
       expect(await client.append(key, 'a', { seq: 1 })).toEqual({ seq: 1 });
@@ -67,7 +67,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       ]);
     });
 
-    it('appends once what is sent twice', async () => {
+    it('deduplicates repeated appends', async () => {
       const { client, other } = await open();
       const key = stream();
       const both = await Promise.all([
@@ -80,7 +80,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       expect((await client.read(key)).map(({ entry }) => entry)).toEqual(['a']);
     });
 
-    it('forgets what has expired, and keeps the rest', async () => {
+    it('drops expired entries and keeps the rest', async () => {
       const { client, advance } = await open();
       const key = stream();
       await client.append(key, 'brief word', { ttlMs: 1_000 });
@@ -93,7 +93,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       expect((await client.read(key)).map(({ seq }) => seq)).toEqual([2, 3]);
     });
 
-    it('finds entries by their words, the best first', async () => {
+    it('finds entries by words, best first', async () => {
       const { client, searchesAllStreams = true } = await open();
       const [one, two] = [stream(), stream()];
       await client.append(one, { role: 'user', content: [{ text: 'The deploy of the billing service failed' }] });
@@ -109,7 +109,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
     });
 
     it.each(['"', "'", '*', 'a OR', ') --', "' OR 1=1", 'a & | ! <->', 'NEAR(a b)', 'col:x', '%', '\\', ''])(
-      'takes %j as text',
+      'treats %j as text',
       async (query) => {
         const { client } = await open();
         const key = stream();
@@ -118,7 +118,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       },
     );
 
-    it('clears a stream without giving its numbers again', async () => {
+    it('clears a stream without reusing its numbers', async () => {
       const { client } = await open();
       const key = stream();
       await client.append(key, 'a');

@@ -3,10 +3,10 @@ import { Message } from '../../core/message.ts';
 import { AgentSession } from '../../session/agent-session.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 
-/** What every session store does. `open` answers one that holds nothing else of the test's. */
+/** Contract of every session store. `open` returns a store without other test data. */
 export function sessionStoreContract(name: string, open: () => Promise<SessionStore>): void {
   describe(`${name} as a session store`, () => {
-    it('gives back what was saved, in order', async () => {
+    it('returns what was saved, in order', async () => {
       const store = await open();
       const session = new AgentSession('coder', { model: 'm', provider: 'p', metadata: { a: { b: [1, null] } } });
       session.addMessage(Message.user('hello'));
@@ -26,7 +26,7 @@ export function sessionStoreContract(name: string, open: () => Promise<SessionSt
       expect(loaded.getMetadata('later')).toBe(1);
     });
 
-    it('goes on with a loaded session', async () => {
+    it('continues a loaded session', async () => {
       const store = await open();
       const session = new AgentSession('coder');
       session.addMessage(Message.user('one'));
@@ -57,9 +57,9 @@ export function sessionStoreContract(name: string, open: () => Promise<SessionSt
       expect(await AgentSession.listAll(store, { agentType: kind, parentSessionId: null })).toEqual([parent.sessionId]);
     });
 
-    it('knows no session that was not created, or was deleted', async () => {
+    it('does not find a session that was not created or was deleted', async () => {
       const store = await open();
-      await expect(store.load('nobody')).rejects.toMatchObject({ code: 'session_not_found' });
+      await expect(store.load('missing')).rejects.toMatchObject({ code: 'session_not_found' });
       const session = new AgentSession('coder');
       await session.save(store);
       await expect(store.create(session.toMetadata())).rejects.toMatchObject({ code: 'conflict' });
@@ -75,7 +75,7 @@ export function sessionStoreContract(name: string, open: () => Promise<SessionSt
       await expect(store.acquire(session.sessionId, 'b')).rejects.toMatchObject({ code: 'session_busy' });
       await lease.release();
       const next = await store.acquire(session.sessionId, 'b');
-      // A late release takes nothing from the next owner.
+      // A late release does not affect the next owner.
       await lease.release();
       await expect(store.acquire(session.sessionId, 'c')).rejects.toMatchObject({ code: 'session_busy' });
       await next.release();

@@ -8,24 +8,24 @@ interface BashInput {
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
-const MOST_TIMEOUT_MS = 600_000;
-const MOST_CHARS = 30_000;
+const MAX_TIMEOUT_MS = 600_000;
+const MAX_CHARS = 30_000;
 
-/** Runs a shell command, if the host has a shell. What it may run is up to the permission rules. */
+/** Runs a shell command if the host has a shell. The permission rules decide which commands are allowed. */
 export function bashTool(): Tool {
   return tool<BashInput>({
     name: 'bash',
     description:
-      'Runs a bash command in the working folder and answers its output (stdout and stderr together). ' +
-      'Nothing it leaves in the background goes on.',
+      'Runs a bash command in the working folder and returns its output (stdout and stderr together). ' +
+      'Background processes are ended with the command.',
     category: 'execute',
-    // The command's own deadline ends it first.
-    timeoutMs: MOST_TIMEOUT_MS + 10_000,
+    // The command's own timeout ends it first.
+    timeoutMs: MAX_TIMEOUT_MS + 10_000,
     input: {
       type: 'object',
       properties: {
         command: { type: 'string', minLength: 1, maxLength: 20_000 },
-        timeoutMs: { type: 'integer', minimum: 1, maximum: MOST_TIMEOUT_MS },
+        timeoutMs: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS },
       },
       required: ['command'],
       additionalProperties: false,
@@ -35,7 +35,7 @@ export function bashTool(): Tool {
     async execute({ command, timeoutMs = DEFAULT_TIMEOUT_MS }, context) {
       const { signal, host } = context;
       const onOutput = (text: string) => context.progress(text);
-      const result = await host.shell.run({ command, timeoutMs, signal, maxChars: MOST_CHARS, onOutput });
+      const result = await host.shell.run({ command, timeoutMs, signal, maxChars: MAX_CHARS, onOutput });
       const output = result.truncated ? `${result.output}\n[output cut]` : result.output;
       if (result.timedOut) throw new AgentError('tool_timeout', `the command did not end in time\n${output}`);
       if (result.exitCode === 0) return output;

@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 describe('files', () => {
-  it('are read by lines, found by name and by content', async () => {
+  it('are read by lines, and found by name and by content', async () => {
     expect(await call('read', { path: 'src/a.ts', offset: 2, limit: 1 })).toMatchObject({
       output: '2\ttwo\n[2 more lines]',
       isError: false,
@@ -60,7 +60,7 @@ describe('files', () => {
     expect(await call('read', { path: 'none' })).toMatchObject({ code: 'tool_failed' });
   });
 
-  it('are changed only after they were read, and only as they were read', async () => {
+  it('are changed only after they were read, and only if unchanged since', async () => {
     const edit = { path: 'src/a.ts', oldText: 'two', newText: 'zwei' };
     expect(await call('edit', edit)).toMatchObject({ isError: true, code: 'conflict' });
     expect(await call('write', { path: 'src/a.ts', content: 'x' })).toMatchObject({ code: 'conflict' });
@@ -78,7 +78,7 @@ describe('files', () => {
     expect(await readFile(join(root, 'new', 'b.txt'), 'utf8')).toBe('b');
   });
 
-  it('stay inside of the folder, whatever the path or the link says', async () => {
+  it('stay inside the folder for any path or link', async () => {
     await symlink(outside, join(root, 'link'));
     await symlink(join(outside, 'nothing'), join(root, 'dangling'));
     await symlink(join(outside, 'secret.txt'), join(root, 'file-link'));
@@ -103,7 +103,7 @@ describe('files', () => {
     expect(await call('read', { path: join(root, 'src', 'a.ts') })).toMatchObject({ isError: false });
   });
 
-  it('with keys in them, and those of git, are protected', async () => {
+  it('that contain keys or belong to git are protected', async () => {
     await mkdir(join(root, '.git'));
     for (const path of ['.env', '.env.local', '.git/config', 'deploy/server.pem', 'id_rsa', '.ENV']) {
       expect({ path, ...(await call('write', { path, content: 'x' })) }).toMatchObject({
@@ -115,7 +115,7 @@ describe('files', () => {
     expect(await call('write', { path: '.env', content: 'x' }, open)).toMatchObject({ isError: false });
   });
 
-  it('keep their mode when they are replaced, and are refused when they may be read only', async () => {
+  it('keep their mode when replaced, and reject writes when read-only', async () => {
     await writeFile(join(root, 'run.sh'), 'a', { mode: 0o755 });
     await call('read', { path: 'run.sh' });
     await call('write', { path: 'run.sh', content: 'b' });
@@ -136,7 +136,7 @@ describe('a list of files', () => {
 });
 
 describe('the shell', () => {
-  it('answers output and exit code, and knows nothing of the agent', async () => {
+  it("returns output and exit code, and sees nothing of the agent's environment", async () => {
     process.env.AGENT_TEST_SECRET = 'hidden';
     process.env.AGENTLENS_API_KEY = 'hidden';
     const command = 'echo out; echo err >&2; echo "[$AGENT_TEST_SECRET$AGENTLENS_API_KEY]"; pwd';
@@ -152,7 +152,7 @@ describe('the shell', () => {
     delete process.env.AGENTLENS_API_KEY;
   });
 
-  it('ends with everything it began when it takes too long or is stopped', async () => {
+  it('ends all its processes when it times out or is stopped', async () => {
     expect(await call('bash', { command: 'echo begun; sleep 60 & sleep 60', timeoutMs: 100 })).toMatchObject({
       code: 'tool_timeout',
       output: { error: expect.stringContaining('begun') },
@@ -180,14 +180,14 @@ describe('the shell', () => {
     await eventually(() => expect(() => process.kill(inBackground, 0)).toThrow());
   });
 
-  it('leaves nothing in the background and cuts long output', async () => {
+  it('leaves nothing in the background and truncates long output', async () => {
     expect(await call('bash', { command: 'sleep 60 & echo ok' })).toMatchObject({ output: 'ok\n', isError: false });
     const { output } = await call('bash', { command: 'head -c 100000 /dev/zero | tr "\\0" x' });
     expect(output).toMatch(/\[output cut\]$/);
     expect(JSON.stringify(output).length).toBeLessThan(31_000);
   });
 
-  it('takes no variable that changes what it runs', () => {
+  it('rejects a variable that changes what it runs', () => {
     for (const name of ['BASH_ENV', 'LD_PRELOAD', 'BASH_FUNC_ls%%'])
       expect(() => localHost({ root, shell: { environment: { [name]: 'x' } } })).toThrow(
         expect.objectContaining({ code: 'invalid_config' }),
@@ -196,7 +196,7 @@ describe('the shell', () => {
 });
 
 describe('a host that opens nothing', () => {
-  it('denies files, shell and network, and keeps a todo list all the same', async () => {
+  it('denies files, shell and network, but still keeps a todo list', async () => {
     const closed = contextOf(deniedHost);
     for (const [name, input] of [
       ['read', { path: 'a' }],

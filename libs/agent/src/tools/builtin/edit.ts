@@ -10,7 +10,9 @@ interface EditInput {
   readonly replaceAll?: boolean;
 }
 
-/** Replaces a text in a file that was read before. The text must be there exactly once, unless all are meant. */
+/**
+ * Replaces a text in a file that was read before. The text must occur exactly once, unless all occurrences are meant.
+ */
 export function editTool(): Tool {
   return tool<EditInput>({
     name: 'edit',

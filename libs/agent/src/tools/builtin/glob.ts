@@ -1,12 +1,12 @@
 import { type Tool, tool } from '../tool.ts';
 
-const MOST_FILES = 500;
+const MAX_FILES = 500;
 
 /** Finds files by a pattern. */
 export function globTool(): Tool {
   return tool<{ pattern: string; path?: string }>({
     name: 'glob',
-    description: 'Finds files by a pattern such as `src/**/*.ts`, below `path`. Answers their paths, sorted.',
+    description: 'Finds files by a pattern such as `src/**/*.ts`, below `path`. Returns their paths, sorted.',
     category: 'read',
     idempotent: true,
     input: {
@@ -20,11 +20,11 @@ export function globTool(): Tool {
     async execute({ pattern, path }, context) {
       const found = await context.host.files.list(pattern, {
         ...(path === undefined ? {} : { folder: path }),
-        limit: MOST_FILES + 1,
+        limit: MAX_FILES + 1,
       });
-      const shown = found.slice(0, MOST_FILES).join('\n');
+      const shown = found.slice(0, MAX_FILES).join('\n');
       if (found.length === 0) return 'no files';
-      return found.length > MOST_FILES ? `${shown}\n[more than ${MOST_FILES} files: use a narrower pattern]` : shown;
+      return found.length > MAX_FILES ? `${shown}\n[more than ${MAX_FILES} files: use a narrower pattern]` : shown;
     },
   });
 }

@@ -9,17 +9,17 @@ interface GrepInput {
   readonly glob?: string;
 }
 
-const MOST_HITS = 200;
-const MOST_FILES = 2_000;
-const MOST_LINE_CHARS = 300;
+const MAX_HITS = 200;
+const MAX_FILES = 2_000;
+const MAX_LINE_CHARS = 300;
 
-/** Finds lines by an RE2 pattern, whose time grows with the text and nothing else. */
+/** Finds lines by an RE2 pattern, which matches in linear time. */
 export function grepTool(): Tool {
   return tool<GrepInput>({
     name: 'grep',
     description:
-      'Finds lines that match a regular expression (RE2 syntax) in the files below `path` that fit `glob`. ' +
-      'Answers path:line:text.',
+      'Finds lines that match a regular expression (RE2 syntax) in the files below `path` that match `glob`. ' +
+      'Returns path:line:text.',
     category: 'read',
     idempotent: true,
     input: {
@@ -34,23 +34,23 @@ export function grepTool(): Tool {
       const compiled = compile(pattern);
       if (compiled === null) return ToolResult.error('invalid_input', 'The pattern is no RE2 pattern.');
       const { files } = context.host;
-      const names = await files.list(glob, { ...(path === undefined ? {} : { folder: path }), limit: MOST_FILES });
+      const names = await files.list(glob, { ...(path === undefined ? {} : { folder: path }), limit: MAX_FILES });
       const hits: string[] = [];
       for (const name of names) {
         context.signal.throwIfAborted();
         const text = await files.read(name).then(
           (file) => file.text,
           (error: unknown) => {
-            // Not a text, too large, or gone since.
+            // Not text, too large, or deleted since.
             if (isAgentError(error)) return '';
             throw error;
           },
         );
         for (const [index, line] of text.split('\n').entries()) {
           if (!compiled.matcher(line.slice(0, 10_000)).find()) continue;
-          hits.push(`${name}:${index + 1}:${line.slice(0, MOST_LINE_CHARS)}`);
-          if (hits.length >= MOST_HITS)
-            return `${hits.join('\n')}\n[more than ${MOST_HITS} lines: use a narrower pattern]`;
+          hits.push(`${name}:${index + 1}:${line.slice(0, MAX_LINE_CHARS)}`);
+          if (hits.length >= MAX_HITS)
+            return `${hits.join('\n')}\n[more than ${MAX_HITS} lines: use a narrower pattern]`;
         }
       }
       return hits.length === 0 ? 'no matches' : hits.join('\n');

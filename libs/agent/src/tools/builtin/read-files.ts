@@ -1,7 +1,7 @@
 import type { AgentContext } from '../../core/agent-context.ts';
 import { ResourceKey } from '../../core/resource-map.ts';
 
-/** Which content of each file the agent has seen, by hash: it must not change what it has not read. */
+/** Content hash of each file the agent has read: it must not change what it has not read. */
 const READ_FILES = ResourceKey<Map<string, string>>('read files');
 
 export function readFilesOf(context: AgentContext): Map<string, string> {

@@ -8,13 +8,13 @@ interface ReadInput {
 }
 
 const DEFAULT_LINES = 2_000;
-const MOST_LINE_CHARS = 2_000;
+const MAX_LINE_CHARS = 2_000;
 
 /** Reads lines of a text file, numbered from 1. */
 export function readTool(): Tool {
   return tool<ReadInput>({
     name: 'read',
-    description: 'Reads a text file. Answers its lines with their numbers; `offset` is the first line, from 1.',
+    description: 'Reads a text file. Returns its lines with their numbers; `offset` is the first line, from 1.',
     category: 'read',
     idempotent: true,
     input: {
@@ -34,7 +34,7 @@ export function readTool(): Tool {
       readFilesOf(context).set(await context.host.files.resolve(path), hash);
       const lines = text.split('\n');
       const shown = lines.slice(offset - 1, offset - 1 + limit);
-      const numbered = shown.map((line, index) => `${offset + index}\t${line.slice(0, MOST_LINE_CHARS)}`);
+      const numbered = shown.map((line, index) => `${offset + index}\t${line.slice(0, MAX_LINE_CHARS)}`);
       const left = lines.length - (offset - 1 + shown.length);
       return numbered.join('\n') + (left > 0 ? `\n[${left} more lines]` : '');
     },

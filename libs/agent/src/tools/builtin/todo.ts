@@ -6,14 +6,14 @@ export interface TodoItem {
   readonly status: 'open' | 'doing' | 'done';
 }
 
-/** The agent's list as it stands; a console may show it. */
+/** The agent's current list; a console may show it. */
 export const TODO_LIST = ResourceKey<readonly TodoItem[]>('todo list');
 
-/** Keeps the agent's own list of what is to do, in the session's metadata under `todo`. */
+/** Keeps the agent's todo list in the session's metadata under `todo`. */
 export function todoTool(): Tool {
   return tool<{ items: TodoItem[] }>({
     name: 'todo',
-    description: 'Replaces the list of what is to do. Give the whole list each time; have one item `doing` at most.',
+    description: 'Replaces the todo list. Give the whole list each time; at most one item may be `doing`.',
     category: 'memory',
     requiresPermission: false,
     idempotent: true,

@@ -7,11 +7,11 @@ interface WriteInput {
   readonly content: string;
 }
 
-/** Writes a file whole. One that is there already must have been read, and not have changed since. */
+/** Writes a whole file. An existing file must have been read and not have changed since. */
 export function writeTool(): Tool {
   return tool<WriteInput>({
     name: 'write',
-    description: 'Writes a text file whole. To replace a file that exists, read it first.',
+    description: 'Writes a whole text file. To replace an existing file, read it first.',
     category: 'write',
     input: {
       type: 'object',

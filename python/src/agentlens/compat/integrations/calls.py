@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 # Calls whose end is never told are forgotten, oldest first.
-MOST_OPEN = 1_000
+MAX_OPEN_CALLS = 1_000
 
 
 class OpenCalls:
@@ -19,7 +19,7 @@ class OpenCalls:
     def begin(self) -> str:
         call_id = str(uuid.uuid4())
         self._began[call_id] = time.monotonic()
-        if len(self._began) > MOST_OPEN:
+        if len(self._began) > MAX_OPEN_CALLS:
             del self._began[next(iter(self._began))]
         return call_id
 

@@ -10,7 +10,7 @@ from agentlens.forks import ForkLock
 from agentlens.run import Run
 
 # What never ends is forgotten, oldest first.
-MOST_OPEN = 10_000
+MAX_OPEN_CALLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Chains:
     def _keep(self, where: dict[Any, Any], key: Any, value: Any) -> None:
         with self._lock:
             where[key] = value
-            if len(where) > MOST_OPEN:
+            if len(where) > MAX_OPEN_CALLS:
                 del where[next(iter(where))]
 
 
