@@ -86,7 +86,7 @@ function usageOf(
     sentTotal: count(tokens.total),
     serviceTier: name(data.serviceTier),
   };
-  return { ...usage, ...pricedUsage(quantity(data.costUsd, MOST_USD), priced, prices) };
+  return { ...usage, ...pricedUsage(quantity(data.costUsd, MAX_USD), priced, prices) };
 }
 
 function tokensOf(tokens: JsonObject): Usage {
