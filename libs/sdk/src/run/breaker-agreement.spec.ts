@@ -20,9 +20,9 @@ class ServerBreaker {
     this.#now = now;
   }
 
-  observes(event: RecordedEvent): void {
-    const translated = translateHandlebarEvent(JSON.parse(JSON.stringify(event)), 'agent-1', NO_PRICES, this.#now());
-    if (!translated.ok) throw new Error(`the server cannot read ${event.kind}`);
+  observes(recorded: RecordedEvent): void {
+    const translated = translateHandlebarEvent(JSON.parse(JSON.stringify(recorded)), 'agent-1', NO_PRICES, this.#now());
+    if (!translated.ok) throw new Error(`the server cannot read ${recorded.kind}`);
     const event = translated.event.facts as AgentEvent;
     const usage = usageOfEvent(event);
     if (usage === null) return;
