@@ -6,7 +6,7 @@ export class Catalog<M extends { readonly type: string }> {
 
   constructor(readonly modules: readonly M[]) {
     this.#byType = new Map(modules.map((module) => [module.type, module]));
-    if (this.#byType.size !== modules.length) throw new Error('a catalog lists one type twice');
+    if (this.#byType.size !== modules.length) throw new Error('a catalog lists a type twice');
   }
 
   get(type: string): M | undefined {

@@ -19,7 +19,7 @@ export const CALL_STEPS = 4_000_000;
 export class StepsSpent extends Error {
   override readonly name = 'StepsSpent';
 }
-const SPENT = new StepsSpent('the rule costs more steps on this call than it may');
+const SPENT = new StepsSpent('the rule exceeded its step budget on this call');
 
 /** Allowance for a process that decides only its own calls. */
 export function callAllowance(steps = CALL_STEPS): StepAllowance {

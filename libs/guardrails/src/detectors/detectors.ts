@@ -28,7 +28,7 @@ const DETECTOR_LIST = {
     title: 'E-mail address',
     pattern: /(?<![\w.!#$%&+/=?^{|}~-])[\w.!#$%&+/=?^{|}~-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,10}[A-Za-z]{2,24}/g,
   },
-  email_domain: { title: 'Domain of an e-mail address', pattern: /@(?:[A-Za-z0-9-]{1,63}\.){1,10}[A-Za-z]{2,24}/g },
+  email_domain: { title: 'Email domain', pattern: /@(?:[A-Za-z0-9-]{1,63}\.){1,10}[A-Za-z]{2,24}/g },
   phone: {
     title: 'Telephone number',
     pattern: /(?:\+|0|\()[0-9][0-9 ()./-]{5,18}[0-9]/g,
@@ -64,7 +64,7 @@ const DETECTOR_LIST = {
   url: { title: 'Web address', pattern: /(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/g },
   jwt: { title: 'JSON Web Token', pattern: JWT },
   private_key: { title: 'Private key', pattern: PRIVATE_KEY },
-  secret_key: { title: 'Secret key of a service', pattern: SECRET_KEY },
+  secret_key: { title: 'Service secret key', pattern: SECRET_KEY },
 } as const satisfies Record<string, Detector>;
 
 export type DetectorName = keyof typeof DETECTOR_LIST;

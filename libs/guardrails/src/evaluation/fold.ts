@@ -115,7 +115,7 @@ class AgentFold {
 
   #totalsOf(index: number): RunningTotals {
     const totals = this.#totals[index];
-    if (totals === undefined) throw new Error('a plan reads a series that it does not ask for');
+    if (totals === undefined) throw new Error('the plan reads a series that it does not request');
     return totals;
   }
 

@@ -5,7 +5,7 @@ import { foldedName } from './names.ts';
 const names = z.array(z.string().min(1).max(256)).min(1, 'must name at least one').max(100);
 
 export const toolChoiceFields = {
-  tools: names.optional().meta({ title: 'Tools', description: 'Globs, in any case.' }),
+  tools: names.optional().meta({ title: 'Tools', description: 'Globs, ignoring case.' }),
   toolTagsAll: names.optional().meta({ title: 'With all of these tags' }),
   toolTagsAny: names.optional().meta({ title: 'With any of these tags' }),
 };

@@ -47,7 +47,7 @@ export function activate(rule: GuardrailRule): Activated {
   const condition = CONDITIONS.get(rule.conditionType);
   if (condition === undefined) return unready(`unknown condition type ${rule.conditionType}`);
   const config = condition.config.safeParse(rule.conditionConfig);
-  if (!config.success) return unready('the stored condition config is not valid any more');
+  if (!config.success) return unready('the stored condition config is no longer valid');
   const action = ACTIONS.get(rule.actionType);
   if (action !== undefined && 'effect' in action) return decisionRule(rule, condition, config.data, action);
   if (condition.cadence === 'event') return { ok: true, value: eventRule(rule, condition, config.data) };
@@ -79,7 +79,7 @@ function decisionRule(
   const test = callTest(condition, config);
   if (test === null) return unready(`condition ${rule.conditionType} cannot be asked about a call`);
   const effect = action.config.safeParse(rule.actionConfig);
-  if (!effect.success) return unready('the stored action config is not valid any more');
+  if (!effect.success) return unready('the stored action config is no longer valid');
   const { onMissing, onUnavailable } = rule;
   return {
     ok: true,

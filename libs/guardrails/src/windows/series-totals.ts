@@ -52,7 +52,7 @@ export class RunningTotals implements SeriesTotals {
   }
 
   quantile(q: number): number | null {
-    if (q < MIN_QUANTILE) throw new Error(`stores keep no bins for the quantile ${q}`);
+    if (q < MIN_QUANTILE) throw new Error(`stores keep no bins for quantile ${q}`);
     return this.#bins().quantile(q);
   }
 

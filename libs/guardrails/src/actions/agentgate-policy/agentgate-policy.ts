@@ -4,9 +4,9 @@ import type { ExecutedAction } from '../../catalog/action-module.ts';
 import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
 
 const AgentgateConfig = z.strictObject({
-  agentgateUrl: HttpAddress.meta({ title: 'Address of AgentGate' }),
+  agentgateUrl: HttpAddress.meta({ title: 'AgentGate address' }),
   policyId: z.string().trim().min(1).max(200).default('default').meta({ title: 'Policy' }),
-  action: z.string().trim().min(1).max(100).default('restrict').meta({ title: 'Action of the policy' }),
+  action: z.string().trim().min(1).max(100).default('restrict').meta({ title: 'Policy action' }),
   apiKey: z.string().min(1).max(4096).optional().meta({ title: 'API key', secret: true }),
 });
 type AgentgateConfig = z.infer<typeof AgentgateConfig>;

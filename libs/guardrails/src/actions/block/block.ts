@@ -12,7 +12,7 @@ export const block: DecisionAction<BlockConfig> = {
   title: 'Block the call',
   description: 'The call is not made. The agent receives the reason and continues.',
   config: BlockConfig,
-  example: { message: 'Deploying is not for agents' },
+  example: { message: 'Agents may not deploy' },
   phases: ['decision'],
   urgency: 'control',
   secrets: [],

@@ -11,7 +11,7 @@ type DowngradeConfig = z.infer<typeof DowngradeConfig>;
 export const downgradeModel: ExecutedAction<DowngradeConfig> = {
   type: 'downgrade_model',
   title: 'Downgrade the model',
-  description: 'Tells the agent to use another, usually cheaper, model until the override is cleared.',
+  description: 'Makes the agent use another, usually cheaper, model until the override is cleared.',
   config: DowngradeConfig,
   example: { targetModel: 'gpt-4o-mini', message: 'Daily budget reached' },
   phases: ['stream'],

@@ -20,7 +20,7 @@ type ModifyConfig = z.infer<typeof ModifyConfig>;
 export const modifyArguments: DecisionAction<ModifyConfig> = {
   type: 'modify_arguments',
   title: 'Change the arguments',
-  description: 'Sets or removes arguments, and takes personal data and secrets out of all of them.',
+  description: 'Sets or removes arguments, and redacts personal data and secrets in all of them.',
   config: ModifyConfig,
   example: { set: { 'options.dryRun': true }, redact: ['credit_card'] },
   phases: ['decision'],

@@ -42,7 +42,7 @@ type WebhookConfig = z.infer<typeof WebhookConfig>;
 export const notifyWebhook: ExecutedAction<WebhookConfig> = {
   type: 'notify_webhook',
   title: 'Call a webhook',
-  description: 'Sends the trigger to an address, signed where the rule has a secret, until it is accepted.',
+  description: 'Sends the trigger to an address and retries until it is accepted. Signed if the rule has a secret.',
   config: WebhookConfig,
   example: { url: 'https://example.com/hooks/agentlens' },
   phases: ['stream'],

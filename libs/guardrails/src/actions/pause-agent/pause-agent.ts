@@ -10,7 +10,7 @@ type PauseConfig = z.infer<typeof PauseConfig>;
 export const pauseAgent: ExecutedAction<PauseConfig> = {
   type: 'pause_agent',
   title: 'Pause the agent',
-  description: 'Tells the agent to stop. It stays paused until it is resumed by hand or through the API.',
+  description: 'Stops the agent. It stays paused until it is resumed in the console or through the API.',
   config: PauseConfig,
   example: { message: 'Too many errors: paused for review' },
   phases: ['stream'],

@@ -34,7 +34,7 @@ describe('raise_alert', () => {
   });
 
   it.each([
-    ['folded', /open already/],
+    ['folded', /open alert/],
     ['held_back', /too many alerts/],
   ] as const)('is delivered if the alert was %s', async (raised, detail) => {
     const outcome = await action.execute(action.config.parse({}), aTrigger(), actionTools(undefined, raised));

@@ -28,8 +28,8 @@ type AlertConfig = z.infer<typeof AlertConfig>;
 
 const DETAIL: Readonly<Record<AlertRaised, string>> = {
   raised: 'alert raised',
-  folded: 'an alert of this rule is open already and stands for this one too',
-  held_back: 'too many alerts at once: counted, not raised',
+  folded: 'counted on the open alert of this rule',
+  held_back: 'too many alerts: counted, not raised',
 };
 
 /** Raises an alert for a person to acknowledge. The dispatcher notifies `webhookUrl` of each change. */

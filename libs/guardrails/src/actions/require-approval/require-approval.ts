@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DecisionAction } from '../../catalog/action-module.ts';
 
 const ApprovalConfig = z.strictObject({
-  title: z.string().trim().min(1).max(200).optional().meta({ title: 'What is asked' }),
+  title: z.string().trim().min(1).max(200).optional().meta({ title: 'Question' }),
   expiresInSeconds: z
     .int()
     .min(1)

@@ -16,7 +16,7 @@ type CostLimitConfig = z.infer<typeof CostLimitConfig>;
 export const costLimit: EventCondition<CostLimitConfig> = {
   type: 'cost_limit',
   title: 'Cost limit',
-  description: 'A session, or an agent within one UTC day, has cost too much.',
+  description: 'The cost of a session, or of an agent within one UTC day, reached the limit.',
   unit: 'USD',
   cadence: 'event',
   config: CostLimitConfig,

@@ -62,7 +62,7 @@ const CALLS: Partial<Record<string, readonly EventKind[]>> = {
 export const customMetric: EventCondition<CustomMetricConfig> = {
   type: 'custom_metric',
   title: 'Custom metric',
-  description: 'A number that events carry, or a built-in metric, compared with a value over a sliding window.',
+  description: 'Compares a number in events, or a built-in metric, with a value over a sliding window.',
   unit: '',
   cadence: 'event',
   config: CustomMetricConfig,

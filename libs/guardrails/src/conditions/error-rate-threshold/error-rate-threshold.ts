@@ -13,11 +13,11 @@ const ErrorRateConfig = z.strictObject({
   windowMinutes: z.int().min(1).max(1440).default(5).meta({ title: 'Window', unit: 'min' }),
   of: z.enum(COUNTED).default('events').meta({
     title: 'Share of',
-    description: 'Finished calls of tools and models, those of tools or of models alone, or events of any kind.',
+    description: 'Finished tool and model calls, only tool or only model calls, or events of any kind.',
   }),
   minEvents: z.int().min(1).max(1_000_000).default(1).meta({
     title: 'At least',
-    description: 'How many of them the window must hold before the rule is measured.',
+    description: 'Minimum number in the window for the rule to be measured.',
   }),
 });
 type ErrorRateConfig = z.infer<typeof ErrorRateConfig>;
@@ -26,7 +26,7 @@ type ErrorRateConfig = z.infer<typeof ErrorRateConfig>;
 export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   type: 'error_rate_threshold',
   title: 'Error rate',
-  description: 'Too large a share of the calls, or of the events, of an agent in a sliding window failed.',
+  description: 'Too many calls or events of an agent in a sliding window failed.',
   unit: '%',
   cadence: 'event',
   config: ErrorRateConfig,

@@ -15,7 +15,7 @@ type ExecutionTimeConfig = z.infer<typeof ExecutionTimeConfig>;
 export const executionTime: CallCondition<ExecutionTimeConfig> = {
   type: 'execution_time',
   title: 'Execution time',
-  description: 'The tool, or all tools of the run together, took this long.',
+  description: 'Duration of the tool call, or of all tool calls of the run.',
   unit: 'ms',
   cadence: 'call',
   config: ExecutionTimeConfig,

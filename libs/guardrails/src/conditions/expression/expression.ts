@@ -14,7 +14,8 @@ const ExpressionConfig = z.strictObject({
     })
     .meta({
       title: 'Expression',
-      description: 'CEL over tool, args, result, actor, tags, subjects, metrics, phase, agentId, runId; true matches.',
+      description:
+        'CEL over tool, args, result, actor, tags, subjects, metrics, phase, agentId and runId. Matches if true.',
     }),
 });
 type ExpressionConfig = z.infer<typeof ExpressionConfig>;

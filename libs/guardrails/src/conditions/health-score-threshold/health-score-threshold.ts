@@ -11,7 +11,7 @@ type HealthScoreConfig = z.infer<typeof HealthScoreConfig>;
 export const healthScoreThreshold: TickCondition<HealthScoreConfig> = {
   type: 'health_score_threshold',
   title: 'Health score',
-  description: 'The health score of an agent over the last days has fallen too low.',
+  description: 'The health score of an agent over the last days is too low.',
   unit: 'points',
   cadence: 'tick',
   config: HealthScoreConfig,

@@ -15,7 +15,7 @@ const MaxCallsConfig = z
     windowMinutes: z.int().min(1).max(1440).optional().meta({ title: 'Window', unit: 'min' }),
     appliesTo: z.enum(['counted', 'every_call']).default('counted').meta({
       title: 'Stops',
-      description: 'Further calls of the counted tools, or every call its rule is asked about.',
+      description: 'Further calls of the counted tools, or every call the rule applies to.',
     }),
   })
   .check(({ value, issues }) => {
@@ -32,7 +32,7 @@ type MaxCallsConfig = z.infer<typeof MaxCallsConfig>;
 export const maxCalls: CallCondition<MaxCallsConfig> = {
   type: 'max_calls',
   title: 'Number of calls',
-  description: 'Tools have been called as often as they may be, in the run or in a sliding window.',
+  description: 'The maximum number of tool calls was reached, in the run or in a sliding window.',
   unit: 'calls',
   cadence: 'call',
   config: MaxCallsConfig,

@@ -19,7 +19,7 @@ export const MetricWindowConfig = z
     value: z.number().meta({ title: 'Compared with' }),
     scope: z.enum(['run', 'agent', 'agent_user']).default('run').meta({ title: 'Of' }),
     windowMinutes: z.int().min(1).max(1440).optional().meta({ title: 'Window', unit: 'min' }),
-    onMissing: z.enum(['allow', 'block']).optional().meta({ title: 'Where nothing was reported' }),
+    onMissing: z.enum(['allow', 'block']).optional().meta({ title: 'If nothing was reported' }),
   })
   .check(({ value, issues }) => {
     const { scope, windowMinutes, metric } = value;

@@ -12,7 +12,7 @@ import { additionsTo, feedOf, sourcesOf } from './sources.ts';
 export const metricWindow: CallCondition<MetricWindowConfig> = {
   type: 'metric_window',
   title: 'Metric over a window',
-  description: 'A quantity that calls or events report, over the run or a sliding window, compared with a value.',
+  description: 'Compares a quantity that calls or events report, over the run or a sliding window, with a value.',
   unit: '',
   cadence: 'call',
   config: MetricWindowConfig,

@@ -15,7 +15,7 @@ type RepeatedCallConfig = z.infer<typeof RepeatedCallConfig>;
 export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   type: 'repeated_call',
   title: 'Repeated call',
-  description: 'The run has made exactly this call before, several times, with the same result.',
+  description: 'The run made exactly this call several times before, with the same result.',
   unit: 'calls',
   cadence: 'call',
   config: RepeatedCallConfig,

@@ -31,7 +31,7 @@ const Detection = z
 
 const SensitiveDataConfig = z.strictObject({
   in: z.enum(['arguments', 'result']).default('arguments').meta({ title: 'Look in' }),
-  path: DotPath.optional().meta({ title: 'At', description: 'Dot path; everything below it is looked through.' }),
+  path: DotPath.optional().meta({ title: 'At', description: 'Dot path. Everything below it is searched.' }),
   operator: z.enum(['anyOf', 'allOf']).default('anyOf').meta({ title: 'Found is' }),
   detectors: z.array(Detection).min(1).max(50).meta({ title: 'Detectors' }),
 });
@@ -41,7 +41,7 @@ type SensitiveDataConfig = z.infer<typeof SensitiveDataConfig>;
 export const sensitiveData: CallCondition<SensitiveDataConfig> = {
   type: 'sensitive_data',
   title: 'Sensitive data',
-  description: 'Personal data or secrets are in the arguments of the call, or in its result.',
+  description: 'The arguments or the result of the call contain personal data or secrets.',
   unit: '',
   cadence: 'call',
   config: SensitiveDataConfig,

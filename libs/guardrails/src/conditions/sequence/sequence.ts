@@ -20,7 +20,7 @@ type SequenceConfig = z.infer<typeof SequenceConfig>;
 export const sequence: CallCondition<SequenceConfig> = {
   type: 'sequence',
   title: 'Order of calls',
-  description: 'The run has not yet called what must come first, or has called what must not come before.',
+  description: 'The run has not made a required call yet, or has made a forbidden one.',
   unit: '',
   cadence: 'call',
   config: SequenceConfig,

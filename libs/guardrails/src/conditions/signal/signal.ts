@@ -15,7 +15,7 @@ const SignalConfig = z
         error: 'is required, give a text, a number, true or false, or a list',
       })
       .meta({ title: 'Compared with' }),
-    onMissing: z.enum(['allow', 'block']).optional().meta({ title: 'Where it is not given' }),
+    onMissing: z.enum(['allow', 'block']).optional().meta({ title: 'If it is absent' }),
   })
   .check(({ value: config, issues }) => {
     const { operator, value } = config;
@@ -31,7 +31,7 @@ type SignalConfig = z.infer<typeof SignalConfig>;
 export const signal: CallCondition<SignalConfig> = {
   type: 'signal',
   title: 'Signal',
-  description: 'A value the agent gives with its question: a metric, or a tag of the run or of the end user.',
+  description: 'A value the agent sends with its request: a metric, or a tag of the run or of the end user.',
   unit: '',
   cadence: 'call',
   config: SignalConfig,

@@ -15,7 +15,7 @@ type SubjectConfig = z.infer<typeof SubjectConfig>;
 export const subject: CallCondition<SubjectConfig> = {
   type: 'subject',
   title: 'Subject',
-  description: 'The call is about such a subject: a customer, an account, a patient.',
+  description: 'The call is about a subject of this kind, such as a customer or an account.',
   unit: '',
   cadence: 'call',
   config: SubjectConfig,

@@ -58,14 +58,14 @@ const TimeGateConfig = z
       .string()
       .refine(isTimeZone, 'is not a known time zone; give a name like "Europe/Berlin"')
       .optional()
-      .meta({ title: 'Time zone', description: 'Also what is used where the tag below is missing.' }),
-    timeZoneTag: z.string().min(1).max(256).optional().meta({ title: 'Or the end-user tag that holds it' }),
+      .meta({ title: 'Time zone', description: 'Also used if the tag below is missing.' }),
+    timeZoneTag: z.string().min(1).max(256).optional().meta({ title: 'Or end-user tag with the time zone' }),
     windows: z
       .array(
         z.strictObject({
           days: z.array(z.enum(DAYS)).min(1).max(7).meta({ title: 'Begins on' }),
           start: Clock.meta({ title: 'From' }),
-          end: Clock.meta({ title: 'To, that minute included' }),
+          end: Clock.meta({ title: 'To (inclusive)' }),
         }),
       )
       .min(1)
@@ -83,7 +83,7 @@ type Window = TimeGateConfig['windows'][number];
 export const timeGate: CallCondition<TimeGateConfig> = {
   type: 'time_gate',
   title: 'Time of day',
-  description: 'The local time is inside one of some weekly windows.',
+  description: 'The local time is inside one of the weekly windows.',
   unit: '',
   cadence: 'call',
   config: TimeGateConfig,

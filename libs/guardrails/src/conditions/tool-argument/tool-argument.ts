@@ -12,7 +12,7 @@ const ToolArgumentConfig = z
   .strictObject({
     path: DotPath.optional().meta({
       title: 'Argument',
-      description: 'Dot path into the arguments. Without one, every text in the arguments is looked at.',
+      description: 'Dot path into the arguments. Without a path, every string in the arguments is compared.',
     }),
     type: z.enum(['string', 'number', 'boolean']).default('string').meta({ title: 'Is a' }),
     operator: z.enum(OPERATORS).default('eq').meta({ title: 'That is' }),
@@ -33,7 +33,7 @@ type ToolArgumentConfig = z.infer<typeof ToolArgumentConfig> & ArgumentTest;
 export const toolArgument: CallCondition<ToolArgumentConfig> = {
   type: 'tool_argument',
   title: 'Tool argument',
-  description: 'An argument of the call is there, is missing, or has a certain value.',
+  description: 'An argument of the call exists, is missing, or has a certain value.',
   unit: '',
   cadence: 'call',
   config: ToolArgumentConfig,

@@ -20,7 +20,7 @@ const ToolNameConfig = z
       )
       .meta({
         title: 'Compared with',
-        description: 'One name or part of one, in any case; with "in" a list of globs.',
+        description: 'A name or part of one, ignoring case; with "in" a list of globs.',
       }),
   })
   .refine(({ operator, value }) => (operator === 'in') === Array.isArray(value), {
@@ -43,7 +43,7 @@ const TEST: Record<(typeof OPERATORS)[number], (name: string, value: string) => 
 export const toolName: CallCondition<ToolNameConfig> = {
   type: 'tool_name',
   title: 'Tool name',
-  description: 'The call is to a tool of this name.',
+  description: 'The call is to a tool with this name.',
   unit: '',
   cadence: 'call',
   config: ToolNameConfig,
