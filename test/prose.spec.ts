@@ -52,7 +52,6 @@ const PENDING = [
   'libs/mcp/',
   'libs/operations/',
   'libs/sdk/',
-  'proof/',
   'proto/',
   'python/',
   'services/',
