@@ -49,7 +49,6 @@ const PENDING = [
   'libs/mcp/',
   'libs/operations/',
   'libs/sdk/',
-  'proof/',
   'proto/',
   'python/',
   'scripts/',

@@ -14,7 +14,7 @@ export interface Checkout {
   remove(): Promise<void>;
 }
 
-/** A built work tree of a commit beside this one. */
+/** A built work tree of another commit, next to this one. */
 export async function checkOut(root: string, ref: string, progress: (text: string) => void): Promise<Checkout> {
   const folder = await mkdtemp(join(tmpdir(), 'agentlens-against-'));
   const tree = join(folder, 'tree');
@@ -40,7 +40,7 @@ export async function checkOut(root: string, ref: string, progress: (text: strin
   }
 }
 
-/** Of other packages: the workspaces themselves are in the lock file too, and are linked anew. */
+/** Compares the lock files without the workspaces themselves, which are linked again. */
 async function sameDependencies(root: string, tree: string): Promise<boolean> {
   const [ours, theirs] = await Promise.all([root, tree].map(lockedPackages));
   return ours === theirs;
@@ -56,7 +56,9 @@ async function lockedPackages(root: string): Promise<string> {
   return JSON.stringify(others);
 }
 
-/** Links to every package, but to the tree's own workspaces, which a link to the folder as a whole would miss. */
+/**
+ * Links every package individually, so that the tree's own workspaces are used instead of those behind a linked folder.
+ */
 async function shareDependencies(root: string, tree: string): Promise<void> {
   const [from, to] = [join(root, 'node_modules'), join(tree, 'node_modules')];
   await mkdir(join(to, SCOPE), { recursive: true });

@@ -10,16 +10,16 @@ import { Stages } from './stages.ts';
 import { warmUp } from './warm-up.ts';
 import { whenInterrupted } from './when-interrupted.ts';
 
-/** Identical code differs by a few hundredths on a quiet machine and by more beside other work. */
-const MOST = 1.15;
+/** Allowed ratio. Identical code differs by a few hundredths on a quiet machine, and by more on a busy one. */
+const MAX_RATIO = 1.15;
 const SMOKE_ROUNDS = 3;
-/** A comparison that cannot be ready by then tells more about the machine than about the code. */
+/** If a comparison takes longer to get ready, it says more about the machine than about the code. */
 const SMOKE_READY_WITHIN_MS = 150_000;
 const SMOKE_NO_ROUND_AFTER_MS = 210_000;
 
 export interface BenchComparison {
   readonly against: string;
-  /** CPU per event of this build divided by that of the other; the median of the rounds. */
+  /** CPU per event of this build divided by that of the other: the median of the rounds. */
   readonly ratio: number;
   readonly rounds: readonly BenchRound[];
   readonly ok: boolean;
@@ -31,14 +31,14 @@ export interface BenchRound {
   readonly ratio: number;
 }
 
-/** The other build could not be measured: no verdict. */
+/** The other build could not be measured, so there is no verdict. */
 export class NotComparable extends Error {
   override readonly name = 'NotComparable';
 }
 
 /**
- * Compares this build with the one of a commit.
- * @throws NotComparable where the other one cannot be run.
+ * Compares this build with the build of a commit.
+ * @throws NotComparable if the other build cannot be run
  */
 export async function compare(
   root: string,
@@ -53,7 +53,7 @@ export async function compare(
   });
   try {
     if (options.smoke && performance.now() - startedAt > SMOKE_READY_WITHIN_MS) {
-      throw new NotComparable(`building ${ref} alone took longer than the comparison may`);
+      throw new NotComparable(`building ${ref} took longer than the whole comparison may`);
     }
     return await compareBuilds({ ref, root: other.root }, root, { ...options, scenario }, progress);
   } finally {
@@ -61,7 +61,7 @@ export async function compare(
   }
 }
 
-/** Both builds run side by side and are loaded in turn, so that whatever else the machine does meets both alike. */
+/** Runs both builds side by side and loads them in turn, so that other load on the machine affects both equally. */
 async function compareBuilds(
   other: { readonly ref: string; readonly root: string },
   root: string,
@@ -100,11 +100,11 @@ async function compareBuilds(
       }
     };
     await more();
-    // One bad patch of the machine can spoil half of the rounds; not likely of twice as many.
-    if (smoke && judged(rounds) > MOST) await more();
-    if (rounds.length === 0) throw new NotComparable('starting both platforms took all the time there was');
+    // One busy period of the machine can spoil half of the rounds, but hardly half of twice as many.
+    if (smoke && judged(rounds) > MAX_RATIO) await more();
+    if (rounds.length === 0) throw new NotComparable('starting both platforms took all of the available time');
     const ratio = judged(rounds);
-    return { against: other.ref, ratio, rounds, ok: ratio <= MOST };
+    return { against: other.ref, ratio, rounds, ok: ratio <= MAX_RATIO };
   } finally {
     await close();
     calm();
@@ -136,7 +136,7 @@ interface Load {
   readonly seconds: number;
 }
 
-/** @throws where something was named that is not a load. */
+/** @throws if a name is not a load */
 function loadOf(only: readonly string[]): Load['scenario'] {
   const [name = 'T1', ...others] = only;
   if (others.length === 0 && (name === 'T1' || name === 'T2' || name === 'T3')) return name;

@@ -1,34 +1,34 @@
 import type { LatencySummary } from '../harness/latencies.ts';
 import type { StackShape } from '../harness/stack.ts';
 
-/** Something that must be so before a number is worth reading. */
+/** A condition that must hold before a number is meaningful. */
 export interface FigureCheck {
   readonly name: string;
   readonly expected: number;
   readonly actual: number;
 }
 
-/** What one measurement found. */
+/** The result of one measurement. */
 export interface Figure {
   readonly scenario: string;
   readonly variant: string;
   readonly shape: StackShape;
-  /** What `count`, the rate and the CPU time are of. */
+  /** Unit of `count`, the rate and the CPU time. */
   readonly unit: 'event' | 'trigger' | 'request' | 'process';
   readonly count: number;
   /** From the first request until everything was stored, evaluated and carried out. */
   readonly seconds: number;
   /** CPU time per unit by process, microseconds. */
   readonly cpuMicros: Readonly<Record<string, number>>;
-  /** Milliseconds, by what was timed. */
+  /** Latencies in ms, by what was timed. */
   readonly latency: Readonly<Record<string, LatencySummary>>;
-  /** Greatest resident memory by process, bytes. */
+  /** Peak resident memory by process, bytes. */
   readonly rssBytes: Readonly<Record<string, number>>;
   readonly checks: readonly FigureCheck[];
   readonly notes: Readonly<Record<string, string | number>>;
 }
 
-/** The generator's work is not the platform's. */
+/** The load generator, whose CPU does not count as the platform's. */
 export const GENERATOR = 'generator';
 
 export function isSound(figure: Figure): boolean {

@@ -13,7 +13,7 @@ const wrong = (checks: readonly FigureCheck[]) =>
   checks.filter(({ expected, actual }) => expected !== actual).map(({ name }) => name);
 
 describe('the checks of a load', () => {
-  it('hold where everything that was accepted is on record', () => {
+  it('pass if everything that was accepted was recorded', () => {
     expect(wrong(loadChecks(report, record))).toEqual([]);
   });
 
@@ -24,12 +24,12 @@ describe('the checks of a load', () => {
     ['countedErrors', 'errors counted by agent'],
     ['triggers', 'triggers recorded'],
     ['evaluated', 'events evaluated'],
-  ] as const)('name %s that are one too few or too many', (what, name) => {
+  ] as const)('report %s that are one too few or too many', (what, name) => {
     for (const off of [-1, 1])
       expect(wrong(loadChecks(report, { ...record, [what]: record[what] + off }))).toEqual([name]);
   });
 
-  it('do not hold of a load of which nothing was accepted', () => {
+  it('fail for a load of which nothing was accepted', () => {
     const nothing = { ...report, acceptedEvents: 0, acceptedErrors: 0, markers: {}, statuses: { 503: 4 } };
     const empty = { rows: 0, counted: 0, countedInRuns: 0, countedErrors: 0, triggers: 0, evaluated: 0 };
     expect(wrong(loadChecks(nothing, empty))).toEqual(['loads of which something was accepted']);

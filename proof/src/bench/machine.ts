@@ -3,16 +3,16 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 
 const YARDSTICK_TRIES = 2_000;
 
-/** Where and on what figures were taken. */
+/** The machine and commit of a measurement. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
   readonly kernel: string;
   readonly node: string;
-  /** How fast one core is here: microseconds to parse the JSON of 100 events, at best. */
+  /** Speed of one core: microseconds to parse the JSON of 100 events, best of many tries. */
   readonly parseMicros: number;
-  /** Runnable processes over the last minute before: above a few tenths, others were at work. */
+  /** Load average of the minute before. Above a few tenths, other processes were running. */
   readonly loadBefore: number;
   readonly commit: string;
 }
@@ -30,7 +30,7 @@ export function describeMachine(root: string): Machine {
   };
 }
 
-/** A yardstick between machines. The best of many tries hardly depends on what else runs. */
+/** Measures the speed of the machine. The best of many tries hardly depends on other load. */
 function parseMicros(): number {
   const event = { sessionId: 'session', agentId: 'agent', severity: 'info', eventType: 'tool_response' };
   const payload = { toolName: 'search_documents', durationMs: 41, result: { hits: 12, source: 'knowledge-base' } };

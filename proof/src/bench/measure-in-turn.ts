@@ -6,29 +6,29 @@ import { backlogOf } from './readiness.ts';
 import type { Stage } from './stage.ts';
 import { UsageMeter } from './usage-meter.ts';
 
-/** One way to tell the same. */
+/** One way to send the same data. */
 export interface Sender {
   readonly name: string;
-  /** Stored events of each request. */
+  /** Stored events per request. */
   readonly eventsEach: number;
   send(agentId: string): Promise<void>;
 }
 
 export interface InTurnPlan {
   readonly scenario: string;
-  /** Of all rounds together. */
+  /** Duration of all rounds in total. */
   readonly seconds: number;
   readonly senders: readonly [Sender, Sender, ...Sender[]];
   readonly concurrency: number;
 }
 
-/** The first warms up and is not counted. */
+/** The first round is a warm-up and does not count. */
 const ROUNDS = 5;
 const DRAIN_DEADLINE_MS = 120_000;
 
 /**
- * CPU of the services per stored event, by way in: all ways in turn, several times, and of each the median, so that a busy
- * machine is busy for all alike. The first way is what the others are compared with.
+ * Measures the services' CPU per stored event for several ways to send it. Takes turns for several rounds and reports
+ * medians, so that other load on the machine affects all ways equally. The first way is the baseline.
  */
 export async function measureInTurn(stage: Stage, plan: InTurnPlan): Promise<Figure> {
   const startedAt = performance.now();

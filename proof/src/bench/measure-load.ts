@@ -8,12 +8,12 @@ import { backlogOf } from './readiness.ts';
 import type { Stage } from './stage.ts';
 import { UsageMeter } from './usage-meter.ts';
 
-/** What must be so of a load before what it cost is worth reading: something was accepted, and all of that is on record. */
+/** Checks of a load: something was accepted, and all of it was recorded. */
 export function loadChecks(report: LoadReport, record: BenchOnRecord): FigureCheck[] {
   const { acceptedEvents: expected } = report;
   const { evaluated } = record;
   return [
-    // Else nothing would equal nothing, at no cost at all.
+    // Otherwise zero would equal zero, at no cost.
     { name: 'loads of which something was accepted', expected: 1, actual: Math.min(1, expected) },
     { name: 'rows stored', expected, actual: record.rows },
     { name: 'events counted by agent', expected, actual: record.counted },
@@ -33,9 +33,9 @@ export interface MeasuredLoadPlan {
   readonly eventsPerSecond?: number;
   readonly keys?: readonly string[];
   readonly agents?: number;
-  /** See `LoadOrder.markEvery`; every marker is one trigger. */
+  /** See `LoadOrder.markEvery`. Every marker causes one trigger. */
   readonly markEvery?: number;
-  /** Waits for what follows from triggers, checks it, and adds what it timed. */
+  /** Waits for the effects of triggers, checks them, and adds its timings. */
   readonly afterTriggers?: (report: LoadReport, label: string) => Promise<Aftermath>;
 }
 
@@ -49,7 +49,7 @@ const DRAIN_DEADLINE_MS = 120_000;
 const SEED = 20_260_301;
 let runs = 0;
 
-/** Sends load, waits until all of it was stored, evaluated and carried out, and compares what is on record. */
+/** Sends load, waits until all of it was stored, evaluated and carried out, and checks what was recorded. */
 export async function measureLoad(stage: Stage, plan: MeasuredLoadPlan): Promise<Figure> {
   runs += 1;
   const label = `b${runs}`;
@@ -107,7 +107,10 @@ function orderOf(stage: Stage, plan: MeasuredLoadPlan, label: string): LoadOrder
   };
 }
 
-/** A request whose answer was lost may have been accepted, so more than what was acknowledged can be there. */
+/**
+ * Waits for at least the acknowledged events. There may be more, because a request whose response was lost may have
+ * been accepted.
+ */
 async function drained(stage: Stage, label: string, accepted: number, triggers: number): Promise<void> {
   await until(
     `${accepted} events to be stored and evaluated, and ${triggers} triggers`,
@@ -122,8 +125,8 @@ async function drained(stage: Stage, label: string, accepted: number, triggers: 
       const events = await countedEvents(stage.pool, label);
       const waiting = await backlogOf(stage.stack);
       const recorded = await countedTriggers(stage.pool, label);
-      const said = stage.stack.services.map((service) => service.lastOutput()).join('\n');
-      return `(${events} events counted, ${waiting} messages wait, ${recorded} triggers recorded)\n${said}`;
+      const output = stage.stack.services.map((service) => service.lastOutput()).join('\n');
+      return `(${events} events counted, ${waiting} messages wait, ${recorded} triggers recorded)\n${output}`;
     },
   );
 }

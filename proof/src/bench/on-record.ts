@@ -1,17 +1,17 @@
 import type { Pool } from 'pg';
 
-/** What is on record of the agents of one load, over all tenants. */
+/** What the platform recorded for the agents of one load, over all tenants. */
 export interface BenchOnRecord {
   readonly rows: number;
   readonly counted: number;
   readonly countedErrors: number;
   readonly countedInRuns: number;
   readonly triggers: number;
-  /** By the evaluators' own tally, where they share one. */
+  /** From the tally of the evaluators, if they share one. */
   readonly evaluated?: number;
 }
 
-/** Cheap enough to be asked while the platform works. */
+/** Cheap enough to run while the platform works. */
 export async function countedEvents(pool: Pool, label: string): Promise<number> {
   const { rows } = await pool.query<{ events: number }>(
     'select coalesce(sum(event_count), 0)::int as events from agents where agent_id like $1',
@@ -31,7 +31,7 @@ export async function recordOf(pool: Pool, label: string): Promise<BenchOnRecord
     [`${label}-agent-%`],
   );
   const [record] = rows;
-  if (record === undefined) throw new Error('Postgres answered nothing');
+  if (record === undefined) throw new Error('Postgres returned no row');
   return record;
 }
 
@@ -43,7 +43,7 @@ export async function countedTriggers(pool: Pool, label: string): Promise<number
   return rows[0]?.triggers ?? 0;
 }
 
-/** Deliveries that ended well. */
+/** Number of successful deliveries. */
 export async function delivered(pool: Pool, label: string): Promise<number> {
   const { rows } = await pool.query<{ done: number }>(
     `select count(*)::int as done from deliveries where agent_id like $1 and result = 'success'`,

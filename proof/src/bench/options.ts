@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
-  /** Names of scenarios; empty: all of the default set. */
+  /** Names of scenarios. Empty: the default set. */
   readonly only: readonly string[];
-  /** The short set of CI, a minute at most. */
+  /** The short set of CI, at most a minute. */
   readonly smoke: boolean;
-  /** How long load is sent in each measurement. */
+  /** Duration of the load in each measurement. */
   readonly seconds: number;
-  /** Stored events the queries are asked over. */
+  /** Number of stored events for the queries. */
   readonly rows: number;
-  /** Where the figures are written as JSON. */
+  /** File for the figures as JSON. */
   readonly json: string | undefined;
   /** Compare with the build of this commit instead of running the scenarios. */
   readonly against: string | undefined;
   /** Pairs of runs in a comparison. */
   readonly rounds: number;
-  /** Folder for CPU profiles of every service; they are written when it stops. */
+  /** Folder for CPU profiles of every service, which are written when the service stops. */
   readonly profile: string | undefined;
   readonly list: boolean;
   readonly help: boolean;
@@ -39,7 +39,7 @@ export const HELP = `npm run bench -- [scenario ...] [options]
 const DEFAULT_SECONDS = 6;
 const SMOKE_SECONDS = 4;
 
-/** @throws with what is wrong, in the words of the command line. */
+/** @throws an error that describes the problem in terms of the command line */
 export function parseOptions(argv: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...argv],

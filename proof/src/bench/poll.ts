@@ -1,6 +1,6 @@
 const EVERY_MS = 25;
 
-/** Asks again and again until the answer is there. @throws naming what was waited for, and how it stood at the end. */
+/** Polls until there is a result. @throws an error with what was awaited and the last state */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,

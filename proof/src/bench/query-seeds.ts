@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
 
-/** A fifth of the events lies in runs of 1,000, the rest in runs of 100, spread over thirty days. */
+/** A fifth of the events belongs to runs of 1,000, the rest to runs of 100, spread over thirty days. */
 export const LARGE_RUN = 1_000;
 const SMALL_RUN = 100;
 const LARGE_SHARE = 0.2;
 const DAYS = 30;
-const TRIGGERS_AT_MOST = 1_000_000;
+const MAX_TRIGGERS = 1_000_000;
 const ROWS_PER_STATEMENT = 250_000;
 const AGENTS = 100;
-/** As many as this kind of machine has cores. */
+/** One per core of the usual machine. */
 const WRITERS = 2;
 
 export interface Seeded {
@@ -18,7 +18,7 @@ export interface Seeded {
   readonly triggers: number;
 }
 
-/** What `rows` events of tenant `default` leave behind, written straight into the tables. */
+/** Writes the rows of `rows` events of tenant `default` directly into the tables. */
 export async function seedHistory(
   pool: Pool,
   ruleId: string,
@@ -27,7 +27,7 @@ export async function seedHistory(
 ): Promise<Seeded> {
   const largeRuns = Math.max(1, Math.round((rows * LARGE_SHARE) / LARGE_RUN));
   const smallRuns = Math.max(1, Math.round((rows * (1 - LARGE_SHARE)) / SMALL_RUN));
-  const triggers = Math.min(rows, TRIGGERS_AT_MOST);
+  const triggers = Math.min(rows, MAX_TRIGGERS);
   await partitions(pool, 'events', DAYS + 1);
   await partitions(pool, 'guardrail_triggers', DAYS + 1);
   await seedRuns(pool, 'large', largeRuns, LARGE_RUN, progress);
@@ -46,7 +46,7 @@ export async function seedHistory(
   await pool.query('vacuum analyze events');
   await pool.query('vacuum analyze runs');
   await pool.query('vacuum analyze guardrail_triggers');
-  // Or it is done beside the first questions.
+  // Otherwise it would run during the first queries.
   await pool.query('checkpoint');
   return {
     largeRuns,
@@ -72,7 +72,7 @@ async function seedRuns(
     const times = `select r, '${kind}-' || r as run_id, 'agent-' || r % ${AGENTS} as agent_id,
         date_trunc('milliseconds', '${seededAt}'::timestamptz - r * interval '${DAYS - 1} days' / ${count}) as started_at
       from generate_series($1::int, $2::int) r`;
-    // The contents of the n-th event are made once for all runs: what is measured is reading, not seeding.
+    // The contents of the n-th event are made once for all runs, because the test measures reading, not seeding.
     await pool.query(
       `with steps as materialized (
          select i, i * interval '1 second' as after, 'call-' || i as call_id, md5(i::text) as hash,

@@ -1,11 +1,14 @@
 import type { HarnessRule } from '../harness/rule-draft.ts';
 
-/** Never called: the rules that use it do not fire. */
+/** Never called, because the rules that use it do not fire. */
 const NOWHERE = { url: 'http://127.0.0.1:9/never' };
 const QUIET = { actionType: 'notify_webhook', actionConfig: NOWHERE, cooldownMinutes: 15 } as const;
 const UNREACHABLE = 1e15;
 
-/** Three rules on the error rate, three on cost, three on metrics, one on health, for every agent; none fires. */
+/**
+ * Three rules on the error rate, three on cost, three on metrics and one on health, for every agent. None of them
+ * fires.
+ */
 export const TEN_RULES: readonly HarnessRule[] = [
   errorRate('error rate, 1 min', 1),
   errorRate('error rate, 5 min', 5),
@@ -24,7 +27,7 @@ export const TEN_RULES: readonly HarnessRule[] = [
   },
 ];
 
-/** Ten counts over windows of one length. */
+/** Ten counts over windows of the same length. */
 export function tenCountsOver(minutes: number): HarnessRule[] {
   return [
     errorRate('error rate', minutes),
@@ -37,17 +40,17 @@ export function tenCountsOver(minutes: number): HarnessRule[] {
   ];
 }
 
-/** Rules that count every event, each in a window of its own, so that they share nothing. */
+/** Rules that count every event, each in its own window, so that they share nothing. */
 export function distinctCounters(count: number): HarnessRule[] {
   return Array.from({ length: count }, (_, i) => countOfEvents(`events, ${i + 1} min`, i + 1));
 }
 
-/** Listens to every event of an agent that never sends one. */
+/** Applies to every event of an agent that never sends one. */
 export function unheard(agentId: string): HarnessRule {
   return { ...countOfEvents('of an absent agent', 5), agentId };
 }
 
-/** Fires at each marker event of the load generator; the value of the trigger is the marker. */
+/** Fires at each marker event of the load generator. The value of the trigger is the marker. */
 export function atEveryMarker(action: { readonly webhookUrl: string } | 'dry run'): HarnessRule {
   const conditionConfig = {
     metricKeyPath: 'data.marker',
@@ -68,7 +71,7 @@ export function atEveryMarker(action: { readonly webhookUrl: string } | 'dry run
 }
 
 function errorRate(name: string, windowMinutes: number): HarnessRule {
-  // Nobody sees that many events in a window, so it never fires, and is measured all the same.
+  // No agent sends that many events in a window, so the rule never fires but is still measured.
   const conditionConfig = { threshold: 100, windowMinutes, minEvents: 1_000_000 };
   return { ...QUIET, name, conditionType: 'error_rate_threshold', conditionConfig };
 }

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 
-// What would take minutes over HTTP. Rows are copies of rules that were made over HTTP, so they are valid ones.
+// Seeds that would take minutes over HTTP. The rows are copies of rules that were created over HTTP, so they are valid.
 
-/** Takes every rule of every tenant out of force. Answers the tenants that had some. */
+/** Deactivates all rules of all tenants. Returns the tenants that had any. */
 export async function retireRules(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ tenant_id: string }>(
     `update guardrail_rules set deleted_at = now(), updated_at = now(), version = version + 1
@@ -21,7 +21,7 @@ export async function copyRule(pool: Pool, ruleId: string, copies: number): Prom
   );
 }
 
-/** Gives every rule in force of one tenant to others too. */
+/** Copies all active rules of one tenant to others. */
 export async function copyRulesTo(pool: Pool, from: string, tenants: readonly string[]): Promise<void> {
   await pool.query(
     `insert into guardrail_rules
@@ -33,7 +33,7 @@ export async function copyRulesTo(pool: Pool, from: string, tenants: readonly st
 
 let announcements = 0;
 
-/** Has the evaluator tell its replicas, as after a change over HTTP. */
+/** Makes the evaluator notify its replicas, as after a change over HTTP. */
 export async function announceRules(pool: Pool, tenants: readonly string[]): Promise<void> {
   announcements += 1;
   await pool.query(

@@ -10,7 +10,7 @@ import { Stages } from './stages.ts';
 import { describe } from './table.ts';
 import { whenInterrupted } from './when-interrupted.ts';
 
-/** Runs what was asked for; answers whether all of it was right. */
+/** Runs the requested scenarios. Returns true if all checks passed. */
 export async function run(root: string, options: BenchOptions): Promise<boolean> {
   const startedAt = performance.now();
   const progress = (text: string) => {
@@ -47,7 +47,7 @@ async function compared(
     await write(options.json, { machine, comparison });
     return comparison.ok;
   } catch (error) {
-    // In the short set nobody waits for an answer that this machine, or that commit, cannot give.
+    // In the short set, a comparison that this machine or that commit does not allow is not a failure.
     if (!options.smoke || !(error instanceof NotComparable)) throw error;
     console.log(`not compared: ${error.message}\n${error.cause instanceof Error ? error.cause.message : ''}`);
     return true;
@@ -56,7 +56,7 @@ async function compared(
 
 interface Results {
   readonly figures: readonly Figure[];
-  /** Of scenarios that could not be measured to their end. */
+  /** Errors of scenarios that could not be completed. */
   readonly errors: readonly { readonly scenario: string; readonly error: string }[];
 }
 
@@ -88,7 +88,7 @@ async function runScenarios(root: string, options: BenchOptions, progress: (text
         const text = error instanceof Error ? error.message : String(error);
         errors.push({ scenario: scenario.name, error: text });
         console.log(`FAILED  ${scenario.name}\n        ${text}`);
-        // What it left behind must not weigh on the next one.
+        // Leftovers of the failed scenario must not affect the next one.
         await stages.close();
       }
     }
@@ -101,7 +101,7 @@ async function runScenarios(root: string, options: BenchOptions, progress: (text
 
 function chosen({ only, smoke }: BenchOptions): readonly Scenario[] {
   const unknown = only.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown.length > 0) throw new Error(`there is no scenario ${unknown.join(', ')}; see --list`);
+  if (unknown.length > 0) throw new Error(`unknown scenario ${unknown.join(', ')}; see --list`);
   if (only.length > 0) return SCENARIOS.filter(({ name }) => only.includes(name));
   return SCENARIOS.filter((scenario) => scenario.smoke || !smoke);
 }

@@ -2,24 +2,24 @@ import type { StackShape } from '../harness/stack.ts';
 import type { Figure } from './figure.ts';
 import type { Stage } from './stage.ts';
 
-/** What a scenario works with. */
+/** Tools of a scenario. */
 export interface Bench {
-  /** How long load is sent in each measurement. */
+  /** Duration of the load in each measurement. */
   readonly seconds: number;
-  /** Stored events the queries are asked over. */
+  /** Number of stored events for the queries. */
   readonly rows: number;
   readonly smoke: boolean;
-  /** The shared platform of that shape, warmed up, started when first asked for. */
+  /** The shared platform of that shape, warmed up, started on first use. */
   stage(shape: StackShape): Promise<Stage>;
-  /** A platform of the scenario's own, which it closes. */
+  /** A separate platform, which the scenario closes. */
   freshStage(shape: StackShape): Promise<Stage>;
-  /** Tells whoever watches. */
+  /** Prints progress. */
   progress(text: string): void;
-  /** Takes a figure as soon as there is one. */
+  /** Reports a figure as soon as it is available. */
   found(figure: Figure): void;
 }
 
-/** One question: a file here and a line in `scenarios/index.ts`. */
+/** One scenario: a file here and a line in `scenarios/index.ts`. */
 export interface Scenario {
   readonly name: string;
   readonly title: string;

@@ -32,7 +32,7 @@ interface StageOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-/** A running platform that scenarios set up and load, one after the other. */
+/** A running platform that scenarios configure and load, one after the other. */
 export class Stage {
   readonly stack: Stack;
   readonly pool: pg.Pool;
@@ -47,7 +47,7 @@ export class Stage {
     this.root = root;
     this.state = state;
     this.pool = new pg.Pool({ connectionString: stack.postgresUrl, max: 4 });
-    // Its server is stopped under it at the end.
+    // Its server is stopped before the pool is closed.
     this.pool.on('error', () => undefined);
   }
 
@@ -65,7 +65,7 @@ export class Stage {
     return stage;
   }
 
-  /** Once, however often it is asked for. */
+  /** Safe to call several times. */
   close(): Promise<void> {
     this.closing ??= this.pool
       .end()
@@ -74,7 +74,7 @@ export class Stage {
     return this.closing;
   }
 
-  /** Events that the evaluators say they have evaluated, each once; undefined where one process keeps its own count. */
+  /** Events that the evaluators report as evaluated, each once. Undefined if a single process keeps its own count. */
   async evaluatedEvents(): Promise<number | undefined> {
     if (this.state === undefined) return undefined;
     let events = 0;
@@ -84,7 +84,7 @@ export class Stage {
     return events;
   }
 
-  /** Makes these the only rules in force, of tenant `default`, and waits until the evaluator holds them. */
+  /** Makes these the only active rules of tenant `default`, and waits until the evaluator has loaded them. */
   async setRules(drafts: readonly HarnessRule[]): Promise<readonly string[]> {
     const touched = await retireRules(this.pool);
     const ids: string[] = [];
@@ -99,7 +99,7 @@ export class Stage {
     await this.announced([DEFAULT_TENANT]);
   }
 
-  /** Tenants with the rules of `default`, and their keys. */
+  /** Returns the keys of tenants with the rules of `default`. */
   async tenantsWithRules(count: number): Promise<readonly string[]> {
     if (this.tenants.length < count) this.tenants = await seedTenants(this.pool, this.root, count);
     const chosen = this.tenants.slice(0, count);
@@ -110,8 +110,8 @@ export class Stage {
   }
 
   /**
-   * Forgets what was stored, so that one measurement does not slow the next. Only while nothing is in flight. The auditor
-   * forgets it too, or it would read every message again to find what is missing.
+   * Deletes stored events, so that one measurement does not slow down the next. Call only while nothing is in flight.
+   * Resets the auditor too; otherwise it would read every message again to look for missing events.
    */
   async forgetEvents(): Promise<void> {
     const { natsUrl } = this.stack;
@@ -124,7 +124,7 @@ export class Stage {
     await this.pool.query('checkpoint');
   }
 
-  /** An authorised GET of the query service: its status and the text of its body, whose last byte has come. */
+  /** Sends an authorized GET to the query service. Returns the status and the whole body. */
   async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
     const answer = await request(`${this.stack.queryUrl}${path}`, {
       headers: { authorization: `Bearer ${this.stack.key}` },
@@ -132,7 +132,7 @@ export class Stage {
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
-  /** A figure of a server that may forget is not comparable. */
+  /** Rejects a server without durable writes, because its figures would not be comparable. */
   private async refuseIfNotDurable(): Promise<void> {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
       const { rows } = await this.pool.query<Record<string, string>>(`show ${setting}`);
@@ -149,7 +149,7 @@ export class Stage {
     });
     const text = await answer.body.text();
     if (answer.statusCode !== 201)
-      throw new Error(`the rule "${draft.name}" was refused: ${answer.statusCode} ${text}`);
+      throw new Error(`the rule "${draft.name}" was rejected: ${answer.statusCode} ${text}`);
     return (JSON.parse(text) as { readonly id: string }).id;
   }
 
@@ -157,7 +157,7 @@ export class Stage {
     await announceRules(this.pool, [...new Set(tenants)]);
     const expected = await rulesInForce(this.pool);
     await until(
-      `the evaluator to hold ${expected} rules`,
+      `the evaluator to load ${expected} rules`,
       async () => ((await heldRules(this.stack)) === expected ? true : undefined),
       RULES_DEADLINE_MS,
     );

@@ -5,7 +5,7 @@ import { Stage } from './stage.ts';
 
 const WARM_UP_SECONDS = 4;
 
-/** Platforms by shape, started when first asked for and kept until the end. */
+/** Platforms by shape, started on first use and kept until the end. */
 export class Stages {
   private readonly root: string;
   private readonly nodeOptions: readonly string[];
@@ -34,7 +34,9 @@ export class Stages {
     return opening;
   }
 
-  /** Ends whatever still runs, also what scenarios opened for themselves. New ones may be asked for afterwards. */
+  /**
+   * Stops all running platforms, including those that scenarios opened themselves. New ones can be opened afterwards.
+   */
   async close(): Promise<void> {
     this.kept.clear();
     for (const opening of this.opened.splice(0)) {
@@ -43,7 +45,7 @@ export class Stages {
     }
   }
 
-  /** Compiled code is what runs in production after a minute; the first seconds are not what is asked about. */
+  /** Warms up first, because production runs compiled code and the first seconds are not of interest. */
   private async warm(shape: StackShape): Promise<Stage> {
     const stage = await this.fresh(shape);
     this.progress(`warming up (${shape})`);

@@ -17,7 +17,7 @@ const figure: Figure = {
 };
 
 describe('the table', () => {
-  it('shows rate, CPU without the generator, latencies and memory', () => {
+  it('shows the rate, CPU without the generator, latencies and memory', () => {
     const text = shown(figure);
     expect(text).toContain('2,500 events/s');
     expect(text).toContain('CPU µs/event: 30.5 = ingest 10.0 + postgres 20.5; generator 3.0');
@@ -25,12 +25,12 @@ describe('the table', () => {
     expect(text).toContain('ingest 120');
   });
 
-  it('shows in microseconds what is over in microseconds', () => {
+  it('shows short latencies in microseconds', () => {
     const text = shown({ ...figure, latency: { check: { count: 9, p50: 0.0004, p95: 0.001, p99: 0.0023, max: 1 } } });
     expect(text).toContain('check p50 0.400 · p95 1.000 · p99 2.300 µs (9)');
   });
 
-  it('shows no number where a check failed, but what was wrong', () => {
+  it('shows the problem instead of numbers if a check failed', () => {
     const text = shown({ ...figure, checks: [{ name: 'rows stored', expected: 10_000, actual: 9_999 }] });
     expect(text).toContain('FAILED');
     expect(text).toContain('rows stored: expected 10000, found 9999');

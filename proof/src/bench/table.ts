@@ -3,7 +3,7 @@ import { type Figure, GENERATOR, isSound, perSecond, serverCpu } from './figure.
 const BYTES_PER_MB = 1_000_000;
 const NOTES_PER_LINE = 4;
 
-/** One figure as lines for people; the numbers only where every check held. */
+/** Formats a figure for people. Shows numbers only if every check passed. */
 export function describe(figure: Figure): string {
   const title = `${figure.scenario} · ${figure.variant} (${figure.shape})`;
   if (!isSound(figure)) {
@@ -44,7 +44,7 @@ function latencies({ latency }: Figure): string[] {
   });
 }
 
-/** What is over in microseconds is told in microseconds. */
+/** Shows very short latencies in microseconds. */
 function scaleOf(ms: number): { readonly unit: string; readonly shown: (ms: number) => string } {
   if (ms >= 0.1 || Number.isNaN(ms)) return { unit: 'ms', shown: (value) => value.toFixed(1) };
   return { unit: 'µs', shown: (value) => (value * 1_000).toFixed(3) };
@@ -55,7 +55,7 @@ function memory({ rssBytes }: Figure): string {
   return parts.length === 0 ? '' : `RSS MB: ${parts.join(' · ')}`;
 }
 
-/** On one line, or each on its own where they are too many for one. */
+/** On one line, or one line each if they are too many. */
 function notes({ notes: known }: Figure): string[] {
   const parts = Object.entries(known)
     .filter(([name]) => name !== 'sendingSeconds')

@@ -12,7 +12,7 @@ export interface SeededTenant {
   readonly key: string;
 }
 
-/** Makes tenants with a key each, with the key format of the build under test. */
+/** Creates tenants with a key each, in the key format of the build under test. */
 export async function seedTenants(pool: Pool, root: string, count: number): Promise<SeededTenant[]> {
   const module = pathToFileURL(join(root, 'libs/platform/dist/auth/api-key.js')).href;
   const { newApiKey, apiKeyHash } = (await import(module)) as KeyTools;

@@ -8,7 +8,7 @@ import { until } from './poll.ts';
 
 const DEADLINE_MS = 30_000;
 
-/** Sees marker triggers as any subscriber on NATS does, and notes when. */
+/** Subscribes to marker triggers on NATS and records their times. */
 export class TriggerLatencyWatch {
   private readonly connection: NatsConnection;
   private readonly seenAt = new Map<number, number>();
@@ -35,7 +35,7 @@ export class TriggerLatencyWatch {
     this.repeated = 0;
   }
 
-  /** Waits for the trigger of every accepted marker and times it from the moment its request was sent. */
+  /** Waits for the trigger of every accepted marker and times it from when its request was sent. */
   async compare({ markers }: LoadReport): Promise<Aftermath> {
     const sent = Object.entries(markers).map(([serial, at]) => ({ serial: Number(serial), at }));
     const missing = () => sent.some(({ serial }) => !this.seenAt.has(serial));

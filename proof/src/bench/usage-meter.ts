@@ -3,17 +3,17 @@ import { usageOf } from '../harness/process-usage.ts';
 import type { Stack } from '../harness/stack.ts';
 
 const SAMPLE_EVERY_MS = 500;
-/** The kernel looks at each page of a backend to say what it shares: with each sample that took 3 % of the machine. */
+/** Reading the shared memory of all backends is expensive: with each sample it would take 3 % of the machine. */
 const FAMILY_EVERY = 6;
 
 export interface MeteredUsage {
-  /** Used between start and stop, by process. */
+  /** CPU used between start and stop, by process. */
   readonly cpuMicros: Readonly<Record<string, number>>;
-  /** The greatest seen between start and stop. */
+  /** Peak between start and stop. */
   readonly rssBytes: Readonly<Record<string, number>>;
 }
 
-/** Watches what the processes of one stack use; Postgres with all its backends. */
+/** Measures the usage of the processes of one stack, with all backends of Postgres. */
 export class UsageMeter {
   private readonly stack: Stack;
   private readonly before: Readonly<Record<string, number>>;

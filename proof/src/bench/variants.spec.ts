@@ -19,7 +19,7 @@ function round(eventsPerSecond: number, evaluator: number): Figure {
 }
 
 describe('comparison of variants', () => {
-  it('is the middle of the rounds, each beside the one of its own time', () => {
+  it('is the median of the rounds, each compared with the baseline of the same round', () => {
     const [others, ours] = [
       [round(100, 10), round(50, 20), round(200, 10)],
       [round(90, 20), round(50, 20), round(20, 10)],
@@ -31,7 +31,7 @@ describe('comparison of variants', () => {
     });
   });
 
-  it('says nothing where there is nothing to compare with', () => {
+  it('is empty without a baseline', () => {
     expect(comparison([round(1, 1)], '', [])).toEqual({});
   });
 });

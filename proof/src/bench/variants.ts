@@ -7,20 +7,20 @@ import type { Stage } from './stage.ts';
 
 export interface Variant {
   readonly name: string;
-  /** The variant whose cost this one's is told in. */
+  /** The variant to compare this one with. */
   readonly beside?: string;
-  /** Puts rules and tenants in place, and answers what of the plan is different. */
+  /** Sets up rules and tenants. Returns the differences of the plan. */
   prepare(stage: Stage): Promise<Partial<MeasuredLoadPlan>>;
 }
 
 const ROUNDS = 3;
 const EVALUATOR: (typeof SERVICES)[number] = 'guardrail-evaluator';
-/** Load before each measurement: what it takes to change rules and tenants is not what it costs to have them. */
+/** Load before each measurement, because changing rules and tenants has a cost that is not measured. */
 const SETTLING_SECONDS = 1;
 
 /**
- * Measures variants of one thing in turn, several times, so that what else the machine does meets all of them alike, and
- * reports each one's rounds as one.
+ * Measures variants in turn for several rounds, so that other load on the machine affects all of them equally. Reports
+ * the rounds of each variant as one figure.
  */
 export async function measureVariants(
   bench: Bench,
@@ -42,13 +42,13 @@ export async function measureVariants(
   }
   for (const { name, beside = '' } of variants) {
     const figures = found.get(name) ?? [];
-    const whole = together(figures);
+    const whole = merged(figures);
     if (whole !== undefined)
       bench.found({ ...whole, notes: { ...whole.notes, ...comparison(figures, beside, found.get(beside) ?? []) } });
   }
 }
 
-/** How many times the throughput and the CPU of another variant one has: the middle of what the rounds say, each by itself. */
+/** Throughput and CPU relative to another variant: the median of the rounds, for each on its own. */
 export function comparison(
   figures: readonly Figure[],
   name: string,
@@ -69,8 +69,8 @@ export function comparison(
   };
 }
 
-/** The rounds of one variant: sums of what adds up, the later round's latencies. */
-function together(rounds: readonly Figure[]): Figure | undefined {
+/** Merges the rounds of one variant: sums of counts, latencies of the last round. */
+function merged(rounds: readonly Figure[]): Figure | undefined {
   const last = rounds.at(-1);
   if (last === undefined) return undefined;
   const count = rounds.reduce((sum, round) => sum + round.count, 0);

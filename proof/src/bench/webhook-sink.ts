@@ -8,7 +8,7 @@ import { until } from './poll.ts';
 
 const DEADLINE_MS = 60_000;
 
-/** Receives webhooks, answers 200, and notes when the first byte of each marker's came. */
+/** Receives webhooks, returns 200, and records when the first byte of each marker's webhook arrived. */
 export class WebhookSink {
   private readonly server: Server;
   private readonly seenAt = new Map<number, number>();
@@ -44,7 +44,7 @@ export class WebhookSink {
     this.received = 0;
   }
 
-  /** Waits for the webhook of every accepted marker and times it from the moment its request was sent. */
+  /** Waits for the webhook of every accepted marker and times it from when its request was sent. */
   async compare({ markers }: LoadReport): Promise<Aftermath> {
     const sent = Object.entries(markers).map(([serial, at]) => ({ serial: Number(serial), at }));
     const missing = () => sent.some(({ serial }) => !this.seenAt.has(serial));

@@ -1,7 +1,9 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const INTERRUPTED = 130;
 
-/** Cleans up before an interrupted program ends; answers how to do without it again. A second signal does not wait. */
+/**
+ * Cleans up before an interrupted program exits. Returns a function that cancels this. A second signal exits at once.
+ */
 export function whenInterrupted(cleanUp: () => Promise<void>): () => void {
   let interrupted = false;
   const onSignal = () => {

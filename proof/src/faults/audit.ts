@@ -8,12 +8,12 @@ export interface Differences {
   readonly messagesLost: number;
 }
 
-/** A minute of arrival, a minute's grace, the auditor's turn, and that again for a machine with other work. */
+/** A minute of arrival, a minute of grace, the auditor's turn, and the same again for a busy machine. */
 const JUDGED_WITHIN_MS = 240_000;
-/** A replica shows what another one found after its own next turn. */
+/** A replica reports the findings of another one after its own next turn. */
 const SHOWN_AFTER_MS = 11_000;
 
-/** What the auditor says on `/metrics` of run-tracking, the worst of its replicas. */
+/** What the auditor reports on `/metrics` of run-tracking, the worst of its replicas. */
 export async function differencesOf({ stack }: Site): Promise<Differences> {
   const texts = await Promise.all(
     stack.services
@@ -28,7 +28,7 @@ export async function differencesOf({ stack }: Site): Promise<Differences> {
   };
 }
 
-/** Waits until the auditor has judged at least so many accepted events, has none left to judge, and shows it. */
+/** Waits until the auditor has judged at least this many accepted events, has none left, and reports it. */
 export async function audited(site: Site, events: number): Promise<void> {
   await until(
     'the auditor to judge what was accepted',

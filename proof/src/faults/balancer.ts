@@ -4,7 +4,7 @@ import type { ServiceProcess } from '../harness/service-process.ts';
 
 const PROBE_EVERY_MS = 25;
 
-/** What a load balancer does: new connections go in turn to the replicas that are ready. */
+/** A load balancer: distributes new connections in turn to the ready replicas. */
 export class Balancer {
   private readonly replicas: readonly ServiceProcess[];
   private readonly server: Server;

@@ -1,11 +1,11 @@
-/** Something a fault must not have broken. */
+/** A condition that must hold after a fault. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What had to be, in words: `= 12000`, `<= 5000 ms`. */
+  /** The expected value as text: `= 12000`, `<= 5000 ms`. */
   readonly wanted: string;
   readonly found: string;
-  /** How long something took: a busy machine can fail it. */
+  /** The check is about a duration, so a busy machine can fail it. */
   readonly ofTime?: true;
 }
 
@@ -17,7 +17,7 @@ export function atMost(name: string, limit: number, found: number, unit = ''): C
   return { name, ok: found <= limit, wanted: `<= ${shown(limit, unit)}`, found: shown(found, unit) };
 }
 
-/** At most so many milliseconds of a quiet machine. */
+/** At most this many milliseconds of a quiet machine. */
 export function withinMs(name: string, limitMs: number, foundMs: number, slowness: number): Check {
   const ok = foundMs <= limitMs * slowness;
   const wanted = `<= ${shown(limitMs, 'ms')} x ${slowness.toFixed(1)}`;
@@ -32,7 +32,7 @@ export function holds(name: string, ok: boolean, found: string, wanted = 'yes'):
   return { name, ok, wanted, found };
 }
 
-/** Two sets with the same members; names a few that are not. */
+/** Two sets have the same members. Names a few that differ. */
 export function sameMembers(name: string, wanted: Iterable<string>, found: Iterable<string>): Check {
   const [left, right] = [new Set(wanted), new Set(found)];
   const missing = [...left].filter((member) => !right.has(member));

@@ -10,10 +10,7 @@ const NODE_OPTIONS = ['--import', PRELOAD];
 const IDLE = 'idle';
 const IDLE_PROGRAM = 'setInterval(() => undefined, 1_000)';
 
-/**
- * How late the event loops of services are. An idle process beside them is the yardstick: what it is late by, the
- * machine is late by.
- */
+/** Measures the event loop delay of services. An idle process next to them measures the delay of the machine. */
 export class EventLoops {
   readonly nodeOptions = NODE_OPTIONS;
   private readonly folder: string;
@@ -37,7 +34,7 @@ export class EventLoops {
     return Object.fromEntries(services.map((name) => [name, this.env(name)])) as Record<Name, Record<string, string>>;
   }
 
-  /** By service; of a service with several processes the one that wrote last. */
+  /** By service. If a service has several processes, the one that wrote last. */
   async p99s(): Promise<ReadonlyMap<string, number>> {
     const read = [...this.names].map(async (name) => [name, await this.p99(name)] as const);
     return new Map(await Promise.all(read));
@@ -66,7 +63,7 @@ export class EventLoops {
   }
 }
 
-// Given to Node with --import by the soak: writes down how late the event loop is, for as long as the process lives.
+// Loaded into Node with --import by the soak. Writes the event loop delay while the process runs.
 
 const RESOLUTION_MS = 10;
 const EVERY_MS = 5_000;
@@ -77,7 +74,7 @@ if (file !== undefined) {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   setInterval(() => {
-    // The histogram counts the pause between two looks as delay.
+    // The histogram counts the pause between two readings as delay.
     const p99Ms = Math.max(0, delays.percentile(99) / NANOS_PER_MS - RESOLUTION_MS);
     writeFileSync(file, JSON.stringify({ p99Ms }));
   }, EVERY_MS).unref();

@@ -1,38 +1,38 @@
 import type { Check } from './check.ts';
 import type { Site, SiteOptions } from './site.ts';
 
-/** What a fault test works with. */
+/** Tools of a fault test. */
 export interface Lab {
   readonly root: string;
-  /** Of this test; the same seed makes the same choices. */
+  /** Seed of this test. The same seed makes the same choices. */
   readonly seed: number;
-  /** Uniform in [0, 1), drawn from the seed. */
+  /** Uniform in [0, 1), from the seed. */
   readonly random: () => number;
   readonly smoke: boolean;
-  /** How long the soak lasts. */
+  /** Duration of the soak. */
   readonly minutes: number;
-  /** A running platform shared with the tests before and after, with nothing in flight. */
+  /** A running platform that tests share, with nothing in flight. */
   site(): Promise<Site>;
-  /** A platform of this test's own; it goes with the test. */
+  /** A separate platform, which is closed with the test. */
   freshSite(options?: SiteOptions): Promise<Site>;
   /** Adds a line to the timeline. */
   note(text: string): void;
   check(...checks: readonly Check[]): void;
   /**
-   * A check that something took no longer than so many milliseconds of a quiet machine: the limit is multiplied by how
-   * slow this one was meanwhile, and by four in the short set, which is there for what is lost and not for what is late.
+   * Checks that something took at most this many milliseconds of a quiet machine. The limit is multiplied by the
+   * slowness of the machine during the test, and by four in the short set, which looks for losses and not for delays.
    */
   within(name: string, limitMs: number, foundMs: number): void;
-  /** How slow the machine is just now; 1 where nothing else runs. */
+  /** Current slowness of the machine; 1 if nothing else runs. */
   slowness(): number;
-  /** A number worth reading, with its unit. */
+  /** Reports a number with its unit. */
   measure(name: string, value: number, unit: string): void;
-  /** A whole number from `from` to `to`. */
+  /** A random integer from `from` to `to`. */
   between(from: number, to: number): number;
   sleep(ms: number): Promise<void>;
 }
 
-/** One fault: an entry of a file in `cases/`, listed in `cases/index.ts`. */
+/** One fault test: an entry of a file in `cases/`, listed in `cases/index.ts`. */
 export interface Fault {
   readonly id: string;
   readonly title: string;
@@ -41,7 +41,7 @@ export interface Fault {
   run(lab: Lab): Promise<void>;
 }
 
-/** Thrown by a fault that cannot be tried here; says why. */
+/** Thrown by a fault test that this machine cannot run, with the reason. */
 export class NotHere extends Error {
   override readonly name = 'NotHere';
 }

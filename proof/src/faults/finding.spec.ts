@@ -15,13 +15,13 @@ const failed = (checks: readonly Check[], reason?: string): FaultFinding => ({
   ...(reason === undefined ? {} : { reason }),
 });
 
-describe('a fault that failed', () => {
-  it('may be the machine where something was late or broke off', () => {
+describe('a failed fault test', () => {
+  it('may be caused by the machine if something was late or aborted', () => {
     expect(mayBeTheMachine(failed([withinMs('drain', 5_000, 6_000, 1)]))).toBe(true);
     expect(mayBeTheMachine(failed([], 'waited 60 s in vain'))).toBe(true);
   });
 
-  it('is the platform where a count is wrong and nothing was late', () => {
+  it('is caused by the platform if a count is wrong and nothing was late', () => {
     expect(mayBeTheMachine(failed([withinMs('drain', 5_000, 100, 1), equal('rows stored twice', 0, 1)]))).toBe(false);
   });
 });

@@ -1,12 +1,12 @@
 import type { Check } from './check.ts';
 
 export interface FindingEntry {
-  /** Seconds since the fault test began. */
+  /** Seconds since the start of the fault test. */
   readonly at: number;
   readonly text: string;
 }
 
-/** What one fault test found. */
+/** The result of one fault test. */
 export interface FaultFinding {
   readonly id: string;
   readonly title: string;
@@ -17,15 +17,15 @@ export interface FaultFinding {
   readonly timeline: readonly FindingEntry[];
   readonly checks: readonly Check[];
   readonly measures: Readonly<Record<string, string>>;
-  /** Why it broke off, or why it cannot be tried here. */
+  /** Why the test was aborted, or why it cannot run here. */
   readonly reason?: string;
-  /** The try before this one, which may have failed by the machine. */
+  /** The previous try, if it may have failed because of the machine. */
   readonly earlier?: FaultFinding;
 }
 
 /**
- * Whether a failure may be the machine's: the fault broke off, or something was late. A platform that had digested all
- * in time and counted wrong is at fault itself.
+ * Whether the machine may have caused a failure: the test was aborted, or something was late. If the platform processed
+ * everything in time and counted wrong, the platform is at fault.
  */
 export function mayBeTheMachine({ outcome, reason, checks }: FaultFinding): boolean {
   return outcome === 'failed' && (reason !== undefined || checks.some(({ ok, ofTime }) => !ok && ofTime === true));

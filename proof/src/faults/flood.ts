@@ -2,27 +2,27 @@ import { generateLoad, type RunningLoad } from '../harness/generate-load.ts';
 import type { Lab } from './fault.ts';
 import type { Site } from './site.ts';
 
-/** Until it is stopped. */
+/** Effectively until it is stopped. */
 const ENDLESS_MS = 600_000;
 
 export interface FloodPlan {
   readonly label: string;
   readonly concurrency: number;
-  /** Of whom; the platform's own tenant where it is not said. */
+  /** Key of the sender. Default: the platform's own tenant. */
   readonly key?: string;
-  /** Without it, until it is stopped. */
+  /** Default: until it is stopped. */
   readonly seconds?: number;
   readonly batchSize?: number;
   readonly agents?: number;
-  /** What is offered, however little of it is taken; then `concurrency` is only the cap on what is in flight. */
+  /** Offered load, even if less is accepted. `concurrency` then only limits the requests in flight. */
   readonly eventsPerSecond?: number;
   /** Every n-th request carries a marker. */
   readonly markEvery?: number;
-  /** So many requests are made beforehand: whoever makes them as they go takes the CPU from what is measured. */
+  /** Number of prepared requests. Creating requests during the load would take CPU from what is measured. */
   readonly premade?: number;
 }
 
-/** Clients that send as fast as they are answered, or as they were told, and of whose events nothing is remembered. */
+/** Starts clients that send at a given rate, or as fast as they get responses, without recording their events. */
 export function startFlood(lab: Lab, site: Site, plan: FloodPlan): RunningLoad {
   const { label, concurrency, key = site.stack.key, seconds, batchSize = 100, agents = 50, markEvery = 0 } = plan;
   return generateLoad({

@@ -10,8 +10,8 @@ const EVERY_MS = 1_000;
 const WORK_MS = 15;
 
 /**
- * How much longer work takes here than on a machine with nothing else to do: once a second 15 ms of it, from when it was
- * due until it was done. 1 on a quiet machine; limits in milliseconds are multiplied by it.
+ * Measures how much longer work takes here than on an idle machine: once a second 15 ms of work, from when it was due
+ * until it was done. 1 on a quiet machine. Limits in milliseconds are multiplied by it.
  */
 export class Slowness {
   private timer: NodeJS.Timeout | undefined;
@@ -52,7 +52,7 @@ export class Slowness {
 
 const MINUTE_MS = 60_000;
 const DEADLINE_MS = 15 * MINUTE_MS;
-/** Of limits in the short set, which runs with every change, on any machine, beside anything. */
+/** Factor for limits in the short set, which runs with every change, on any machine and next to any load. */
 const SMOKE_SLOWNESS = 4;
 
 interface LaboratoryOptions {
@@ -60,17 +60,17 @@ interface LaboratoryOptions {
   readonly seed: number;
   readonly smoke: boolean;
   readonly minutes: number;
-  /** Tells whoever watches. */
+  /** Prints progress. */
   readonly progress: (text: string) => void;
-  /** Given what the services of a fault that failed have said, before they are stopped. */
+  /** Called with the services of a failed fault test before they are stopped, to save their output. */
   readonly onFailed: (id: string, services: readonly ServiceProcess[]) => Promise<void>;
 }
 
-/** Runs faults one after the other; those that leave the platform well share it. */
+/** Runs fault tests one after the other. Tests that leave the platform healthy share it. */
 export class Laboratory {
   private readonly options: LaboratoryOptions;
   private shared: Promise<Site> | undefined;
-  /** Of the fault that runs. */
+  /** Platforms of the running test. */
   private own: Site[] = [];
 
   constructor(options: LaboratoryOptions) {
@@ -95,7 +95,7 @@ export class Laboratory {
       minutes: this.options.minutes,
       site: () => this.site(),
       freshSite: async (options?: SiteOptions) => {
-        // Two platforms at once would be twice the work for the machine, and prove nothing more.
+        // Two platforms at once would double the load and prove nothing more.
         await this.closeShared();
         const site = await Site.open(this.options.root, options);
         this.own.push(site);
@@ -141,13 +141,13 @@ export class Laboratory {
     return { ...finding, checks, measures, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** Of the platform that a fault had last. */
+  /** Services of the platform that the last test used. */
   private async services(): Promise<readonly ServiceProcess[]> {
     const site = this.own.at(-1) ?? (await this.shared?.catch(() => undefined));
     return site?.stack.services ?? [];
   }
 
-  /** Ends every platform, also in the middle of a fault. */
+  /** Stops every platform, even during a test. */
   async close(): Promise<void> {
     await this.closeOwn();
     await this.closeShared();
@@ -164,9 +164,9 @@ export class Laboratory {
     if (site !== undefined) await this.closed(site);
   }
 
-  /** What one fault leaves in disorder is no reason not to try the next. */
+  /** A failed cleanup must not prevent the next test. */
   private async closed(site: Site): Promise<void> {
-    await site.close().catch((error: unknown) => this.options.progress(`not stopped in order: ${String(error)}`));
+    await site.close().catch((error: unknown) => this.options.progress(`cleanup failed: ${String(error)}`));
   }
 
   private site(): Promise<Site> {
@@ -175,7 +175,7 @@ export class Laboratory {
   }
 }
 
-/** A fault that hangs fails alone; what it still does is ended with its servers. */
+/** A test that hangs fails alone. What it still does ends with its servers. */
 async function withinDeadline(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -184,19 +184,19 @@ async function withinDeadline(work: Promise<void>, ms: number): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** No platform is up: whatever still runs was forgotten. */
+/** No platform is running, so processes that still run were leaked. */
 function endChildren(note: (text: string) => void): void {
   for (const pid of childrenOf(process.pid)) {
-    note(`process ${pid} was still running and is ended`);
+    note(`killed leaked process ${pid}`);
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It ended by itself meanwhile.
+      // It exited in the meantime.
     }
   }
 }
 
-/** Each fault draws from a sequence of its own, so that `--only` replays what `--all` did. */
+/** Each fault has its own random sequence, so that `--only` repeats what `--all` did. */
 function seedOf(seed: number, id: string): number {
   let hash = seed >>> 0;
   for (const character of id) hash = (Math.imul(hash ^ character.charCodeAt(0), 0x01000193) + 1) >>> 0;

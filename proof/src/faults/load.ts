@@ -12,7 +12,7 @@ export interface LoadPlan {
   readonly concurrency?: number;
 }
 
-/** Load whose every accepted event is remembered. */
+/** Load that records every accepted event. */
 export interface Load {
   readonly label: string;
   readonly plan: LoadPlan;
@@ -39,7 +39,7 @@ export function startLoad(url: string, key: string, seed: number, plan: LoadPlan
     seed,
     label,
   });
-  // Looked at when the load is settled; until then a failure of the generator is nobody's unhandled rejection.
+  // Awaited when the load is settled. Until then a failure of the generator must not be an unhandled rejection.
   running.report.catch(() => undefined);
   return { label, plan, report: running.report, running };
 }

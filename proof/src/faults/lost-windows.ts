@@ -1,42 +1,45 @@
-/** What a rule's status says of one agent. */
+/** A rule's status for one agent. */
 export interface AgentReading {
   readonly agentId: string;
   readonly value: number;
-  /** Why the value is less than there was. */
+  /** Why the value is low. */
   readonly degradedReason?: string;
 }
 
-/** One look at a rule's status. */
+/** One reading of a rule's status. */
 export interface StatusLook {
   readonly atMs: number;
   readonly agents: readonly AgentReading[];
 }
 
-/** What the status of a rule that counts, and never counts less, said after its windows were lost. Times from the loss. */
+/**
+ * What the status of a rule with an increasing count showed after its windows were lost. Times are relative to the
+ * loss.
+ */
 export interface LossAccount {
-  /** Until an agent is first said to be degraded; undefined: none ever was. */
-  readonly saidMs: number | undefined;
-  /** Until no agent is shown less than before the loss without being said to be degraded. */
-  readonly untoldMs: number;
-  /** Until no agent is said to be degraded or shown less than before any more; undefined: some still are. */
+  /** Time until an agent is first marked as degraded; undefined if none was. */
+  readonly markedMs: number | undefined;
+  /** Time until no agent has a lower value than before the loss without being marked as degraded. */
+  readonly unmarkedMs: number;
+  /** Time until no agent is marked as degraded or has a lower value than before; undefined if some still are. */
   readonly wholeMs: number | undefined;
-  /** The furthest that the end of a degradation was said to be away. */
+  /** The longest announced time until the end of a degradation. */
   readonly longestMs: number;
 }
 
 const UNTIL = /degraded until (\S+?): /;
 
-/** @param looks in the order they were taken */
+/** @param looks in chronological order */
 export function accountOfLoss(looks: readonly StatusLook[], lostAtMs: number): LossAccount {
   const before = valuesBefore(looks, lostAtMs);
   const after = looks.filter(({ atMs }) => atMs > lostAtMs);
   const isShort = ({ agentId, value }: AgentReading) => value < (before.get(agentId) ?? 0);
-  const isTold = ({ degradedReason }: AgentReading) => degradedReason !== undefined;
+  const isMarked = ({ degradedReason }: AgentReading) => degradedReason !== undefined;
   const since = (look: StatusLook | undefined) => (look === undefined ? undefined : look.atMs - lostAtMs);
-  const lastWrong = after.findLastIndex(({ agents }) => agents.some((agent) => isTold(agent) || isShort(agent)));
+  const lastWrong = after.findLastIndex(({ agents }) => agents.some((agent) => isMarked(agent) || isShort(agent)));
   return {
-    saidMs: since(after.find(({ agents }) => agents.some(isTold))),
-    untoldMs: since(after.findLast(({ agents }) => agents.some((one) => isShort(one) && !isTold(one)))) ?? 0,
+    markedMs: since(after.find(({ agents }) => agents.some(isMarked))),
+    unmarkedMs: since(after.findLast(({ agents }) => agents.some((one) => isShort(one) && !isMarked(one)))) ?? 0,
     wholeMs: lastWrong === -1 ? 0 : since(after[lastWrong + 1]),
     longestMs: Math.max(0, ...after.flatMap(({ atMs, agents }) => agents.map((agent) => untilOf(agent) - atMs))),
   };

@@ -1,7 +1,7 @@
 import { freePort, startNats, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
 
 const NODES = 3;
-/** Nobody listens there: servers find each other by their configured routes only, and those lead through proxies. */
+/** An unused address. Servers must find each other only by their configured routes, which lead through proxies. */
 const NOWHERE = '127.0.0.1:1';
 
 /** Three NATS servers on this machine with a proxy on each route, so that each can be killed, frozen or cut off. */
@@ -12,7 +12,7 @@ export class NatsCluster {
 
   node(name: string): TestServer {
     const node = this.nodes.get(name);
-    if (node === undefined) throw new Error(`there is no server ${name}`);
+    if (node === undefined) throw new Error(`unknown server ${name}`);
     return node;
   }
 
@@ -21,17 +21,17 @@ export class NatsCluster {
     return [...this.nodes].flatMap(([other, { url }]) => (other === name ? [] : [url]));
   }
 
-  /** No server hears of this one any more, nor it of them; its clients notice nothing. */
+  /** Isolates a server from the others. Its clients notice nothing. */
   cutOff(name: string): void {
     for (const { proxy } of this.routesOf(name)) proxy.mode('blackhole');
   }
 
-  /** New connections between the servers pass again; what was open stays dead. */
+  /** Allows new connections between the servers again. Connections from before stay dead. */
   rejoin(name: string): void {
     for (const { proxy } of this.routesOf(name)) proxy.mode('pass');
   }
 
-  /** As one server: started here, killed and stopped together. */
+  /** Starts all of them, as one server that is killed and stopped together. */
   async start(): Promise<TestServer> {
     const names = Array.from({ length: NODES }, (_, i) => `node-${i + 1}`);
     const ports = new Map<string, number>();
@@ -51,7 +51,7 @@ export class NatsCluster {
       start: async () => void (await Promise.all(all().map((node) => node.start()))),
       restart: async () => void (await Promise.all(all().map((node) => node.restart()))),
       stop: async () => {
-        // A frozen one cannot stop.
+        // A frozen server cannot stop.
         await Promise.all(all().map((node) => node.kill('SIGCONT')));
         await Promise.all(all().map((node) => node.stop()));
         await Promise.all(this.routes.map(({ proxy }) => proxy.close()));
@@ -63,7 +63,7 @@ export class NatsCluster {
     const peers = this.routes
       .filter(({ from }) => from === name)
       .map(({ proxy }) => `nats-route://127.0.0.1:${proxy.port}`);
-    // Silence on a route is noticed in 2 to 3 s, as on the connections of clients; by default it takes minutes.
+    // Detects silence on a route in 2 to 3 s, as on client connections. The default takes minutes.
     const config = `server_name: ${name}
 ping_interval: "1s"
 ping_max: 2

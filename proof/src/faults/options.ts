@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 
 export interface FaultOptions {
-  /** Ids of faults; empty: the short set, or all. */
+  /** Ids of faults. Empty: the short set, or all. */
   readonly only: readonly string[];
   readonly all: boolean;
-  /** Each fault in its short form: fewer kills, fewer links, wider limits of time. */
+  /** Run each fault in its short form: fewer kills, fewer links, wider time limits. */
   readonly smoke: boolean;
   readonly seed: number;
   readonly minutes: number;
@@ -25,7 +25,7 @@ export const HELP = `npm run faults -- [options]
 
 const SEEDS = 1_000_000;
 
-/** @throws with what is wrong, in the words of the command line. */
+/** @throws an error that describes the problem in terms of the command line */
 export function parseOptions(argv: readonly string[]): FaultOptions {
   const { values } = parseArgs({
     args: [...argv],

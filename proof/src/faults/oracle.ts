@@ -9,14 +9,14 @@ import type { Site } from './site.ts';
 import { ERROR_LIMIT } from './watched-rules.ts';
 import { countsById } from './webhook-receiver.ts';
 
-/** What a fault is allowed to leave behind; by default nothing. */
+/** Deviations that a fault may cause. Default: none. */
 export interface Allowance {
   readonly deadLetters?: number;
-  /** How often one webhook may be received. */
+  /** Maximum number of deliveries of one webhook. */
   readonly receiptsPerWebhook?: number;
-  /** How much the evaluator may have counted too little or too much. */
+  /** Maximum error of the evaluator's counts. */
   readonly countError?: number;
-  /** Exits of services that the fault itself is. */
+  /** Number of service exits that the fault itself causes. */
   readonly exits?: number;
   readonly statuses?: readonly string[];
   readonly drainDeadlineMs?: number;
@@ -28,11 +28,11 @@ export interface Settled {
   /** From the last request until everything was stored, evaluated and carried out. */
   readonly drainMs: number;
   readonly worstTriggerMs: number;
-  /** Whether most triggers were seen when they were published: the worst of none is none. */
+  /** Whether most triggers were observed when they were published. Without observations there is no worst one. */
   readonly triggersTimed: Check;
 }
 
-/** What was there before a load, so that one platform serves several faults. */
+/** State before a load, so that several faults can share a platform. */
 export interface Before {
   readonly deadLetters: number;
   readonly exits: number;
@@ -40,14 +40,14 @@ export interface Before {
 
 const DRAIN_DEADLINE_MS = 60_000;
 const PROBE_DEADLINE_MS = 60_000;
-/** Longer than a message waits to come again. */
+/** Longer than the redelivery wait of a message. */
 const EVALUATED_MS = 15_000;
 
 export async function before(site: Site): Promise<Before> {
   return { deadLetters: await site.streams.deadLetters(), exits: site.unexpectedExits };
 }
 
-/** Waits for a load to be digested and compares what was accepted with what came of it. */
+/** Waits until a load is processed and compares what was accepted with the results. */
 export async function settle(site: Site, load: Load, was: Before, allowance: Allowance = {}): Promise<Settled> {
   const report = await load.report;
   const accepted = new Map(Object.entries(report.acceptedByAgent ?? {}));
@@ -91,7 +91,7 @@ export async function settle(site: Site, load: Load, was: Before, allowance: All
       equal('actions repeated within a cooldown', 0, record.limitAgents.length - new Set(record.limitAgents).size),
       ...effects(record, receipts, allowance.receiptsPerWebhook ?? 1),
       equal('dead letters', allowance.deadLetters ?? 0, (await site.streams.deadLetters()) - was.deadLetters),
-      equal('processes ended by themselves', allowance.exits ?? 0, site.unexpectedExits - was.exits),
+      equal('unexpected process exits', allowance.exits ?? 0, site.unexpectedExits - was.exits),
       statuses(report, allowance.statuses ?? ['0', '429', '503']),
     ],
   };
@@ -107,7 +107,7 @@ async function drained(
   let last = '';
   try {
     await until(
-      'the platform to digest what it accepted',
+      'the platform to process what it accepted',
       async () => {
         const counts = await countsOf(site.pool, load.label);
         const backlog = await backlogOf(site.stack);
@@ -124,8 +124,8 @@ async function drained(
 }
 
 /**
- * One more event of each agent, after everything else: the reading it leaves is what was counted. Readings that are not
- * those that are wanted are waited for longer: a service that cannot ask its broker reports no backlog.
+ * Sends one more event for each agent at the end. The resulting reading is the count of the agent. Waits longer if
+ * readings are not as expected, because a service that cannot query its broker reports no backlog.
  */
 async function probe(
   site: Site,
@@ -142,13 +142,13 @@ async function probe(
     payload: { type: 'probe', data: {} },
   }));
   await until(
-    'the probes to be taken',
+    'the probes to be accepted',
     async () => {
       const answer = await site.post(site.stack.ingestUrl, '/api/events', { events });
       if (answer.status === 201) return true;
-      // The gateway may still let in little after what it went through.
+      // The gateway may still limit its rate after the fault.
       if (answer.status === 429 || answer.status === 503) return undefined;
-      throw new Error(`the probes were refused: ${answer.status} ${answer.text}`);
+      throw new Error(`the probes were rejected: ${answer.status} ${answer.text}`);
     },
     PROBE_DEADLINE_MS,
   );
@@ -160,7 +160,7 @@ async function probe(
       if ((await backlogOf(site.stack)) > 0) return undefined;
       const before = readings;
       readings = await readingsOf(site.pool, load.label, site.counterRuleId);
-      // Written once a second at most: two equal looks, more than a second apart, are the end of it.
+      // Written at most once a second: two equal readings more than a second apart are final.
       const same =
         readings.size === agents.length && [...readings].every(([agent, value]) => before.get(agent) === value);
       const late = performance.now() - takenAt > EVALUATED_MS;

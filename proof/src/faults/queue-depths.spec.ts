@@ -18,7 +18,7 @@ describe('queues in the metrics of a process', () => {
     ]);
   });
 
-  it('are kept at their deepest', () => {
+  it('are recorded at their maximum depth', () => {
     const depths = new GreatestDepths();
     for (const size of [3, 9, 4]) depths.note('ingest', [{ queue: 'q', size, capacity: 5 }]);
     depths.note('query', [{ queue: 'q', size: 0, capacity: 5 }]);

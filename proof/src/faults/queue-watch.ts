@@ -4,7 +4,7 @@ import type { ServiceProcess } from '../harness/service-process.ts';
 import { RepeatedLook } from './repeated-look.ts';
 import type { Site } from './site.ts';
 
-/** A queue inside a process, as `/metrics` shows it. */
+/** A queue in a process, as shown on `/metrics`. */
 interface QueueDepth {
   readonly queue: string;
   readonly size: number;
@@ -13,7 +13,7 @@ interface QueueDepth {
 
 const SAMPLE = /^agentlens_queue_(size|capacity)\{(?:.*,)?queue="([^"]*)".*\} (\S+)/gm;
 
-/** The queues in one answer in the Prometheus text format. */
+/** Reads the queues from Prometheus text. */
 export function queuesIn(text: string): QueueDepth[] {
   const found = { size: new Map<string, number>(), capacity: new Map<string, number>() };
   for (const [, what, queue = '', value] of text.matchAll(SAMPLE)) {
@@ -22,11 +22,11 @@ export function queuesIn(text: string): QueueDepth[] {
   return [...found.capacity].map(([queue, capacity]) => ({ queue, capacity, size: found.size.get(queue) ?? 0 }));
 }
 
-/** The greatest depth that was seen of each queue. */
+/** The maximum observed depth of each queue. */
 export class GreatestDepths {
   readonly #depths = new Map<string, QueueDepth>();
 
-  /** @param of whose queues they are */
+  /** @param of process that the queues belong to */
   note(of: string, depths: readonly QueueDepth[]): void {
     for (const depth of depths) {
       const queue = `${of}: ${depth.queue}`;
@@ -40,11 +40,11 @@ export class GreatestDepths {
 }
 
 const EVERY_MS = 200;
-/** A scrape asks NATS how far behind consumers are, which may be late. */
+/** A scrape asks NATS for the lag of consumers, which may be slow. */
 const DEADLINE_MS = 15_000;
 const WATCHED_STREAMS = [STREAMS.AGENT_EVENTS, STREAMS.GUARDRAILS];
 
-/** Looks at the queues of all processes, and at what NATS has handed out, again and again. */
+/** Polls the queues of all processes and the unacknowledged messages in NATS. */
 export class QueueWatch {
   readonly #site: Site;
   readonly #depths = new GreatestDepths();
@@ -59,18 +59,18 @@ export class QueueWatch {
     this.#looks = [...services, broker].map((look) => new RepeatedLook(look, EVERY_MS));
   }
 
-  /** Looks no more. */
+  /** Stops polling. */
   stop(): void {
     for (const look of this.#looks) look.stop();
   }
 
-  /** Looks no more; answers the greatest depths. @throws what a look failed with */
+  /** Stops polling and returns the maximum depths. @throws the error of a failed poll */
   async close(): Promise<readonly QueueDepth[]> {
     await Promise.all(this.#looks.map((look) => look.close()));
     return this.#depths.all;
   }
 
-  /** Messages of each durable consumer that are handed out and not acknowledged, beside how many may be. */
+  /** Unacknowledged messages of each durable consumer, with their limit. */
   async #handedOut(): Promise<QueueDepth[]> {
     const depths: QueueDepth[] = [];
     for (const { name } of WATCHED_STREAMS) {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { RULE_NAMES } from './watched-rules.ts';
 
-/** What the platform has on record of the agents of one load. */
+/** What the platform recorded for the agents of one load. */
 export interface OnRecord {
   readonly eventIds: readonly string[];
   readonly duplicateRows: number;
@@ -59,7 +59,7 @@ export async function recordOf(pool: Pool, label: string): Promise<OnRecord> {
   };
 }
 
-/** Cheap enough to ask again and again. */
+/** Cheap enough to poll. */
 export async function countsOf(
   pool: Pool,
   label: string,
@@ -72,11 +72,11 @@ export async function countsOf(
     [`${label}-agent-%`],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('Postgres answered nothing');
+  if (row === undefined) throw new Error('Postgres returned no row');
   return row;
 }
 
-/** What the evaluator last measured of each agent by one rule. */
+/** The evaluator's last reading of each agent for one rule. */
 export async function readingsOf(pool: Pool, label: string, ruleId: string): Promise<ReadonlyMap<string, number>> {
   const { rows } = await pool.query<{ agent_id: string; current_value: number | null }>(
     'select agent_id, current_value from guardrail_states where agent_id like $1 and rule_id = $2',

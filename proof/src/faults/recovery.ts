@@ -5,21 +5,21 @@ import { countsOf } from './record.ts';
 import type { Site } from './site.ts';
 
 const DEADLINE_MS = 60_000;
-/** Messages in hand of a platform that keeps up with its load. */
+/** Messages in progress on a platform that keeps up with its load. */
 const IN_HAND = 20;
 const SAMPLE_MS = 100;
-/** Where every second one is lost, so many in a row hardly ever come through. */
+/** If every second request is lost, this many successes in a row are very unlikely. */
 const IN_A_ROW = 8;
 
 /**
- * While load goes on: milliseconds until events are stored and triggers carried out again and nothing but what is in
- * hand waits. Tolerates services that do not answer meanwhile.
+ * Under load: milliseconds until events are stored and triggers carried out again, and only messages in progress wait.
+ * Tolerates services that do not respond meanwhile.
  */
 export async function recovered(site: Site, load: Load): Promise<number> {
   const since = performance.now();
   const start = await asked(() => countsOf(site.pool, load.label));
   await until(
-    'the platform to go on',
+    'the platform to recover',
     async () => {
       const now = await countsOf(site.pool, load.label).catch(() => undefined);
       if (now === undefined) return undefined;
@@ -32,12 +32,12 @@ export async function recovered(site: Site, load: Load): Promise<number> {
   return performance.now() - since;
 }
 
-/** While load goes on: milliseconds until the first event is stored and the first trigger recorded. */
+/** Under load: milliseconds until the first event is stored and the first trigger recorded. */
 export async function resumed(site: Site, load: Load): Promise<number> {
   const since = performance.now();
   const start = await asked(() => countsOf(site.pool, load.label));
   await until(
-    'the platform to go on',
+    'the platform to resume',
     async () => {
       const now = await countsOf(site.pool, load.label).catch(() => undefined);
       return now !== undefined && now.events > start.events && now.triggers > start.triggers ? true : undefined;
@@ -47,17 +47,17 @@ export async function resumed(site: Site, load: Load): Promise<number> {
   return performance.now() - since;
 }
 
-/** Milliseconds until questions over request and reply are answered again, several in a row by whoever owns them. */
+/** Milliseconds until commands are answered again, several in a row. */
 export async function answering(site: Site): Promise<number> {
   const since = performance.now();
   await until(
     'commands to be answered',
     async () => {
       for (let asked = 0; asked < IN_A_ROW; asked++) {
-        // Refused by the owner of budgets: an empty one is none.
+        // The owner of budgets rejects an empty one, so this is an answer.
         const { status, text } = await site.post(site.stack.queryUrl, '/api/budgets', {});
         if (status === 503) return undefined;
-        if (status !== 400) throw new Error(`an empty budget was answered ${status} ${text}`);
+        if (status !== 400) throw new Error(`an empty budget returned ${status} ${text}`);
       }
       return true;
     },
@@ -66,7 +66,10 @@ export async function answering(site: Site): Promise<number> {
   return performance.now() - since;
 }
 
-/** While load goes on: the longest time, ms, in which no event was stored or no trigger recorded, until all is caught up. */
+/**
+ * Under load: the longest time, ms, in which no event was stored or no trigger recorded, until the backlog is
+ * processed.
+ */
 export async function standstill(site: Site, load: Load): Promise<number> {
   let over = false;
   let longest = 0;

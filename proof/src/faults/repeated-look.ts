@@ -1,22 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Looks at something again and again, with a pause in between, until it is told to stop or a look fails. */
+/** Polls with a pause in between, until it is stopped or a poll fails. */
 export class RepeatedLook {
   readonly #over = new AbortController();
   readonly #looking: Promise<void>;
 
   constructor(look: () => Promise<void>, everyMs: number) {
     this.#looking = this.#repeat(look, everyMs);
-    // Told when it is closed; until then a look that failed is nobody's unhandled rejection.
+    // Thrown by `close`. Until then a failed poll must not be an unhandled rejection.
     this.#looking.catch(() => undefined);
   }
 
-  /** Looks no more. */
+  /** Stops polling. */
   stop(): void {
     this.#over.abort();
   }
 
-  /** Looks no more. @throws what a look failed with */
+  /** Stops polling. @throws the error of a failed poll */
   async close(): Promise<void> {
     this.stop();
     await this.#looking;

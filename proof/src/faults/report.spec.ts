@@ -16,32 +16,34 @@ const machine = {
 const report: FaultReport = { machine, smoke: false, minutes: 3, findings: [finding] };
 
 describe('the report of the fault suite', () => {
-  it('says how to see the same again', () => {
+  it('contains the command to repeat a fault', () => {
     expect(markdown({ ...report, minutes: 30 })).toContain('npm run faults -- --only F-01 --seed 4711 --minutes 30`');
     expect(markdown({ ...report, smoke: true })).toContain('npm run faults -- --only F-01 --seed 4711 --smoke');
   });
 
-  it('holds the try before as well, where a fault was tried once more', () => {
+  it('contains the previous try of a fault that was repeated', () => {
     const earlier: FaultFinding = { ...finding, outcome: 'failed', timeline: [{ at: 2, text: 'the first try' }] };
     const text = markdown({ ...report, findings: [{ ...finding, earlier }] });
-    expect(text).toContain('## F-01 the gateway is killed: passed when tried once more');
+    expect(text).toContain('## F-01 the gateway is killed: passed on retry');
     expect(text).toContain('## F-01 the gateway is killed: failed');
     expect(text).toContain('- 2.0 s the first try');
   });
 
-  it('holds checks, figures and timeline', () => {
+  it('contains checks, figures and timeline', () => {
     const text = markdown(report);
     for (const part of ['| lost | = 0 | 0 | ok |', '- accepted: 10 events', '- 1.0 s SIGKILL ingest']) {
       expect(text).toContain(part);
     }
   });
 
-  it('keeps what services said, apart for each fault', async () => {
+  it('writes the output of services, separately for each fault', async () => {
     const reports = await mkdtemp(join(tmpdir(), 'agentlens-report-'));
     try {
-      const said = await writeOutput(reports, 'F-01', [{ name: 'ingest', output: ['{"msg":"one"}', '{"msg":"two"}'] }]);
-      expect(said).toBe(join(reports, 'output', 'F-01'));
-      expect(await readFile(join(said, 'ingest.log'), 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n');
+      const folder = await writeOutput(reports, 'F-01', [
+        { name: 'ingest', output: ['{"msg":"one"}', '{"msg":"two"}'] },
+      ]);
+      expect(folder).toBe(join(reports, 'output', 'F-01'));
+      expect(await readFile(join(folder, 'ingest.log'), 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n');
     } finally {
       await rm(reports, { recursive: true });
     }

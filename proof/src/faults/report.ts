@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Machine } from '../bench/machine.ts';
 import type { FaultFinding } from './finding.ts';
 
-/** What was found, and how it was looked for. */
+/** The findings and how they were obtained. */
 export interface FaultReport {
   readonly machine: Machine;
   readonly smoke: boolean;
@@ -18,7 +18,7 @@ export async function writeReports(folder: string, report: FaultReport): Promise
   await writeFile(join(folder, 'faults.md'), markdown(report));
 }
 
-/** Writes what each service said lately, a line an entry, as it said it. Answers where. */
+/** Writes the recent output of each service, one entry per line. Returns the folder. */
 export async function writeOutput(
   reports: string,
   id: string,
@@ -30,7 +30,7 @@ export async function writeOutput(
   return folder;
 }
 
-/** The same report for people. */
+/** The report for people. */
 export function markdown(report: FaultReport): string {
   const { machine, findings } = report;
   const rows = findings.map(
@@ -55,7 +55,7 @@ export function markdown(report: FaultReport): string {
 function section(finding: FaultFinding, { smoke, minutes }: FaultReport): string[] {
   const { id, title, outcome, reason, measures, checks, timeline, seed, earlier } = finding;
   return [
-    `## ${id} ${title}: ${outcome}${earlier === undefined ? '' : ' when tried once more'}`,
+    `## ${id} ${title}: ${outcome}${earlier === undefined ? '' : ' on retry'}`,
     '',
     `Replay: \`npm run faults -- --only ${id} --seed ${seed} ${smoke ? '--smoke ' : ''}--minutes ${minutes}\``,
     '',

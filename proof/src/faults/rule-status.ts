@@ -14,7 +14,7 @@ interface RuleStatus {
   }[];
 }
 
-/** Asks the API for a rule's status again and again, as whoever is on call would, and keeps what it says of some agents. */
+/** Polls a rule's status through the API, like an operator would, and records the readings of some agents. */
 export class RuleStatusWatch {
   readonly looks: StatusLook[] = [];
   readonly #site: Site;
@@ -22,7 +22,7 @@ export class RuleStatusWatch {
   readonly #agents: string;
   readonly #watching: RepeatedLook;
 
-  /** @param agents what the ids of the agents begin with */
+  /** @param agents prefix of the agents' ids */
   constructor(site: Site, ruleId: string, agents: string) {
     this.#site = site;
     this.#ruleId = ruleId;
@@ -30,12 +30,12 @@ export class RuleStatusWatch {
     this.#watching = new RepeatedLook(async () => void this.looks.push(await this.#look()), EVERY_MS);
   }
 
-  /** Looks no more. */
+  /** Stops polling. */
   stop(): void {
     this.#watching.stop();
   }
 
-  /** Looks no more. @throws what a look failed with: the status has to be there, whatever becomes of Redis */
+  /** Stops polling. @throws the error of a failed poll: the status must be available, even without Redis */
   close(): Promise<void> {
     return this.#watching.close();
   }
@@ -47,7 +47,7 @@ export class RuleStatusWatch {
       headersTimeout: DEADLINE_MS,
       bodyTimeout: DEADLINE_MS,
     });
-    // What was true when it was asked, not when it was answered.
+    // The status refers to the time of the request, not of the response.
     const atMs = Date.now();
     if (answer.statusCode !== 200) throw new Error(`a rule's status: ${answer.statusCode} ${await answer.body.text()}`);
     const { agents } = (await answer.body.json()) as RuleStatus;

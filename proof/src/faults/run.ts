@@ -9,7 +9,7 @@ import { Laboratory } from './laboratory.ts';
 import type { FaultOptions } from './options.ts';
 import { writeOutput, writeReports } from './report.ts';
 
-/** Runs what was asked for; answers whether the platform stood all of it. */
+/** Runs the requested faults. Returns true if all passed. */
 export async function run(root: string, options: FaultOptions): Promise<boolean> {
   if (options.list) {
     for (const { id, title, smoke } of FAULTS) console.log(`${id.padEnd(6)} ${smoke ? 'smoke' : '     '} ${title}`);
@@ -21,7 +21,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
   const { seed, smoke, minutes } = options;
   const reports = resolve(options.reports);
   const onFailed = async (id: string, services: readonly ServiceProcess[]) => {
-    if (services.length > 0) progress(`what the services said: ${await writeOutput(reports, id, services)}`);
+    if (services.length > 0) progress(`output of the services: ${await writeOutput(reports, id, services)}`);
   };
   const laboratory = new Laboratory({ root, seed, smoke, minutes, progress, onFailed });
   const findings: FaultFinding[] = [];
@@ -34,7 +34,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
       let finding = await laboratory.run(fault);
       print(finding);
       if (smoke && mayBeTheMachine(finding)) {
-        console.log('once more: that may have been the machine');
+        console.log('retrying, because the machine may have caused the failure');
         finding = { ...(await laboratory.run(fault)), earlier: finding };
         print(finding);
       }
@@ -56,7 +56,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
 
 function choose({ only, all }: FaultOptions): readonly Fault[] {
   const unknown = only.filter((id) => !FAULTS.some((fault) => fault.id === id));
-  if (unknown.length > 0) throw new Error(`there is no fault ${unknown.join(', ')}; see --list`);
+  if (unknown.length > 0) throw new Error(`unknown fault ${unknown.join(', ')}; see --list`);
   if (only.length > 0) return FAULTS.filter(({ id }) => only.includes(id));
   return all ? FAULTS : FAULTS.filter(({ smoke }) => smoke);
 }

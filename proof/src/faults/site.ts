@@ -28,7 +28,7 @@ export class Proxies {
       .map(([, proxy]) => proxy);
   }
 
-  /** Stops forwarding on what is connected, without a word; new connections pass. */
+  /** Silently stops forwarding on open connections. New connections work. */
   halfOpen(server: ServerName, process: string): void {
     for (const link of this.of(server, process)) {
       link.mode('half-open');
@@ -46,14 +46,17 @@ export interface SiteOptions {
   readonly nodeOptions?: readonly string[];
   readonly serviceEnv?: Partial<Record<StackService, Readonly<Record<string, string>>>>;
   readonly nats?: () => Promise<TestServer>;
-  /** Servers behind no proxies: one with its own, or where nothing breaks and the proxies would only be measured too. */
+  /**
+   * Servers without proxies: one that has its own, or tests without faults, where proxies would only distort the
+   * measurement.
+   */
   readonly direct?: readonly ServerName[];
 }
 
 export const DEFAULT_TENANT = 'default';
 const RULES_DEADLINE_MS = 60_000;
 
-/** A running platform that can be broken: proxies on every link, three watched rules, a receiver of their webhooks. */
+/** A running platform for faults: proxies on every link, three watched rules, and a receiver of their webhooks. */
 export class Site {
   readonly stack: Stack;
   readonly proxies: Proxies;
@@ -62,7 +65,7 @@ export class Site {
   readonly streams: Streams;
   readonly triggers: TriggerWatch;
   readonly root: string;
-  /** Of the rule whose readings are the evaluator's counts. */
+  /** The rule whose readings are the evaluator's counts. */
   counterRuleId = '';
 
   private constructor(
@@ -80,7 +83,7 @@ export class Site {
     this.streams = streams;
     this.triggers = triggers;
     this.pool = new pg.Pool({ connectionString: stack.postgresUrl, max: 6 });
-    // Its server is killed under it.
+    // Its server is killed while the pool is open.
     this.pool.on('error', () => undefined);
   }
 
@@ -97,7 +100,7 @@ export class Site {
       ...(options.nats === undefined ? {} : { nats: options.nats }),
     });
     const { natsUrl } = stack;
-    if (natsUrl === undefined) throw new Error('the distributed platform has a NATS');
+    if (natsUrl === undefined) throw new Error('the distributed platform needs a NATS server');
     const [receiver, streams, triggers] = await Promise.all([
       WebhookReceiver.open(),
       Streams.open(natsUrl),
@@ -118,7 +121,7 @@ export class Site {
 
   server(name: 'postgres' | 'nats' | 'redis'): TestServer {
     const server = this.stack.servers[name];
-    if (server === undefined) throw new Error(`there is no ${name}`);
+    if (server === undefined) throw new Error(`unknown server ${name}`);
     return server;
   }
 
@@ -126,16 +129,19 @@ export class Site {
     return startLoad(url, this.stack.key, seed, plan);
   }
 
-  /** Also while the platform is still at what the last fault left: a 503 says to look whether it was done, then to ask again. */
+  /**
+   * Also works while the platform recovers from the last fault: after a 503 it checks whether the rule was created,
+   * then retries.
+   */
   async addRule(draft: HarnessRule): Promise<string> {
-    return until(`the rule "${draft.name}" to be taken`, () => this.#ruleOf(draft), RULES_DEADLINE_MS);
+    return until(`the rule "${draft.name}" to be accepted`, () => this.#ruleOf(draft), RULES_DEADLINE_MS);
   }
 
   async #ruleOf(draft: HarnessRule): Promise<string | undefined> {
     const answer = await this.post(this.stack.queryUrl, '/api/guardrails', draft);
     if (answer.status === 201) return (JSON.parse(answer.text) as { readonly id: string }).id;
     if (answer.status !== 503) {
-      throw new Error(`the rule "${draft.name}" was refused: ${answer.status} ${answer.text}`);
+      throw new Error(`the rule "${draft.name}" was rejected: ${answer.status} ${answer.text}`);
     }
     const { rows } = await this.pool.query<{ rule_id: string }>(
       'select rule_id from guardrail_rules where tenant_id = $1 and name = $2 and deleted_at is null',
@@ -154,10 +160,10 @@ export class Site {
     await until(`the rule ${id} to be removed`, gone, RULES_DEADLINE_MS);
   }
 
-  /** Waits until every evaluator evaluates by so many rules. */
+  /** Waits until every evaluator has loaded this many rules. */
   async rulesHeld(count: number): Promise<void> {
     await until(
-      `the evaluator to hold ${count} rules`,
+      `the evaluator to load ${count} rules`,
       async () => ((await heldRules(this.stack)) === count ? true : undefined),
       RULES_DEADLINE_MS,
     );
@@ -183,7 +189,7 @@ export class Site {
     return this.stack.services.reduce((sum, { unexpectedExits }) => sum + unexpectedExits, 0);
   }
 
-  /** Ends everything, also where some of it has failed. @throws the first failure. */
+  /** Stops everything, even if part of it has failed. @throws the first failure */
   async close(): Promise<void> {
     const ours = [this.triggers.close(), this.streams.close(), this.receiver.close(), this.pool.end()];
     const results = await Promise.allSettled(ours);

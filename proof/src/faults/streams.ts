@@ -6,7 +6,7 @@ import { until } from '../bench/poll.ts';
 const DEADLINE_MS = 60_000;
 const GIVEN_BACK = '$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED';
 
-/** The streams as their operator sees them, past all proxies. */
+/** The streams as their operator sees them, without proxies. */
 export class Streams {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
@@ -17,7 +17,7 @@ export class Streams {
   }
 
   static async open(natsUrl: string): Promise<Streams> {
-    // Of a cluster one server may be frozen: then another is asked.
+    // One server of a cluster may be frozen. Then another one is used.
     const silence = { pingInterval: 1_000, maxPingOut: 2 };
     const lasting = { maxReconnectAttempts: -1, reconnectTimeWait: 100 };
     const connection = await connect({ servers: natsUrl.split(','), ...lasting, ...silence });
@@ -25,8 +25,8 @@ export class Streams {
   }
 
   /**
-   * Comparing millions of ids holds this process up for longer than a server waits for a sign of its clients: a question
-   * that went the way of such a connection is asked again over the next.
+   * Retries on a new connection: comparing millions of ids blocks this process for longer than a server waits for a
+   * ping, so the old connection may be closed.
    */
   async deadLetters(): Promise<number> {
     let last: unknown;
@@ -41,7 +41,9 @@ export class Streams {
     return until('NATS to count the dead letters', ask, DEADLINE_MS, async () => String(last));
   }
 
-  /** How often the durables of events were handed a message again. They read all of the stream, from its beginning. */
+  /**
+   * How often messages were redelivered to the durable consumers of events, which read the stream from its beginning.
+   */
   async redeliveries(): Promise<number> {
     let times = 0;
     for await (const { config, delivered } of this.manager.consumers.list(STREAMS.AGENT_EVENTS.name)) {
@@ -50,7 +52,7 @@ export class Streams {
     return times;
   }
 
-  /** Counts the messages that whoever had them gave back; the broker hands each out again without waiting. */
+  /** Counts the messages that consumers returned. The broker redelivers each of them at once. */
   async countGivenBack(): Promise<{ count(): Promise<number>; stop(): void }> {
     let times = 0;
     const subscription = this.connection.subscribe(`${GIVEN_BACK}.${STREAMS.AGENT_EVENTS.name}.>`, {

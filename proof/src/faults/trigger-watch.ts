@@ -4,17 +4,20 @@ import { guardrailTriggered } from '@agentlens/contracts';
 import { connect } from '@nats-io/transport-node';
 import { monotonicMs } from '../harness/monotonic-ms.ts';
 
-/** What the thread that watches is told. */
+/** Orders for the watching thread. */
 interface WatchOrder {
   readonly servers: readonly string[];
 }
 
-/** What it tells. */
+/** Messages from it. */
 type FromWatch =
   | { readonly kind: 'watching' }
   | { readonly kind: 'seen'; readonly agentId: string; readonly conditionValue: number; readonly atMs: number };
 
-/** Notes when triggers are published, as any subscriber of core NATS sees it; what is published while NATS is away from us is missed. */
+/**
+ * Records when triggers are published, like a subscriber of core NATS. Misses what is published while NATS is
+ * unreachable.
+ */
 export class TriggerWatch {
   private readonly thread: Worker;
   private readonly seenAt = new Map<string, number>();
@@ -32,12 +35,12 @@ export class TriggerWatch {
     const order: WatchOrder = { servers: natsUrl.split(',') };
     const thread = new Worker(new URL('./trigger-watch-thread.ts', import.meta.url), { workerData: order });
     const watch = new TriggerWatch(thread);
-    // Once it watches, an error of it is nobody's to handle and ends the run: what it did not see was not measured.
+    // From here on an error in the thread is unhandled and ends the run, because triggers may have been missed.
     await once(thread, 'message');
     return watch;
   }
 
-  /** Milliseconds from sending to trigger, of each marker that was seen. */
+  /** Milliseconds from sending to trigger, of each marker that was observed. */
   latencies(label: string, markers: Readonly<Record<string, number>>): readonly number[] {
     return Object.entries(markers).flatMap(([serial, sentAt]) => {
       const at = this.seenAt.get(`${label} ${Number(serial) + 1}`);
@@ -54,8 +57,8 @@ function labelOf(agentId: string): string {
   return agentId.slice(0, agentId.indexOf('-'));
 }
 
-// A thread of its own: the one of the faults also works to see how slow the machine is, receives webhooks and passes on
-// what the proxies hold, and what waits for that would be counted as latency of a trigger.
+// A separate thread, because the main thread also measures the slowness of the machine, receives webhooks and forwards
+// data in the proxies. Waiting for that would count as latency of a trigger.
 
 interface Seen {
   readonly agentId: string;

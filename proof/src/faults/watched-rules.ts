@@ -1,13 +1,13 @@
 import type { HarnessRule } from '../harness/rule-draft.ts';
 
-/** Longer than any fault test but the soak, so that what is counted stays counted. */
+/** Longer than any fault test except the soak, so that counts do not expire. */
 export const WINDOW_MINUTES = 1_440;
-/** Errors of an agent until its limit is met. */
+/** Errors of an agent until its limit is reached. */
 export const ERROR_LIMIT = 5;
 
 export const RULE_NAMES = { marker: 'fault: marker', counter: 'fault: counter', limit: 'fault: limit' } as const;
 
-/** Fires at each marker event and at no other: the set of its triggers is the set of accepted markers. */
+/** Fires at each marker event and at no other: its triggers are exactly the accepted markers. */
 export function markerRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.marker,
@@ -19,7 +19,7 @@ export function markerRule(url: string): HarnessRule {
   };
 }
 
-/** Never fires; its reading is what the evaluator counted of an agent. */
+/** Never fires. Its reading is the evaluator's count for an agent. */
 export function counterRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.counter,
@@ -31,7 +31,7 @@ export function counterRule(url: string): HarnessRule {
   };
 }
 
-/** Met at every event of an agent from its fifth error on, and, by its cooldown, effective once. */
+/** Matches every event of an agent from its fifth error on. Because of its cooldown, only one trigger is effective. */
 export function limitRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.limit,

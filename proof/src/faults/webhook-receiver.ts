@@ -9,10 +9,10 @@ export interface Webhook {
   readonly atMs: number;
 }
 
-/** Handles one webhook; answering is its business. */
+/** Handles one webhook, including the response. */
 export type Behaviour = (webhook: Webhook, response: ServerResponse, request: IncomingMessage) => void;
 
-/** Counts what it receives by webhook id, and answers as it is told. */
+/** Counts received webhooks by id, and responds as configured. */
 export class WebhookReceiver {
   private readonly server: Server;
   private readonly all: Webhook[] = [];
@@ -48,7 +48,7 @@ export class WebhookReceiver {
     this.behaviour = behaviour;
   }
 
-  /** What came for the agents of one load. */
+  /** Webhooks for the agents of one load. */
   of(label: string): readonly Webhook[] {
     return this.all.filter(({ body }) => body.agentId?.startsWith(`${label}-`) ?? false);
   }
@@ -63,7 +63,7 @@ function answerOk(_webhook: Webhook, response: ServerResponse): void {
   response.end();
 }
 
-/** How often each webhook id came. */
+/** Number of receipts per webhook id. */
 export function countsById(webhooks: readonly Webhook[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { id } of webhooks) counts.set(id, (counts.get(id) ?? 0) + 1);

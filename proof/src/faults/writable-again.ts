@@ -7,9 +7,9 @@ const ASK_EVERY_MS = 200;
 const ANSWER_MS = 400;
 
 /**
- * Milliseconds from the beginning of `lose` until the first of these servers keeps a message on `subject`, for bare
- * clients that wait at each of them: what of a gap is the cluster's. That a leader is named is not enough: it may still
- * be catching up, or not be one for long.
+ * Milliseconds from the start of `lose` until one of these servers stores a message on `subject`, for bare clients that
+ * wait at each of them. This is the cluster's share of a gap. An elected leader is not enough, because it may still be
+ * catching up or be replaced soon.
  */
 export async function writableAgain(
   servers: readonly string[],
@@ -22,14 +22,14 @@ export async function writableAgain(
   try {
     const since = performance.now();
     await lose();
-    await until('the cluster to keep a message', () => kept(clients, subject), DEADLINE_MS);
+    await until('the cluster to store a message', () => kept(clients, subject), DEADLINE_MS);
     return performance.now() - since;
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
 }
 
-/** True as soon as one of them was acknowledged; every one that is silent is asked again. */
+/** Returns true as soon as one of them was acknowledged. Retries on silent connections. */
 async function kept(clients: readonly NatsConnection[], subject: string): Promise<true | undefined> {
   const asked = performance.now();
   const answers = clients.map(async (client) => {

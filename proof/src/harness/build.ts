@@ -6,7 +6,7 @@ export async function build(root: string): Promise<void> {
   await inherited(process.execPath, ['scripts/build.mjs'], root);
 }
 
-/** Runs a command to its end, which shows what it says to whoever started this program. @throws where it fails */
+/** Runs a command with its output shown. @throws if it fails */
 export function inherited(command: string, args: readonly string[], cwd: string): Promise<void> {
   const child = spawn(command, args, {
     cwd,

@@ -9,7 +9,7 @@ export interface RunningLoad {
   stop(): void;
 }
 
-/** Starts the load generator in a process of its own. */
+/** Starts the load generator in a separate process. */
 export function generateLoad(order: LoadOrder): RunningLoad {
   const child = fork(fileURLToPath(new URL('./load-generator.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

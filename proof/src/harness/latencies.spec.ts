@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Latencies } from './latencies.ts';
 
 describe('latencies', () => {
-  it('finds quantiles within one percent', () => {
+  it('returns quantiles within one percent', () => {
     const latencies = new Latencies();
     for (let ms = 1; ms <= 1_000; ms++) latencies.record(ms * 1_000);
     const { p50, p95, p99, max, count } = latencies.summary();
@@ -12,5 +12,5 @@ describe('latencies', () => {
     expect([max, count]).toEqual([1_000, 1_000]);
   });
 
-  it('has no quantile of nothing', () => expect(new Latencies().summary().p50).toBeNaN());
+  it('returns NaN without values', () => expect(new Latencies().summary().p50).toBeNaN());
 });

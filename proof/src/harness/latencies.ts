@@ -1,4 +1,4 @@
-/** Latencies in microseconds on a logarithmic scale: constant memory, values within 1 % of the truth. */
+/** Latencies in microseconds on a logarithmic scale: constant memory, values accurate to 1 %. */
 export class Latencies {
   private readonly counts = new Map<number, number>();
   private total = 0;
@@ -15,7 +15,7 @@ export class Latencies {
     return this.total;
   }
 
-  /** Milliseconds; NaN when nothing was recorded. */
+  /** Milliseconds; NaN if nothing was recorded. */
   quantile(q: number): number {
     if (this.total === 0) return Number.NaN;
     let left = Math.ceil(q * this.total);

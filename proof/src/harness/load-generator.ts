@@ -6,7 +6,7 @@ import { monotonicMs } from './monotonic-ms.ts';
 import { seededRandom } from './seeded-random.ts';
 import { markerEvent, modelEvent, toolEvent } from './sent-events.ts';
 
-// A process of its own, so that generating load is not counted as serving it. Takes one order over IPC.
+// A separate process, so that generating load does not count as serving it. Accepts one order over IPC.
 
 const RETRY_BASE_MS = 50;
 const RETRY_CAP_MS = 1_000;
@@ -34,7 +34,7 @@ process.on('message', (message: ToGenerator) => {
   );
 });
 
-// Nobody is left to report to.
+// The parent process is gone.
 process.on('disconnect', () => {
   stopped = true;
 });
@@ -43,13 +43,13 @@ function send(message: FromGenerator): void {
   process.send?.(message, undefined, undefined, () => process.disconnect());
 }
 
-/** Agents keep their connections: how quickly new ones are accepted is not what is measured. */
+/** Opens connections in advance, because agents keep theirs and connection setup is not measured. */
 async function connected(pool: Pool, connections: number): Promise<void> {
   const look = async () => {
     const answer = await pool.request({ method: 'GET', path: '/healthz' });
     await answer.body.dump();
   };
-  // Who is not there now is found out by the load itself.
+  // The load itself reveals an unreachable server.
   await Promise.allSettled(Array.from({ length: connections }, look));
 }
 
@@ -121,7 +121,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         return;
       }
       if (status === 429 || status === 503) refused.record((now - sentAt) * 1000);
-      // Unreliable load is measured, not saved; a client's mistake stays one however often it is sent.
+      // Load without `reliable` is measured, not repeated. A client error would be repeated forever.
       const worthRepeating = status === 0 || status === 429 || status >= 500;
       if (!order.reliable && everyMs === 0 && worthRepeating) await restAfterRefusal();
       if (!order.reliable || !worthRepeating) return;
@@ -138,7 +138,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     acceptedByAgent[agent] = { events: before.events + events, errors: before.errors + errors };
   }
 
-  /** Whoever sends as fast as it may does not hammer a platform that asks for a pause. */
+  /** Pauses after a rejection, so that a client that sends as fast as possible honors Retry-After. */
   function restAfterRefusal(): Promise<unknown> {
     return new Promise((resolve) => setTimeout(resolve, RETRY_BASE_MS * (1 + random())));
   }
@@ -178,7 +178,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   };
 }
 
-/** About 400 bytes an event, as agents of the field send them: tool calls and model answers with usage. */
+/** About 400 bytes per event, like real agents: tool calls and model responses with usage. */
 function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
   const agent = `${order.label}-agent-${serial % order.agents}`;
   const session = `${order.label}-session-${serial % (order.agents * 4)}`;

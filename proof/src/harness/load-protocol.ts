@@ -1,14 +1,14 @@
 import type { LatencySummary } from './latencies.ts';
 
-/** What the load generator is told to do. */
+/** Order for the load generator. */
 export interface LoadOrder {
   readonly url: string;
-  /** One is used per request, in turn; several tenants are several keys. */
+  /** Used in turn, one per request. Several tenants have several keys. */
   readonly keys: readonly string[];
   readonly batchSize: number;
-  /** Requests in flight (closed loop), or the cap on them (with `eventsPerSecond`). */
+  /** Requests in flight (closed loop), or their limit (with `eventsPerSecond`). */
   readonly concurrency: number;
-  /** Open loop at this rate; without it as fast as answers come. */
+  /** Open loop at this rate. Without it, as fast as responses arrive. */
   readonly eventsPerSecond?: number;
   readonly durationMs: number;
   readonly agents: number;
@@ -18,10 +18,13 @@ export interface LoadOrder {
   readonly reliable: boolean;
   /** Every n-th request carries one marker event (payload.data.marker = serial) to measure trigger latency; 0: none. */
   readonly markEvery: number;
-  /** So many requests without a marker are made before the first is sent, and sent in turn; not with `reliable`, whose ids would repeat. */
+  /**
+   * Number of requests without a marker to prepare in advance and send in turn. Not with `reliable`, because ids would
+   * repeat.
+   */
   readonly premade?: number;
   readonly seed: number;
-  /** Prefix of agents, sessions and ids, so that runs do not meet. */
+  /** Prefix of agents, sessions and ids, so that runs do not collide. */
   readonly label: string;
 }
 
@@ -29,22 +32,22 @@ export interface LoadReport {
   readonly seconds: number;
   readonly requests: number;
   readonly acceptedEvents: number;
-  /** Answers by status code; 0 counts requests without an answer. */
+  /** Responses by status code; 0 counts requests without a response. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Of requests that were accepted. */
+  /** Of accepted requests. */
   readonly latency: LatencySummary;
-  /** Of requests that were refused, 429 or 503. */
+  /** Of rejected requests, 429 or 503. */
   readonly refusedLatency: LatencySummary;
   /** Longest time without an accepted request, ms. */
   readonly longestStallMs: number;
   readonly acceptedErrors: number;
-  /** Present with `reliable`: the ids that were acknowledged. */
+  /** With `reliable`: the acknowledged ids. */
   readonly acceptedIds?: readonly string[];
-  /** Present with `reliable`: the ids of the acknowledged marker events. */
+  /** With `reliable`: the ids of the acknowledged marker events. */
   readonly acceptedMarkerIds?: readonly string[];
-  /** Present with `reliable`: serial -> `monotonicMs` when the request that was accepted was sent, past all refusals. */
+  /** With `reliable`: serial -> `monotonicMs` when the accepted request was sent, after all rejections. */
   readonly acceptedMarkersSentAt?: Readonly<Record<string, number>>;
-  /** Present with `reliable`: what was acknowledged of each agent. */
+  /** With `reliable`: what was acknowledged for each agent. */
   readonly acceptedByAgent?: Readonly<Record<string, AcceptedOfAgent>>;
   /** Accepted markers: serial -> `monotonicMs` when the request was first sent. */
   readonly markers: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-/** Milliseconds of the machine's monotonic clock, the same for every process on it; `performance.now()` is not. */
+/** Milliseconds of the machine's monotonic clock, which all its processes share, unlike `performance.now()`. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1_000_000;
 }

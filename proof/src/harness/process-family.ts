@@ -1,25 +1,25 @@
 import { proportionalBytesOf, readOrGone, spentMicros, threadsOf } from './process-usage.ts';
 
-/** More than that end in a row only where processes come and go faster than they can be read. */
-const MOST_LOOKS = 100;
+/** More exits in a row happen only if processes come and go faster than they can be read. */
+const MAX_POLLS = 100;
 
-/** By process of a family: the CPU microseconds of its own and of the children it has seen end. */
+/** CPU microseconds by process of a family, each including its own waited-for children. */
 export type Look = ReadonlyMap<number, number>;
 
 /**
- * What a process and all that it started have used since it started, in CPU microseconds, each counted once: Postgres
- * works in child processes, some of which last for one query.
+ * CPU microseconds that a process and its descendants have used, each counted once. Postgres works in child processes,
+ * some of which last for a single query.
  */
 export function familyMicros(pid: number): number {
   return countedOnce(() => lookAt(pid));
 }
 
-/** The memory of a process and of all it started; what they share is counted once. */
+/** Memory of a process and its descendants, with shared memory counted once. */
 export function familyBytes(pid: number): number {
   return familyOf(pid).reduce((bytes, one) => bytes + proportionalBytesOf(one), 0);
 }
 
-/** Processes that this one started and that still run, whichever of its threads did it. */
+/** Running child processes, regardless of the thread that started them. */
 export function childrenOf(pid: number): number[] {
   return threadsOf(pid).flatMap((thread) =>
     (readOrGone(`/proc/${pid}/task/${thread}/children`) ?? '').trim().split(' ').filter(Boolean).map(Number),
@@ -27,18 +27,18 @@ export function childrenOf(pid: number): number[] {
 }
 
 /**
- * From when it ends and is waited for, a child counts with its parent. One that does so after the parent was looked at
- * and before it was itself would be in neither; and while one ends, the kernel may leave others off the list. So only a
- * look counts that saw everybody whom the look before it saw.
+ * A child counts with its parent after it exited and was waited for. If that happens between reading the parent and
+ * reading the child, the child is in neither; and while one exits, the kernel may omit others from the list. So only a
+ * reading counts that contains every process of the previous one.
  */
 export function countedOnce(look: () => Look): number {
   let before = look();
-  for (let looks = 1; looks < MOST_LOOKS; looks++) {
+  for (let looks = 1; looks < MAX_POLLS; looks++) {
     const now = look();
     if ([...before.keys()].every((pid) => now.has(pid))) return [...now.values()].reduce((sum, one) => sum + one, 0);
     before = now;
   }
-  throw new Error(`Of a family of processes (now ${[...before.keys()].join(', ')}) one ended at every look.`);
+  throw new Error(`Of a family of processes (now ${[...before.keys()].join(', ')}) one exited at every reading.`);
 }
 
 function lookAt(pid: number): Look {

@@ -1,22 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a process has used since it started; CPU in microseconds, memory in bytes. */
+/** What a process has used since it started. CPU in microseconds, memory in bytes. */
 export interface ProcessUsage {
   readonly cpuMicros: number;
   readonly rssBytes: number;
   readonly openFiles: number;
 }
 
-// The kernel's USER_HZ, 100 on every Linux that Node supports.
+// The kernel's USER_HZ, which is 100 on every Linux that Node supports.
 const TICKS_PER_SECOND = 100;
 const MICROS_PER_TICK = 1_000_000 / TICKS_PER_SECOND;
 
-/** Reads /proc; nothing of a process that has ended. */
+/** Reads /proc. Zero for a process that has exited. */
 export function usageOf(pid: number): ProcessUsage {
   return { cpuMicros: spentMicros(pid) ?? 0, rssBytes: residentBytes(pid), openFiles: openFilesOf(pid) };
 }
 
-/** With that of children that have ended and were waited for; undefined of a process that has itself. */
+/** Includes children that have exited and were waited for. Undefined if the process itself has exited. */
 export function spentMicros(pid: number): number | undefined {
   const fields = statFields(pid);
   if (fields === undefined) return undefined;
@@ -26,7 +26,7 @@ export function spentMicros(pid: number): number | undefined {
 
 function statFields(pid: number): string[] | undefined {
   const text = readOrGone(`/proc/${pid}/stat`);
-  // The second field is the program's name in brackets and may contain spaces.
+  // The second field is the program's name in parentheses and may contain spaces.
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
@@ -35,7 +35,7 @@ function residentBytes(pid: number): number {
   return Number(kilobytes ?? 0) * 1024;
 }
 
-/** Memory that a family shares is counted once. Costs more to read, and needs the right to. */
+/** Counts shared memory once. Slower to read, and needs permission. */
 export function proportionalBytesOf(pid: number): number {
   const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readOrGone(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
   return kilobytes === undefined ? residentBytes(pid) : Number(kilobytes) * 1024;
@@ -57,7 +57,7 @@ export function threadsOf(pid: number): string[] {
   }
 }
 
-/** A process may end between two reads: then it has no usage any more. */
+/** Returns undefined if the process exits between two reads. */
 export function readOrGone(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

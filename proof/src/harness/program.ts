@@ -5,13 +5,13 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 interface Program<O> {
   readonly help: string;
-  /** @throws where they cannot be understood, with what to say of it */
+  /** @throws an error with a message for the user if the arguments are invalid */
   readonly parse: (argv: readonly string[]) => O;
-  /** Called when everything is built, which what it imports may need. */
+  /** Called after the build, because the module may import built code. */
   readonly load: () => Promise<{ readonly run: (root: string, options: O) => Promise<boolean> }>;
 }
 
-/** A program that is run from a checkout on what that checkout builds; its exit code says whether all was well. */
+/** Runs a program of a checkout on the build of that checkout. The exit code is 0 if everything passed. */
 export async function runProgram<O extends { readonly help: boolean }>(program: Program<O>): Promise<void> {
   try {
     const options = optionsOf(program);
@@ -32,8 +32,8 @@ function optionsOf<O>({ parse }: Pick<Program<O>, 'parse'>): O {
   try {
     return parse(process.argv.slice(2));
   } catch (error) {
-    // What Node says beyond the first sentence is about arguments that begin with a dash.
+    // Node's further sentences are about arguments that begin with a dash.
     const [what] = (error as Error).message.split('. ');
-    throw new Error(`${what}; --help names what there is`);
+    throw new Error(`${what}; --help lists the options`);
   }
 }

@@ -1,4 +1,4 @@
-/** Body of `POST /api/guardrails`, as far as it is needed here. */
+/** The part of the body of `POST /api/guardrails` that is needed here. */
 export interface HarnessRule {
   readonly name: string;
   readonly conditionType: string;

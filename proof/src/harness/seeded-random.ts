@@ -1,4 +1,4 @@
-/** mulberry32: small, fast, the same sequence for the same seed. Not for secrets. */
+/** mulberry32: small, fast, and the same sequence for the same seed. Not for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

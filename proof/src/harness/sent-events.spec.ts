@@ -9,17 +9,17 @@ function sent(count: number) {
 
 const values = (field: string) => sent(1_000).flatMap(({ payload }) => payload[field] ?? []) as number[];
 
-describe('what the load generator sends', () => {
-  it('is the same for the same seed', () => {
+describe('the events of the load generator', () => {
+  it('are the same for the same seed', () => {
     expect(sent(50)).toEqual(sent(50));
   });
 
-  it.each(['durationMs', 'latencyMs', 'costUsd'])('has hundreds of different values of %s', (field) => {
+  it.each(['durationMs', 'latencyMs', 'costUsd'])('have hundreds of different values of %s', (field) => {
     expect(new Set(values(field)).size).toBeGreaterThan(500);
     expect(Math.min(...values(field))).toBeGreaterThan(0);
   });
 
-  it('takes a few times longer than usual where it is slow', () => {
+  it('have a long tail of a few times the median', () => {
     const sorted = values('latencyMs').sort((a, b) => a - b);
     const [p50, p90, p95] = [0.5, 0.9, 0.95].map((share) => sorted[sorted.length * share] ?? 0);
     expect(p50).toBeGreaterThan(600);

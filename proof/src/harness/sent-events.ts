@@ -1,4 +1,4 @@
-/** The kinds of events that are sent, without what all events have; about 400 bytes each with that. */
+/** An event without the common members; about 400 bytes with them. */
 export interface SentEvent {
   readonly eventType: string;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -9,12 +9,12 @@ const MEDIAN_MODEL_MS = 700;
 const USD_PER_INPUT_TOKEN = 0.15e-6;
 const USD_PER_OUTPUT_TOKEN = 0.6e-6;
 
-/** One that a rule can watch for: its value is the marker. */
+/** An event that a rule can watch for: its value is the marker. */
 export function markerEvent(marker: number): SentEvent {
   return { eventType: 'custom', payload: { type: 'marker', data: { marker: marker + 1 } } };
 }
 
-/** What took how long, and cost how much, is different each time: what summarises values must not find few of them. */
+/** Durations and costs differ each time, because aggregates would be cheap with few distinct values. */
 export function toolEvent(serial: number, i: number, random: () => number): SentEvent {
   return {
     eventType: 'tool_response',
@@ -46,7 +46,10 @@ export function modelEvent(serial: number, i: number, random: () => number): Sen
   };
 }
 
-/** Around a median with the long tail that answers have: a tenth takes more than three times as long (log-logistic). */
+/**
+ * Log-logistic distribution around a median, with the long tail of real latencies: a tenth takes more than three times
+ * as long.
+ */
 function spread(median: number, random: () => number): number {
   const share = Math.min(0.999, Math.max(0.001, random()));
   return Number((median * Math.sqrt(share / (1 - share))).toFixed(1));

@@ -10,25 +10,27 @@ export interface ServiceSpec {
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Options of Node itself. */
+  /** Options of Node. */
   readonly nodeOptions?: readonly string[];
 }
 
 const READY_DEADLINE_MS = 40_000;
 const STOP_DEADLINE_MS = 15_000;
 const PROBE_EVERY_MS = 25;
-/** A service at rest says next to nothing; one in trouble may say a line a message. */
+/** An idle service logs almost nothing. One in trouble may log a line per message. */
 const KEPT_LINES = 5_000;
 const SHOWN_LINES = 60;
 
-/** One service as its own process, killed and started again in place, with its last output kept for the report. */
+/**
+ * A service as a separate process that can be killed and restarted in place. Keeps its recent output for the report.
+ */
 export class ServiceProcess {
   readonly name: string;
   readonly url: string;
   private readonly spec: ServiceSpec;
   private child: ChildProcess | undefined;
   private readonly lines: string[] = [];
-  /** Exits nobody asked for. */
+  /** Exits that the test did not request. */
   unexpectedExits = 0;
   private stopping = false;
 
@@ -48,7 +50,7 @@ export class ServiceProcess {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** What it said lately, before it was killed too. */
+  /** Recent output, including that from before a kill. */
   get output(): readonly string[] {
     return this.lines;
   }
@@ -57,7 +59,7 @@ export class ServiceProcess {
     return this.lines.slice(-SHOWN_LINES).join('\n');
   }
 
-  /** Resolves when /readyz answers 200; answers how long that took, in ms. */
+  /** Resolves when /readyz returns 200. Returns how long that took, in ms. */
   async start(): Promise<number> {
     const startedAt = performance.now();
     this.stopping = false;
@@ -104,7 +106,7 @@ export class ServiceProcess {
     }
   }
 
-  /** Sends a signal and, except for stop and continue, waits until the process is gone. Answers its exit code. */
+  /** Sends a signal and, except for stop and continue, waits until the process is gone. Returns its exit code. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     const child = this.child;
     if (!child || !this.running) return child?.exitCode ?? null;
@@ -121,7 +123,7 @@ export class ServiceProcess {
     return child.exitCode;
   }
 
-  /** SIGTERM; answers the exit code and how long the drain took, in ms. */
+  /** Sends SIGTERM. Returns the exit code and how long the drain took, in ms. */
   async stop(): Promise<{ readonly code: number | null; readonly ms: number }> {
     const startedAt = performance.now();
     const code = await this.kill('SIGTERM');
@@ -129,7 +131,9 @@ export class ServiceProcess {
   }
 }
 
-/** What every start of a service gives Node, of the build that `entry` belongs to; older builds gave all the same, or nothing. */
+/**
+ * Node options of every service, from the build that `entry` belongs to. Older builds used one file for all, or none.
+ */
 function ownNodeOptions(entry: string): readonly string[] {
   return wordsOf(entry, [`node-options.${serviceOf(entry)}`, 'node-options']);
 }
@@ -143,7 +147,7 @@ function serviceOf(entry: string): string {
   return basename(join(entry, '../..'));
 }
 
-/** The words of the first of these files that a build's `scripts` have. */
+/** Words of the first of these files that exists in a build's `scripts`. */
 function wordsOf(entry: string, names: readonly string[]): readonly string[] {
   const scripts = join(entry, '../../../../scripts');
   const file = names.map((name) => join(scripts, name)).find(existsSync);

@@ -15,22 +15,24 @@ export type StackShape = 'distributed' | 'standalone';
 
 export interface StackOptions {
   readonly shape: StackShape;
-  /** Checkout whose built services are run; this one by default. */
+  /** Checkout whose built services to run. Default: this one. */
   readonly root?: string;
-  /** How many processes of a service; 1 unless named. */
+  /** Number of processes per service. Default: 1. */
   readonly replicas?: Partial<Record<StackService, number>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Per service, on top of `env`. */
+  /** Per service, in addition to `env`. */
   readonly serviceEnv?: Partial<Record<StackService, Readonly<Record<string, string>>>>;
-  /** Options of Node for every service, e.g. `--cpu-prof`. */
+  /** Node options for every service, such as `--cpu-prof`. */
   readonly nodeOptions?: readonly string[];
-  /** Further server settings `name=value` of Postgres. */
+  /** Further Postgres settings `name=value`. */
   readonly postgresSettings?: readonly string[];
-  /** Puts something between the services and a server, e.g. a faulty proxy; answers the address to use instead. */
+  /**
+   * Inserts something between the services and a server, such as a faulty proxy. Returns the address to use instead.
+   */
   readonly between?: (server: ServerName, url: string) => Promise<string>;
-  /** The same for each process of its own, on top of `between`. */
+  /** The same for each process, in addition to `between`. */
   readonly betweenEach?: (process: string, server: ServerName, url: string) => Promise<string>;
-  /** Starts the NATS to use, e.g. a cluster; one server otherwise. */
+  /** Starts the NATS server to use, for example a cluster. Default: a single server. */
   readonly nats?: () => Promise<TestServer>;
 }
 
@@ -40,22 +42,22 @@ export interface Stack {
   readonly queryUrl: string;
   /** Admin key of tenant `default`. */
   readonly key: string;
-  /** Direct addresses, whatever stands between the services and the servers. */
+  /** Direct addresses, without proxies between the services and the servers. */
   readonly postgresUrl: string;
   readonly natsUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly servers: Readonly<Partial<Record<ServerName, TestServer>>>;
-  /** Of servers that run as programs here; one in a container has none. */
+  /** Process ids of servers that run as programs here. A server in a container has none. */
   readonly serverPids: Readonly<Partial<Record<ServerName, number>>>;
   readonly services: readonly ServiceProcess[];
   service(name: string): ServiceProcess;
   /** Milliseconds from spawn to ready, by process. */
   readonly startUpMs: Readonly<Record<string, number>>;
-  /** SIGTERM to every service, then the servers. */
+  /** Sends SIGTERM to every service, then stops the servers. */
   stop(): Promise<void>;
 }
 
-/** Durable as in production: nothing is traded for speed. */
+/** Durable as in production. */
 const POSTGRES_SETTINGS = [
   'synchronous_commit=on',
   'fsync=on',
@@ -66,7 +68,7 @@ const POSTGRES_SETTINGS = [
 const HERE = fileURLToPath(new URL('../../..', import.meta.url));
 const SETUP_DEADLINE_MS = 60_000;
 
-/** The whole platform over loopback on servers of its own, in a temporary folder that goes with it. */
+/** Starts the whole platform over loopback with its own servers, in a temporary folder that is deleted with it. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const root = options.root ?? HERE;
   const folder = await mkdtemp(join(tmpdir(), 'agentlens-proof-'));
@@ -75,7 +77,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const cleanups: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     const failures: unknown[] = [];
-    // One that cannot be stopped must not leave the others running.
+    // One failed cleanup must not leave the others running.
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup().catch((error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
   };
@@ -143,7 +145,7 @@ async function assemble(
       const own = name === 'standalone' ? {} : (options.serviceEnv?.[name] ?? {});
       const processName = replicas > 1 ? `${name}-${replica}` : name;
       const addresses = await addressesOf(processName, base, options.betweenEach);
-      // Last, and used at once: a port that was free a while ago may be somebody's by now.
+      // Last and used at once, because another process may take a free port.
       const port = await freePort();
       const started = new ServiceProcess({
         name: processName,
@@ -166,7 +168,7 @@ async function assemble(
 
   const service = (name: string): ServiceProcess => {
     const found = services.find((candidate) => candidate.name === name || candidate.name === `${name}-1`);
-    if (!found) throw new Error(`there is no process ${name}; there are ${services.map((one) => one.name).join(', ')}`);
+    if (!found) throw new Error(`unknown process ${name}; known: ${services.map((one) => one.name).join(', ')}`);
     return found;
   };
   return {
@@ -188,7 +190,7 @@ async function assemble(
 
 const ADDRESSES = { postgres: 'DATABASE_URL', nats: 'NATS_URL', redis: 'REDIS_URL' } as const;
 
-/** Where one process finds its servers, if that differs from the others. */
+/** Server addresses of one process, if they differ from the others. */
 async function addressesOf(
   process: string,
   base: Readonly<Record<string, string>>,

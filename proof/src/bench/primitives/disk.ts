@@ -6,7 +6,7 @@ import { callTimes } from './sample.ts';
 
 const BLOCK = Buffer.alloc(4_096, 'x');
 
-/** A block at the end of a file until it is on disk; every trigger waits for two such steps, one after the other. */
+/** Time to append a block to a file and sync it. Every trigger waits for two such steps in sequence. */
 export async function measureDisk(milliseconds: number): Promise<Primitive> {
   const folder = await mkdtemp(join(tmpdir(), 'agentlens-disk-'));
   try {

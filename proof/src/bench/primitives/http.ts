@@ -9,7 +9,7 @@ import { callTimes, HUNDRED_EVENTS, inFlight } from './sample.ts';
 
 const CALLERS = 16;
 
-/** A process of its own that answers HTTP: its CPU per request, and how long one request takes. */
+/** A separate HTTP server process: CPU per request, and the time of one request. */
 export async function measureHttp(milliseconds: number): Promise<readonly Primitive[]> {
   const server = fork(fileURLToPath(new URL('./http-server.ts', import.meta.url)));
   const [{ port }] = (await once(server, 'message')) as [{ readonly port: number }];
@@ -48,7 +48,7 @@ async function cpuOf(server: ChildProcess): Promise<number> {
   return (await answer)[0].cpuMicros;
 }
 
-/** A process that parses what it is sent and does nothing with it; tells what it has used when asked. */
+/** A process that parses request bodies and discards them. Reports its usage on request. */
 const server = fastify({ bodyLimit: 2_000_000 });
 server.post('/', (_, reply) => reply.code(202).send());
 await server.listen({ port: 0, host: '127.0.0.1' });

@@ -7,7 +7,7 @@ const STREAM = 'BENCH_PRIMITIVES';
 const SUBJECT = 'bench.primitives';
 const QUESTION = 'bench.question';
 
-/** A request answered by another connection, and a message of 100 events until it is on disk. */
+/** A request answered by another connection, and a message of 100 events until it is synced to disk. */
 export async function measureNats(url: string, milliseconds: number): Promise<readonly Primitive[]> {
   const [asking, answering] = await Promise.all([connect({ servers: url }), connect({ servers: url })]);
   try {

@@ -10,7 +10,7 @@ const INSERT = `insert into bench_primitives
   select * from jsonb_to_recordset($1::jsonb) as b(tenant_id text, id uuid, run_id text, ts timestamptz, payload jsonb)
   on conflict do nothing`;
 
-/** Rows of a payload of 228 bytes in statements of 500, idempotent, into a table with three indexes. */
+/** Inserts rows with a payload of 228 bytes in idempotent statements of 500, into a table with three indexes. */
 export async function measurePostgres(url: string, milliseconds: number): Promise<readonly Primitive[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Primitive } from './primitive.ts';
 import { callTimes } from './sample.ts';
 
-/** The smallest question to Redis that writes. */
+/** The smallest Redis command that writes. */
 export async function measureRedis(url: string, milliseconds: number): Promise<readonly Primitive[]> {
   const redis = new Redis(url);
   try {

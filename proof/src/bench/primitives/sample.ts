@@ -1,6 +1,6 @@
 import { quantile } from '../../harness/quantile.ts';
 
-/** A hundred events of about 400 bytes, as one request carries them. */
+/** A hundred events of about 400 bytes, as in one request. */
 export const HUNDRED_EVENTS = JSON.stringify({
   events: Array.from({ length: 100 }, (_, i) => ({
     id: `0198f2c4-7b1a-7c3e-9d2f-${i.toString(16).padStart(12, '0')}`,
@@ -11,13 +11,13 @@ export const HUNDRED_EVENTS = JSON.stringify({
   })),
 });
 
-/** How long one of many calls took, ms. */
+/** Durations of many calls, ms. */
 export interface CallTimes {
   readonly middle: number;
   readonly p99: number;
 }
 
-/** Runs one call after the other for that long. */
+/** Runs calls in sequence for the given time. */
 export async function callTimes(milliseconds: number, once: () => Promise<unknown>): Promise<CallTimes> {
   const times: number[] = [];
   const until = performance.now() + milliseconds;
@@ -30,7 +30,7 @@ export async function callTimes(milliseconds: number, once: () => Promise<unknow
   return { middle: quantile(times, 0.5), p99: quantile(times, 0.99) };
 }
 
-/** Keeps so many calls in flight for that long; answers how many were answered. */
+/** Keeps `count` calls in flight for the given time. Returns how many were answered. */
 export async function inFlight(count: number, milliseconds: number, once: () => Promise<unknown>): Promise<number> {
   const until = performance.now() + milliseconds;
   let answered = 0;

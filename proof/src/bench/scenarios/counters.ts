@@ -2,7 +2,7 @@ import { distinctCounters } from '../rule-drafts.ts';
 import type { Scenario } from '../scenario.ts';
 import { measureVariants } from '../variants.ts';
 
-/** What it costs that an event moves many counters: each of these rules counts over a window of its own. */
+/** The cost of an event that updates many counters: each of these rules counts in its own window. */
 export const counters: Scenario = {
   name: 'counters',
   title: '1, 10 and 50 rules that match every event and share nothing',

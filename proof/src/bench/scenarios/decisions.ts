@@ -25,7 +25,7 @@ interface Measured {
   readonly ratio: number;
 }
 
-/** What the SDK costs the agent's own process, without any server: hooks, the breaker, decisions among local rules. */
+/** The cost of the SDK in the agent's own process without a server: hooks, the breaker, decisions by local rules. */
 async function inTheAgent(bench: Bench): Promise<void> {
   bench.progress('decisions: in the agent');
   const { stdout } = await promisify(execFile)(process.execPath, [HOT_PATH, '--json']);
@@ -43,11 +43,11 @@ function inMs({ p50, p95, p99, max }: Measured['ns'], count: number): LatencySum
   return { count, p50: p50 / NS_PER_MS, p95: p95 / NS_PER_MS, p99: p99 / NS_PER_MS, max: max / NS_PER_MS };
 }
 
-/** What asking costs an agent and the platform, and whether a stop really stops. */
+/** The cost of decisions for an agent and the platform, and whether a stop really stops. */
 export const decisions: Scenario = {
   name: 'decisions',
   title:
-    'hooks, local and remote decisions beside an empty handler and a dear neighbour, a kill that arrives, 500 callers at a budget',
+    'hooks, local and remote decisions compared with an empty handler and beside an expensive neighbor, a kill that arrives, 500 callers at a budget',
   smoke: false,
   async run(bench: Bench) {
     await inTheAgent(bench);
@@ -80,8 +80,8 @@ async function stopped(child: ChildProcess): Promise<void> {
 }
 
 /**
- * The least that can answer a question: a process of its own that reads the body and answers a constant, over HTTP and
- * over NATS. What the machine and the protocols cost, and nothing of the platform.
+ * The minimal handler of a decision: a separate process that reads the body and returns a constant, over HTTP and over
+ * NATS. Measures the cost of the machine and the protocols without the platform.
  */
 const ANSWER = JSON.stringify({ ok: true });
 const [natsUrl = '', subject = ''] = process.argv.slice(2);

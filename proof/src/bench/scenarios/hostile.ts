@@ -8,7 +8,7 @@ import { TEN } from './decisions/one-at-a-time.ts';
 const WARM_UP = 200;
 /** Hostile requests in flight. */
 const IN_FLIGHT = 4;
-/** Of the p99 of a decision. */
+/** Limit for the p99 of a decision. */
 const MAX_TIMES_SLOWER = 3;
 const ARGS = { query: 'weather in Bern' };
 
@@ -18,14 +18,14 @@ interface HostileRequest {
   readonly body: Buffer;
 }
 
-/** How long one tenant waits for its decisions while another sends small requests that are expensive to read. */
+/** How long one tenant waits for its decisions while another sends small requests that are expensive to parse. */
 export const hostile: Scenario = {
   name: 'hostile',
   title: 'decisions of one tenant beside hostile requests of another: empty spans in a gzip, bodies of keys only',
   smoke: false,
   async run(bench: Bench) {
     const stage = await bench.stage('distributed');
-    bench.progress('hostile: decisions beside requests that are expensive to read');
+    bench.progress('hostile: decisions beside requests that are expensive to parse');
     await stage.setRules(TEN);
     const [hostileKey = ''] = await stage.tenantsWithRules(1);
     const quiet = caller(stage, stage.stack.key, ARGS);

@@ -14,7 +14,7 @@ import { triggerLatency } from './trigger-latency.ts';
 import { webhooks } from './webhooks.ts';
 import { windows } from './windows.ts';
 
-/** In the order they run. */
+/** In the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
   machine,
   batchesOf100,

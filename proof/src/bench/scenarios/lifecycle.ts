@@ -9,7 +9,7 @@ const EVENTS_PER_SECOND = 1_000;
 const SETTLE_MS = 1_500;
 const BYTES_PER_MB = 1_000_000;
 
-/** How long processes take to be ready and, under load, to leave; what they weigh before and during it. */
+/** How long processes take to start and to stop under load, and their memory before and during it. */
 export const lifecycle: Scenario = {
   name: 'lifecycle',
   title: `start-up, SIGTERM at ${EVENTS_PER_SECOND} events/s, and memory, by process`,
@@ -50,7 +50,7 @@ function weights({ stack }: Stage): Record<string, number> {
   return Object.fromEntries(stack.services.map(({ name, pid }) => [name, usageOf(pid).rssBytes]));
 }
 
-/** One process goes while requests and messages keep coming to it, and comes back. */
+/** Stops one process while it receives requests and messages, and starts it again. */
 async function leave(stage: Stage, name: string, bytesBefore: number): Promise<Figure> {
   const service = stage.stack.service(name);
   const { rssBytes } = usageOf(service.pid);

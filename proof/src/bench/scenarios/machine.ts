@@ -9,12 +9,12 @@ import type { Bench, Scenario } from '../scenario.ts';
 const MEASUREMENTS = 9;
 
 /**
- * What this machine takes for the things the platform is made of, beside what the machine took that the aims were set
- * on. Whoever compares a figure with an aim multiplies the aim by the factor first.
+ * Measures the basic operations of the platform on this machine, compared with the reference machine of the targets. To
+ * compare a figure with a target, multiply the target by the factor first.
  */
 export const machine: Scenario = {
   name: 'machine',
-  title: 'what this machine takes for an HTTP request, a NATS message, a row, beside the one the aims were set on',
+  title: 'basic operations on this machine (HTTP request, NATS message, row), compared with the reference machine',
   smoke: true,
   async run(bench: Bench) {
     const { stack } = await bench.stage('distributed');
@@ -28,7 +28,7 @@ export const machine: Scenario = {
       ...(await measureRedis(redisUrl, milliseconds)),
       ...(await measurePostgres(postgresUrl, milliseconds)),
     ];
-    // Not among the factors: aims of CPU and rate are not about the disk, which may be another world.
+    // Not among the factors, because the targets of CPU and rate do not depend on the disk.
     const disk = await measureDisk(milliseconds);
     bench.found({
       ...{ scenario: 'machine', variant: 'primitives', shape: 'distributed', unit: 'process' },

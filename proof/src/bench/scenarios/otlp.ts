@@ -11,7 +11,7 @@ const ANSWER = 'Sunny and 21 degrees; a shirt will do, and something over it bef
 const MODEL = 'gpt-4o-mini';
 const TOKENS = { input: 1_200, output: 85 };
 
-/** The same model calls as events of the AgentLens protocol, and as spans of a batch of an exporter. */
+/** The same model calls as events of the AgentLens protocol and as spans of an exporter's batch. */
 export const otlp: Scenario = {
   name: 'otlp',
   title: 'model calls as spans to /v1/traces (JSON) beside the same as events to /api/events, in turn',
@@ -65,7 +65,7 @@ function eventsOf(agentId: string): object {
   };
 }
 
-/** As the AI SDK 7 and others tell of a model call: the third generation of the conventions. */
+/** A model call as the AI SDK 7 and others report it: the third generation of the conventions. */
 function spansOf(agentId: string, hasResponseIds: boolean): object {
   const traceId = randomBytes(16).toString('hex');
   const root = randomBytes(8).toString('hex');

@@ -9,25 +9,25 @@ import { type MeteredUsage, UsageMeter } from '../usage-meter.ts';
 import { untilSteady } from '../warm-up.ts';
 
 const REQUESTS = 300;
-/** Of warming up, each; at most so many. */
+/** Length and maximum number of warm-up slices. */
 const SLICE_SECONDS = 1;
-const MOST_SLICES = 8;
+const MAX_SLICES = 8;
 const AT_ONCE = 4;
-/** Totals are counted up to this. */
-const MOST_COUNTED = 10_000;
+/** Totals are exact up to this number. */
+const MAX_COUNTED = 10_000;
 
 type Answer = Awaited<ReturnType<Stage['get']>>;
 
 interface Question {
   readonly name: string;
-  /** How many ask at the same time. */
+  /** Number of concurrent clients. */
   readonly atOnce: number;
   path(random: () => number): string;
-  /** What every answer must hold. */
+  /** Checks a response. */
   check(body: never): FigureCheck;
 }
 
-/** Reading, over many stored rows. */
+/** Reads over many stored rows. */
 export const queries: Scenario = {
   name: 'queries',
   title: 'timeline of 1,000 events, run list and trigger history over stored rows (--rows)',
@@ -50,13 +50,13 @@ export const queries: Scenario = {
 function questionsOn(seeded: Seeded): Question[] {
   return [
     {
-      // What any read costs: the key, a transaction as the tenant, one row by its key.
+      // The base cost of a read: the key, a transaction as the tenant, one row by its key.
       name: 'one run, for comparison',
       atOnce: AT_ONCE,
       path: () => '/api/sessions/large-1',
       check: ({ id }: { id: string }) => check('runs found', 1, id === 'large-1' ? 1 : 0),
     },
-    // What somebody waits for who looks at a run, and how it fares where all cores are busy with the like.
+    // The wait of a person who opens a run, alone and with all cores busy with the same query.
     ...[1, AT_ONCE].map((atOnce) => ({
       name: `run timeline of 1,000 events, ${atOnce} at once`,
       atOnce,
@@ -68,7 +68,7 @@ function questionsOn(seeded: Seeded): Question[] {
       name: 'run list, newest 50',
       atOnce: AT_ONCE,
       path: () => '/api/sessions?limit=50',
-      check: ({ total }: { total: number }) => check('runs in the list', Math.min(seeded.runs, MOST_COUNTED), total),
+      check: ({ total }: { total: number }) => check('runs in the list', Math.min(seeded.runs, MAX_COUNTED), total),
     },
     {
       name: 'run list of an agent, 7 days',
@@ -84,7 +84,7 @@ function questionsOn(seeded: Seeded): Question[] {
       atOnce: AT_ONCE,
       path: () => '/api/guardrails/history?limit=50',
       check: ({ total }: { total: number }) =>
-        check('triggers in the history', Math.min(seeded.triggers, MOST_COUNTED), total),
+        check('triggers in the history', Math.min(seeded.triggers, MAX_COUNTED), total),
     },
   ];
 }
@@ -131,10 +131,12 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
   };
 }
 
-/** Asks until an answer costs what it cost before, as `warmUp` of a load does. Answers how long the first second's took. */
+/**
+ * Sends queries until their latency is stable, as `warmUp` does for a load. Returns the latencies of the first second.
+ */
 async function warmedUp(stage: Stage, question: Question, random: () => number): Promise<LatencySummary> {
   const first = new Latencies();
-  await untilSteady(MOST_SLICES, async ({ length }) => {
+  await untilSteady(MAX_SLICES, async ({ length }) => {
     const hear = (_answer: Answer, ms: number) => {
       if (length === 0) first.record(ms * 1000);
     };
@@ -144,7 +146,7 @@ async function warmedUp(stage: Stage, question: Question, random: () => number):
   return first.summary();
 }
 
-/** Asks for so many seconds, `most` times at most. */
+/** Sends queries for the given time, at most `most`. */
 async function series(
   stage: Stage,
   question: Question,
@@ -160,7 +162,7 @@ async function series(
       asked += 1;
       const askedAt = performance.now();
       const answer = await stage.get(question.path(random));
-      // To read 1,000 events out of it takes this program a fifth as long again, and is not the platform's time.
+      // Excludes the time to parse 1,000 events, which adds a fifth and is not the platform's.
       hear(answer, performance.now() - askedAt);
     }
   };

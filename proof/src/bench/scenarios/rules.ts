@@ -5,7 +5,7 @@ import { measureVariants, type Variant } from '../variants.ts';
 const NONE = 'no rules';
 const TEN = '10 rules';
 
-/** What ten rules cost, and what thousands cost that do not concern the events. */
+/** The cost of ten rules, and of thousands that do not apply to the events. */
 export const rules: Scenario = {
   name: 'rules',
   title: '0, 10, 1,000 and 10,000 rules, all but ten of them for agents that send nothing',

@@ -5,10 +5,10 @@ import { measureVariants } from '../variants.ts';
 const EVENTS_PER_SECOND = 10_000;
 const ONE = '1 tenant';
 
-/** Whether the same load from many tenants costs more than from one. */
+/** Whether the same load costs more from many tenants than from one. */
 export const tenants: Scenario = {
   name: 'tenants',
-  title: `1 and 1,000 tenants with ten rules each, together ${EVENTS_PER_SECOND} events/s in requests of 10`,
+  title: `1 and 1,000 tenants with ten rules each, in total ${EVENTS_PER_SECOND} events/s in requests of 10`,
   smoke: false,
   run: (bench) =>
     measureVariants(

@@ -3,19 +3,19 @@ import { TEN_RULES } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import { warmUp } from '../warm-up.ts';
 
-/** Requests in flight, by how many events each holds. */
+/** Requests in flight, by the number of events per request. */
 export const THROUGHPUT = {
   T1: { batchSize: 100, concurrency: 16 },
   T2: { batchSize: 10, concurrency: 64 },
   T3: { batchSize: 1, concurrency: 64 },
 } as const;
 
-/** As many events as the platform takes, with ten rules of every kind. */
+/** As many events as the platform accepts, with ten rules of every kind. */
 function throughput(name: keyof typeof THROUGHPUT, smoke: boolean): Scenario {
   const { batchSize, concurrency } = THROUGHPUT[name];
   return {
     name,
-    title: `${batchSize === 1 ? 'single-event requests' : `requests of ${batchSize} events`}, 10 rules, as fast as they are taken`,
+    title: `${batchSize === 1 ? 'single-event requests' : `requests of ${batchSize} events`}, 10 rules, as fast as they are accepted`,
     smoke,
     async run(bench: Bench) {
       const stage = await bench.stage('distributed');

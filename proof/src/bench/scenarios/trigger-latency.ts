@@ -13,7 +13,7 @@ const RATES: readonly Rate[] = [
   { variant: 'saturated', batchSize: 100, concurrency: 16, markEvery: 5 },
 ];
 
-/** From sending the request until the trigger is seen by a subscriber on NATS. */
+/** From sending the request until a subscriber on NATS receives the trigger. */
 export const triggerLatency: Scenario = {
   name: 'trigger-latency',
   title: 'request sent to trigger seen on NATS, with ten quiet rules and one that fires, at three rates',

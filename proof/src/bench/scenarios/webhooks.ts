@@ -8,10 +8,10 @@ import { WebhookSink } from '../webhook-sink.ts';
 const RATES = [100, 500];
 const DEADLINE_MS = 60_000;
 
-/** Every event fires, and every trigger calls a webhook on this machine. */
+/** Every event fires a rule, and every trigger calls a webhook on this machine. */
 export const webhooks: Scenario = {
   name: 'webhooks',
-  title: `every event fires and calls a webhook, at ${RATES.join(' and ')} triggers/s, and as fast as they are taken`,
+  title: `every event fires and calls a webhook, at ${RATES.join(' and ')} triggers/s, and as fast as they are accepted`,
   smoke: false,
   async run(bench: Bench) {
     const stage = await bench.stage('distributed');

@@ -8,7 +8,7 @@ const HEALED_WITHIN_MS = 90_000;
 
 const auditor: Fault = {
   id: 'F-26',
-  title: 'the auditor: silent over kills, and loud over one deleted row until it is back',
+  title: 'the auditor: silent over kills, and alerting over one deleted row until it is restored',
   async run(lab) {
     const site = await lab.freshSite();
     const { report } = await underLoad(lab, site, {
@@ -35,13 +35,13 @@ const auditor: Fault = {
     const loud = await differencesOf(site);
     lab.check(
       equal('rows missed', 1, loud.notStored),
-      equal('events taken for not evaluated', 0, loud.notEvaluated),
-      equal('messages taken for lost', 0, loud.messagesLost),
+      equal('events reported as not evaluated', 0, loud.notEvaluated),
+      equal('messages reported as lost', 0, loud.messagesLost),
     );
     await site.pool.query('insert into events select * from jsonb_populate_record(null::events, $1)', [
       victim.rows[0]?.row,
     ]);
-    lab.note('the row is back');
+    lab.note('the row is restored');
     await until(
       'the auditor to find it',
       async () => ((await differencesOf(site)).notStored === 0 ? true : undefined),

@@ -21,12 +21,12 @@ const LINKS: readonly (readonly [StackService, ServerName])[] = [
 const SMOKE_LINKS = 3;
 const TIMES = 3;
 const STANDSTILL_MS = 5_000;
-/** NATS takes 6 s to find a listener gone that says nothing; a question waits 5 s for its answer. */
+/** NATS takes 6 s to detect a silent listener, and a request waits 5 s for its reply. */
 const ANSWERING_MS = 15_000;
 
 const halfOpen: Fault = {
   id: 'F-10',
-  title: 'connections that are dead without a word',
+  title: 'connections that die without being closed',
   smoke: true,
   async run(lab) {
     const site = await lab.site();
@@ -45,13 +45,13 @@ const halfOpen: Fault = {
             await lab.sleep(lab.between(100, 500));
           }
           lab.note(
-            `${service} to ${server} half open ${times} times: nothing went on for ${longest.toFixed(0)} ms at most`,
+            `${service} to ${server} half open ${times} times: no progress for ${longest.toFixed(0)} ms at most`,
           );
           slowest.push([service, server, longest]);
           if (service === 'guardrail-evaluator' && server === 'nats') {
             const ms = await answering(site);
-            lab.note(`it answers every question again after ${ms.toFixed(0)} ms`);
-            lab.within('until every question is answered again', ANSWERING_MS, ms);
+            lab.note(`all commands are answered again after ${ms.toFixed(0)} ms`);
+            lab.within('until all commands are answered again', ANSWERING_MS, ms);
           }
         }
         load.running.stop();

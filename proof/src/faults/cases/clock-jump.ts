@@ -20,7 +20,7 @@ const clockJump: Fault = {
         nodeOptions: ['--import', PRELOAD],
         serviceEnv: { 'guardrail-evaluator': env },
       });
-      // The oracle is exact: a jump may neither trigger nor silence anything, for the time of a window is that of arrival.
+      // The oracle is exact: windows use the time of arrival, so a jump must neither cause nor suppress a trigger.
       await underLoad(lab, site, {
         load: { eventsPerSecond: 1_000, seconds: 16, errorShare: 0.1 },
         faults: async () => {

@@ -9,12 +9,14 @@ import { underLoad } from './under-load.ts';
 
 const ROOM_BYTES = 256 * 1_048_576;
 const STREAM = 'AGENT_EVENTS';
-/** A subject of that stream that no consumer asks for. */
+/** A subject of that stream that no consumer reads. */
 const PROBES = 'proof.probes';
 const DEADLINE_MS = 60_000;
 const AWAY_MS = 10_000;
 const WRITE_GAP_MS = 5_000;
-/** Where NATS itself takes longer (it elects 4 to 9 s after the last sign of a leader), what comes on top. */
+/**
+ * If NATS itself takes longer (it elects a leader 4 to 9 s after the last sign of the old one), the allowance on top.
+ */
 const PAST_ELECTION_MS = 2_000;
 
 const cluster: Fault = {
@@ -40,13 +42,13 @@ const cluster: Fault = {
       faults: async (load) => {
         await lab.sleep(2_000);
         const goesOn = async () => {
-          lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
+          lab.note(`everything works again ${(await recovered(site, load)).toFixed(0)} ms later`);
         };
         const killed = await withoutLeader('is killed', (name) => servers.node(name).kill('SIGKILL'));
         await goesOn();
         await servers.node(killed).start();
         await inStep(site, servers.size);
-        lab.note(`${killed} is back and in step`);
+        lab.note(`${killed} is back and in sync`);
 
         const frozen = await withoutLeader('is frozen', (name) => servers.node(name).kill('SIGSTOP'));
         await lab.sleep(AWAY_MS);
@@ -60,7 +62,7 @@ const cluster: Fault = {
         await goesOn();
         servers.rejoin(cut);
         await inStep(site, servers.size);
-        lab.note(`${cut} is back and in step`);
+        lab.note(`${cut} is back and in sync`);
         load.running.stop();
       },
     });
@@ -68,7 +70,7 @@ const cluster: Fault = {
     lab.measure('longest gap of bare clients', longestGap, 'ms');
     const limit = Math.max(WRITE_GAP_MS, longestGap + PAST_ELECTION_MS);
     lab.within('write gap', limit, settled.report.longestStallMs);
-    lab.check(equal('copies of the stream in step', servers.size - 1, await copiesInStep(site)));
+    lab.check(equal('copies of the stream in sync', servers.size - 1, await copiesInStep(site)));
   },
 };
 
@@ -77,7 +79,7 @@ async function copyEverything(site: Site, copies: number): Promise<void> {
   const streams: { name: string; subjects: string[] }[] = [];
   for await (const { config } of manager.streams.list()) streams.push(config);
   for (const { name, subjects } of streams) {
-    // Three times the room that is reserved for one copy is more than a small disk has.
+    // Three copies of the reserved size do not fit on a small disk.
     const more = name === STREAM ? [PROBES] : [];
     await manager.streams.update(name, { max_bytes: ROOM_BYTES, subjects: [...subjects, ...more] });
     const copied = () => manager.streams.update(name, { num_replicas: copies }).catch(() => undefined);
@@ -106,10 +108,10 @@ async function copiesInStep(site: Site): Promise<number> {
 async function inStep(site: Site, copies: number): Promise<void> {
   const all = async () => ((await copiesInStep(site)) === copies - 1 ? true : undefined);
   try {
-    await until('all copies in step', all, DEADLINE_MS);
+    await until('all copies in sync', all, DEADLINE_MS);
   } catch (error) {
-    // How far behind, and since when it was last heard of.
-    throw new Error(`not all copies are in step: ${JSON.stringify(await copiesOf(site))}`, { cause: error });
+    // The lag of each copy, and when it was last seen.
+    throw new Error(`not all copies are in sync: ${JSON.stringify(await copiesOf(site))}`, { cause: error });
   }
 }
 

@@ -7,15 +7,15 @@ import type { Fault, Lab } from '../fault.ts';
 import { before, settle } from '../oracle.ts';
 import type { Site } from '../site.ts';
 
-/** Chance to be killed at each step; with four steps a batch, about one batch in a hundred. */
+/** Probability of a kill at each step. With four steps per batch, about one batch in a hundred. */
 const SHARE = 0.003;
-/** So that a short run sees some, too. */
+/** So that a short run has kills too. */
 const SMOKE_SHARE = 0.01;
-/** Load for so many seconds, and on to the most of them while there were too few crashes. */
+/** Load for this many seconds, extended up to the maximum while there were too few crashes. */
 const PLAN = { seconds: 30, most: 180, crashes: 5 };
 const SMOKE_PLAN = { seconds: 10, most: 60, crashes: 2 };
 const RUNNING_DEADLINE_MS = 60_000;
-/** And the steps that each of them takes under any load: one of them unseen is one nobody was killed after. */
+/** Steps that each of them takes under any load. A step that was never seen was never tested. */
 const VICTIMS = {
   'guardrail-evaluator': ['fetched', 'script ran', 'trigger published', 'acknowledged'],
   'run-tracking': ['fetched', 'stored', 'acknowledged'],
@@ -73,7 +73,7 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   load.running.stop();
   await load.report;
   await rm(switchFile);
-  // Who answers from now on is not about to be killed: from looking for the switch to the kill is one step.
+  // A service that answers after this is not about to be killed, because checking the switch and killing is one step.
   for (const name of NAMES) {
     const service = site.stack.service(name);
     const running = async () =>
@@ -87,10 +87,10 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   await Promise.all(supervisors);
   const crashes = await Promise.all(NAMES.map(crashesOf));
   for (const [i, name] of NAMES.entries()) {
-    lab.note(`${name} was killed after: ${crashes[i]?.join(', ') || 'nothing'}`);
+    lab.note(`${name} was killed after: ${crashes[i]?.join(', ') || 'no step'}`);
   }
   const exits = crashes.flat().length;
-  // What a killed store held comes back after its wait, which may be once more within the deadline.
+  // Messages of a killed store are redelivered after their wait, possibly twice within the deadline.
   const settled = await settle(site, load, was, { exits });
   lab.check(...settled.checks, atLeast('crashes', wanted, exits));
   for (const name of NAMES) {
@@ -103,7 +103,7 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   lab.measure('drained after load', settled.drainMs, 'ms');
 }
 
-/** Steps a process has taken, beside the log of its kills. */
+/** Log of the steps that a process took, next to the log of its kills. */
 const stepsOf = (log: string) => `${log}.steps`;
 
 async function linesOf(file: string): Promise<string[]> {
@@ -129,10 +129,10 @@ const dispatcher: Fault = {
       }
       kills += 1;
       nextKillAt = Number.POSITIVE_INFINITY;
-      // Not answered: the sender dies knowing nothing of what it did.
+      // Without a response, the sender dies without knowing the result.
       killing = service.kill('SIGKILL').then(async () => {
         response.destroy();
-        lab.note(`SIGKILL action-dispatcher while it waited for the answer to ${webhook.id}`);
+        lab.note(`SIGKILL action-dispatcher while it waited for the response to ${webhook.id}`);
         await service.start();
         nextKillAt = performance.now() + lab.between(1_000, 2_000);
       });

@@ -6,7 +6,7 @@ import { DEFAULT_TENANT, type Site } from '../site.ts';
 
 const MINUTE_MS = 60_000;
 const WINDOW_MINUTES = 6;
-/** A window of n minutes is 60 buckets of n seconds. */
+/** A window of n minutes consists of 60 buckets of n seconds. */
 const BUCKET_MS = WINDOW_MINUTES * 1_000;
 const BUCKETS = 60;
 const AGENTS = 6;
@@ -43,7 +43,7 @@ const disordered: Fault = {
       );
       const readings = await readingsOf(site.pool, label, ruleId);
       const expected = recount(rows);
-      lab.check(sameMembers('windows are as recounted', lines(expected), lines(readings)));
+      lab.check(sameMembers('windows equal the recount', lines(expected), lines(readings)));
     } finally {
       await site.removeRule(ruleId);
       await site.rulesHeld(3);
@@ -51,7 +51,7 @@ const disordered: Fault = {
   },
 };
 
-/** Each agent's clock is wrong by its own skew, and its events come up to five minutes out of order. */
+/** Each agent's clock has its own skew, and its events arrive up to five minutes out of order. */
 async function send(lab: Lab, site: Site, label: string): Promise<string[]> {
   const accepted: string[] = [];
   const skews = Array.from({ length: AGENTS }, () => (lab.random() * 2 - 1) * 60 * MINUTE_MS);
@@ -78,8 +78,8 @@ async function send(lab: Lab, site: Site, label: string): Promise<string[]> {
     });
     await lab.sleep(50);
   }
-  lab.note(`${refused} events of clocks too far ahead refused`);
-  // So that the last reading of every agent is of one instant: the one these arrive at.
+  lab.note(`${refused} events of clocks too far ahead rejected`);
+  // Makes the last reading of every agent refer to the same instant: the arrival of these events.
   const last = Array.from({ length: AGENTS }, (_, agent) => ({
     id: `${label}-last-${agent}`,
     sessionId: `${label}-session-${agent}`,
@@ -122,7 +122,10 @@ async function stored(site: Site, label: string): Promise<readonly Row[]> {
   }));
 }
 
-/** The naive model: an event lies where it happened, never after it arrived; the window ends when the last one came. */
+/**
+ * The naive model: an event counts at its own time but not after its arrival; the window ends when the last one
+ * arrived.
+ */
 function recount(rows: readonly Row[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const agentId of new Set(rows.map((row) => row.agentId))) {

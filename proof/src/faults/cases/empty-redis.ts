@@ -13,21 +13,23 @@ import { WINDOW_MINUTES } from '../watched-rules.ts';
 import { noneRefused } from './none-refused.ts';
 import { underLoad } from './under-load.ts';
 
-/** Little enough that all of it is counted again in the 8 s there are for that, also on a busy machine. */
+/** Low enough that everything can be recounted within the allowed 8 s, even on a busy machine. */
 const LOAD = { eventsPerSecond: 600, seconds: 300, batchSize: 40 };
 const MINUTE_MS = 60_000;
-/** An evaluator looks once a second whether the windows are there, and writes states once a second. */
-const SAID_MS = 3_000;
+/** An evaluator checks once a second whether the windows exist, and writes states once a second. */
+const MARKED_WITHIN_MS = 3_000;
 const WHOLE_MS = 10_000;
 const WHOLE_DEADLINE_MS = 60_000;
-/** Counting again asks NATS a dozen times: with so much on each way it lasts longer than two states are apart. */
+/**
+ * Recounting needs a dozen round trips to NATS. With this latency it takes longer than the interval between two states.
+ */
 const SLOW_NATS_MS = 40;
 
-/** A way for Redis to lose everything; answers when it did, by the clock. */
+/** A way for Redis to lose all data. Returns when it did, by the wall clock. */
 interface Loss {
   readonly name: string;
   readonly lose: (lab: Lab, site: Site) => Promise<number>;
-  /** NATS is slow meanwhile, so that counting again takes long enough to be talked about. */
+  /** Slows NATS down, so that recounting takes long enough to be visible in a status. */
   readonly slowly?: true;
 }
 
@@ -41,7 +43,10 @@ const flushed: Loss['lose'] = async (_lab, site) => {
   }
 };
 
-/** Killed, its append-only file removed, started again. In a container, whose disk is not ours, emptied before it is killed. */
+/**
+ * Kills Redis, deletes its append-only file and starts it again. In a container, whose disk is not accessible, flushes
+ * it before the kill.
+ */
 const restartedEmpty: Loss['lose'] = async (lab, site) => {
   const redis = new Redis(site.stack.redisUrl ?? '');
   const [, folder = ''] = (await redis.config('GET', 'dir')) as string[];
@@ -65,14 +70,14 @@ const LOSSES: readonly Loss[] = [
 
 const emptyRedis: Fault = {
   id: 'F-09',
-  title: 'Redis loses everything it held',
+  title: 'Redis loses all data',
   async run(lab) {
-    // Its own: what other faults left in the stream would be counted again too, and that takes longer than there is time.
+    // A separate platform, because recounting the events of other faults would take longer than allowed.
     const site = await lab.freshSite();
     let degradations = 0;
     const settled = await underLoad(lab, site, {
       // So many errors that every agent is over its limit before and after; so few agents that each is soon evaluated
-      // again, without which its status stays as it was. Ended when all is over.
+      // again, because its status does not change before that. Stopped when all is done.
       load: { ...LOAD, errorShare: 0.3, agents: 8 },
       faults: async (load) => {
         const watch = new RuleStatusWatch(site, site.counterRuleId, `${load.label}-`);
@@ -80,7 +85,7 @@ const emptyRedis: Fault = {
           for (const loss of LOSSES) {
             await lab.sleep(4_000);
             degradations += await undergo(lab, site, loss, watch);
-            lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
+            lab.note(`everything works again ${(await recovered(site, load)).toFixed(0)} ms later`);
           }
           await watch.close();
         } finally {
@@ -89,18 +94,18 @@ const emptyRedis: Fault = {
         load.running.stop();
       },
     });
-    lab.check(holds('a status said that it was degraded', degradations > 0, String(degradations), '> 0 times'));
+    lab.check(holds('a status reported that it was degraded', degradations > 0, String(degradations), '> 0 times'));
     const { rows } = await site.pool.query<{ refused: number }>(
       `select count(*)::int as refused from guardrail_triggers where agent_id like 'f%' and action_result = 'cooldown'`,
     );
-    lab.measure('second actions the dispatcher refused', rows[0]?.refused ?? 0, 'triggers');
+    lab.measure('second actions that the dispatcher rejected', rows[0]?.refused ?? 0, 'triggers');
     const { requests, statuses } = settled.report;
     lab.check(equal('answers other than 201 and 429', 0, requests - (statuses['201'] ?? 0) - (statuses['429'] ?? 0)));
     noneRefused(lab, settled);
   },
 };
 
-/** Answers whether the rule's status said that it was degraded. */
+/** Returns 1 if the rule's status reported that it was degraded. */
 async function undergo(lab: Lab, site: Site, { name, lose, slowly }: Loss, watch: RuleStatusWatch): Promise<0 | 1> {
   const nats = slowly === true ? site.proxies.of('nats', 'guardrail-evaluator') : [];
   for (const link of nats) link.mode('latency', SLOW_NATS_MS);
@@ -111,19 +116,19 @@ async function undergo(lab: Lab, site: Site, { name, lose, slowly }: Loss, watch
       'the status of a rule to be whole again',
       async () => {
         const account = accountOfLoss(watch.looks, lostAtMs);
-        // What is too little is written down a moment later than it is counted.
+        // A low count is written slightly after it is counted.
         const seenMs = (watch.looks.at(-1)?.atMs ?? 0) - lostAtMs - (account.wholeMs ?? 0);
-        return account.wholeMs !== undefined && seenMs > SAID_MS ? account : undefined;
+        return account.wholeMs !== undefined && seenMs > MARKED_WITHIN_MS ? account : undefined;
       },
       WHOLE_DEADLINE_MS,
     );
-    const { saidMs, untoldMs, wholeMs = 0, longestMs } = account;
-    const said = saidMs === undefined ? 'said nothing' : `said to be degraded after ${saidMs} ms`;
-    lab.note(`the rule's status ${said}, shown too little untold for ${untoldMs} ms, whole after ${wholeMs} ms`);
-    lab.within(`${name}: too little is shown without a word`, SAID_MS, untoldMs);
+    const { markedMs, unmarkedMs, wholeMs = 0, longestMs } = account;
+    const marking = markedMs === undefined ? 'reported nothing' : `reported degradation after ${markedMs} ms`;
+    lab.note(`the rule's status ${marking}, low without being marked for ${unmarkedMs} ms, whole after ${wholeMs} ms`);
+    lab.within(`${name}: low values shown without being marked`, MARKED_WITHIN_MS, unmarkedMs);
     lab.within(`${name}: windows are whole again`, WHOLE_MS, wholeMs);
     lab.check(atMost(`${name}: degraded for`, WINDOW_MINUTES, longestMs / MINUTE_MS, 'min'));
-    return saidMs === undefined ? 0 : 1;
+    return markedMs === undefined ? 0 : 1;
   } finally {
     for (const link of nats) link.mode('pass');
   }

@@ -9,17 +9,17 @@ import type { Site } from '../site.ts';
 
 const REQUESTS = 20_000;
 const AT_ONCE = 8;
-/** Of requests without the key that may do everything. */
+/** Share of requests without the key that may do everything. */
 const WEAK = 0.02;
-/** Those it watches itself. */
+/** Number of rules that the site itself watches. */
 const RULES_OF_SITE = 3;
 const MADE_WITHIN_MS = 30_000;
-/** What can be done with what waits for a human; drawn requests seldom come before it is decided. */
+/** Actions on pending approvals. Random requests rarely reach one before it is decided. */
 const VERBS = ['acknowledge', 'approve', 'deny', 'cancel'] as const;
 const DEFECTS_SHOWN = 12;
-/** Of operations that must have succeeded, so that not only refusals are judged. */
+/** Share of operations that must have succeeded, so that not only errors are judged. */
 const SUCCEEDED = 0.9;
-/** Would end the test where drawn: the key itself. */
+/** Random requests to these would revoke the key of the test. */
 const isOfKeys = ({ path }: DocumentedOperation) => path.startsWith('/api/keys');
 
 interface Alert {
@@ -31,7 +31,7 @@ const fuzz: Fault = {
   id: 'F-23',
   title: `${REQUESTS} requests drawn from the OpenAPI document`,
   async run(lab) {
-    // Strict: a rejection that nobody handles ends the process, whoever listens for it.
+    // Strict: an unhandled rejection ends the process, even if there is a listener for it.
     const site = await lab.freshSite({ nodeOptions: ['--unhandled-rejections=strict'] });
     const client = await JudgedClient.open(site.stack);
     const { operations, judgement, known } = client;
@@ -59,14 +59,14 @@ const fuzz: Fault = {
     lab.measure('operations whose success was judged', succeeded.count, `of ${operations.length}`);
     lab.check(
       equal('server errors', 0, judgement.serverErrors),
-      equal('answers that are not as the document says', 0, judgement.nonconforming),
-      equal('processes ended by themselves, as by an unhandled rejection', 0, site.unexpectedExits),
+      equal('responses that do not match the document', 0, judgement.nonconforming),
+      equal('unexpected process exits, for example after an unhandled rejection', 0, site.unexpectedExits),
       atLeast('operations whose success was judged', Math.ceil(operations.length * SUCCEEDED), succeeded.count),
     );
   },
 };
 
-/** Something of everything there is to read and to decide, and keys. @returns a key that may only send events */
+/** Creates an instance of everything that can be read or decided, and keys. @returns a key that may only send events */
 async function makeThings(site: Site, client: JudgedClient): Promise<string> {
   const rules = firstRules(site.receiver.url('/fuzz'));
   for (const rule of rules) await client.ask('post /api/guardrails', rule);

@@ -47,5 +47,5 @@ const ALL: readonly Fault[] = [
   ...CLOCK_JUMP,
 ];
 
-/** Every fault, by its number. */
+/** Every fault, ordered by number. */
 export const FAULTS: readonly Fault[] = [...ALL].sort((a, b) => a.id.localeCompare(b.id));

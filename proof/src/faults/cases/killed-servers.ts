@@ -22,7 +22,7 @@ const nats: Fault = {
           await lab.sleep(seconds * 1_000);
           await site.server('nats').start();
           const ms = await resumed(site, load);
-          lab.note(`everything goes on ${ms.toFixed(0)} ms after its return`);
+          lab.note(`everything works again ${ms.toFixed(0)} ms after its return`);
           await recovered(site, load);
           slowest = Math.max(slowest, ms);
         }
@@ -41,7 +41,7 @@ const postgres: Fault = {
     const drains: { readonly outage: number; readonly ms: number }[] = [];
     const settled = await underLoad(lab, site, {
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: outages.reduce((sum, one) => sum + one * 2, 20) },
-      // The gateway notices nothing: keys are remembered.
+      // The gateway is not affected, because it caches keys.
       allowance: { statuses: ['429'] },
       faults: async (load) => {
         for (const seconds of outages) {
@@ -71,7 +71,7 @@ const redis: Fault = {
   async run(lab) {
     const site = await lab.site();
     await underLoad(lab, site, {
-      // Ended when all is over: whether things go on is seen only while there is load.
+      // Stopped when all is done, because recovery is visible only under load.
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 300 },
       allowance: { countError: EVENTS_PER_SECOND * TIMES },
       faults: async (load) => {
@@ -81,7 +81,7 @@ const redis: Fault = {
           lab.note(`SIGKILL redis-server, ${time} of ${TIMES}`);
           await lab.sleep(lab.between(200, 2_000));
           await site.server('redis').start();
-          lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms after its return`);
+          lab.note(`everything works again ${(await recovered(site, load)).toFixed(0)} ms after its return`);
         }
         load.running.stop();
       },

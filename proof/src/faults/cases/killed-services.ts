@@ -4,11 +4,11 @@ import { underLoad } from './under-load.ts';
 
 const KILLS = 5;
 const SMOKE_KILLS = 2;
-/** Of the evaluator: how long a batch lies when the process that held it dies. */
+/** Acknowledgement wait of the evaluator: how long a batch is idle after its process died. */
 const ACK_WAIT_MS = 5_000;
 const EVENTS_PER_SECOND = 2_000;
 
-/** Kills a service again and again; answers the longest restart, ms. */
+/** Kills a service repeatedly. Returns the longest restart, ms. */
 async function killing(lab: Lab, site: Site, name: string, apartMs: readonly [number, number]): Promise<number> {
   const service = site.stack.service(name);
   let longest = 0;
@@ -73,11 +73,11 @@ const evaluator: Fault = {
     const { worstTriggerMs, triggersTimed } = await underLoad(lab, site, {
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: killsOf(lab) * 8 },
       faults: async () => {
-        // Apart enough that a batch is not caught by two kills, which would wait twice.
+        // Far enough apart that two kills do not hit the same batch, which would wait twice.
         restartMs = await killing(lab, site, 'guardrail-evaluator', [ACK_WAIT_MS + 1_000, ACK_WAIT_MS + 2_000]);
       },
     });
-    // Nothing triggers before the process is back, however soon the batch is.
+    // No trigger is possible before the process is back, even if the batch is redelivered sooner.
     lab.within('worst trigger', Math.max(ACK_WAIT_MS, restartMs) + 1_000, worstTriggerMs);
     lab.check(triggersTimed);
   },

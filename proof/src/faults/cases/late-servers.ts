@@ -12,14 +12,14 @@ const LATENCIES_MS = [200, 2_000];
 const MEGABYTE = 1_048_576;
 const RSS_LIMIT_MB = 400;
 const RSS_EVERY_MS = 500;
-/** So many clients wait for an answer at once that queues could fill. */
+/** Enough concurrent clients that queues could fill. */
 const LOAD = { eventsPerSecond: 1_000, seconds: 600, batchSize: 10, concurrency: 200 };
-/** What there is to be looked at: fewer would mean that it was not found. */
+/** Minimum number of queues that must be observed. Fewer would mean that they were not found. */
 const QUEUES = 15;
 
 const latency: Fault = {
   id: 'F-11',
-  title: 'each server answers late: 200 ms, then 2 s',
+  title: 'each server responds late: 200 ms, then 2 s',
   async run(lab) {
     const site = await lab.site();
     const memory = watchMemory(site);
@@ -32,10 +32,10 @@ const latency: Fault = {
           for (const server of SERVERS) {
             for (const ms of LATENCIES_MS) {
               for (const link of site.proxies.of(server)) link.mode('latency', ms);
-              lab.note(`${server} answers ${ms} ms late for 5 s`);
+              lab.note(`${server} responds ${ms} ms late for 5 s`);
               await lab.sleep(5_000);
               for (const link of site.proxies.of(server)) link.mode('pass');
-              lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
+              lab.note(`everything works again ${(await recovered(site, load)).toFixed(0)} ms later`);
             }
           }
           load.running.stop();
@@ -47,7 +47,7 @@ const latency: Fault = {
       queues.stop();
     }
     const depths = await queues.close();
-    lab.check(atLeast('queues that were looked at', QUEUES, depths.length));
+    lab.check(atLeast('queues that were observed', QUEUES, depths.length));
     for (const { queue, size, capacity } of depths) lab.check(atMost(`most in ${queue}`, capacity, size));
     for (const [name, bytes] of memory.most) {
       lab.check(atMost(`memory of ${name}`, RSS_LIMIT_MB, bytes / MEGABYTE, 'MB'));
@@ -56,7 +56,7 @@ const latency: Fault = {
   },
 };
 
-/** The most memory each process had at a time, bytes. */
+/** Peak memory of each process, bytes. */
 function watchMemory(site: Site): { readonly most: ReadonlyMap<string, number>; readonly stop: () => void } {
   const most = new Map<string, number>();
   const timer = setInterval(() => {

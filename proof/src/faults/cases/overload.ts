@@ -7,23 +7,26 @@ import { startFlood } from '../flood.ts';
 import { countsOf } from '../record.ts';
 import { recovered } from '../recovery.ts';
 
-/** Until code is compiled; what comes before is not the most it can. */
+/** Until code is compiled. Earlier results do not show the maximum. */
 const WARM_UP_SECONDS = 5;
-/** What a shared machine can do changes within a minute: a peak is found before each part of the overload. */
+/** The speed of a shared machine changes within a minute, so the peak is measured before each round of overload. */
 const ROUNDS = 3;
 const PEAK_SECONDS = 6;
 const OVERLOAD_SECONDS = 20;
 const SMALLEST_SECONDS = 8;
 const PEAK_CLIENTS = 24;
 const TIMES = 3;
-/** Enough that what is offered does not wait for what was answered. */
-const MOST_IN_FLIGHT = 256;
+/** High enough that the offered load does not depend on responses. */
+const MAX_IN_FLIGHT = 256;
 const BATCH = 100;
 const DIGESTED_WITHIN_MS = 60_000;
-/** Of what costs the same: markers trigger. Requests are made for once round all agents and their runs. */
+/**
+ * Every request carries the same kind of events, and markers trigger. Requests are prepared once and cover all agents
+ * and their runs.
+ */
 const LOAD = { batchSize: BATCH, markEvery: 5, premade: 200 };
 const AT_PEAK = { ...LOAD, concurrency: PEAK_CLIENTS };
-const OVER_PEAK = { ...LOAD, concurrency: MOST_IN_FLIGHT };
+const OVER_PEAK = { ...LOAD, concurrency: MAX_IN_FLIGHT };
 
 const overload: Fault = {
   id: 'F-27',
@@ -35,7 +38,7 @@ const overload: Fault = {
     const peaks: LoadReport[] = [];
     const overs: LoadReport[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      await digested(site.stack, 'what was accepted', DIGESTED_WITHIN_MS);
+      await digested(site.stack, 'accepted events', DIGESTED_WITHIN_MS);
       const peak = await startFlood(lab, site, { ...AT_PEAK, label: `peak${round}`, seconds: PEAK_SECONDS }).report;
       const eventsPerSecond = TIMES * rateOf([peak]);
       const label = overLabel(round);
@@ -52,7 +55,7 @@ const overload: Fault = {
     afterwards.running.stop();
     await afterwards.report;
     lab.note(`recovered after ${recoveredMs.toFixed(0)} ms`);
-    await digested(site.stack, 'what was accepted', DIGESTED_WITHIN_MS);
+    await digested(site.stack, 'accepted events', DIGESTED_WITHIN_MS);
     const latencies = overs.flatMap(({ markers }, round) => site.triggers.latencies(overLabel(round), markers));
     const triggerMs = quantile(latencies, 0.99);
     lab.measure('peak', rateOf(peaks), 'events/s');
@@ -66,13 +69,13 @@ const overload: Fault = {
     for (const [round, over] of overs.entries()) {
       const { events: counted } = await countsOf(site.pool, overLabel(round));
       lab.check(
-        // Or it was no overload.
+        // Otherwise it was not an overload.
         atLeast('requests refused', 1, over.refusedLatency.count),
         answers(over.statuses),
         atLeast('accepted events counted', over.acceptedEvents, counted),
-        // An answer that never came leaves it open whether its events were accepted.
+        // Without a response it is unknown whether the events were accepted.
         atMost(
-          'events counted that were not refused',
+          'events counted that were not rejected',
           over.acceptedEvents + BATCH * (over.statuses['0'] ?? 0),
           counted,
         ),
@@ -81,7 +84,7 @@ const overload: Fault = {
     }
     lab.check(
       equal('triggers seen', overs.flatMap(({ markers }) => Object.keys(markers)).length, latencies.length),
-      equal('processes ended by themselves', 0, site.unexpectedExits),
+      equal('unexpected process exits', 0, site.unexpectedExits),
     );
     lab.within('p99 of a trigger', 1_000, triggerMs);
     lab.within('recovered', 10_000, recoveredMs);
@@ -96,7 +99,7 @@ function rateOf(reports: readonly LoadReport[]): number {
   return sumOf(reports, 'acceptedEvents') / sumOf(reports, 'seconds');
 }
 
-/** What offering costs, on the CPUs that are measured. */
+/** CPU cost of the load generator, on the CPUs that are measured. */
 function cpuShareOf(reports: readonly LoadReport[]): number {
   return (100 * sumOf(reports, 'cpuMicros')) / 1_000_000 / sumOf(reports, 'seconds');
 }

@@ -9,23 +9,23 @@ const AGENTS = 40;
 const WARM_UP = 5;
 const P99_MS = 100;
 const DEADLINE_MS = 5_000;
-/** Agents are `<label>-<n>`: what the trigger watch goes by. */
+/** Agents are named `<label>-<n>`, which the trigger watch uses. */
 const LABEL = 'runaway';
 
-/** When things were first seen, each by its own way. */
+/** When each effect was first observed. */
 interface Pause {
   readonly sentAt: number;
-  /** The directive, as any subscriber of NATS sees it. */
-  readonly toldAt: number;
-  /** The answer to the agent's first question that was refused. */
+  /** The directive, as received by a subscriber on NATS. */
+  readonly directiveAt: number;
+  /** The response to the agent's first rejected decision. */
   readonly refusedAt: number;
-  /** Questions the agent was still allowed after its trigger. */
+  /** Decisions that still allowed the agent after its trigger. */
   readonly asked: number;
 }
 
 const pause: Fault = {
   id: 'F-28',
-  title: 'from the event that breaks a rule until the agent’s next question is refused',
+  title: "from the event that breaks a rule until the agent's next call is blocked",
   async run(lab) {
     const site = await lab.freshSite();
     await site.addRule({
@@ -37,25 +37,25 @@ const pause: Fault = {
       cooldownMinutes: 0,
     });
     await site.rulesHeld(4);
-    const toldAt = new Map<string, number>();
+    const directiveAt = new Map<string, number>();
     site.streams.connection.subscribe(directiveIssued.pattern(), {
       callback: (_error, message) => {
         const { agentId } = message.json<{ readonly agentId: string }>();
-        if (!toldAt.has(agentId)) toldAt.set(agentId, monotonicMs());
+        if (!directiveAt.has(agentId)) directiveAt.set(agentId, monotonicMs());
       },
     });
     await site.streams.connection.flush();
     const pauses: Pause[] = [];
     for (let serial = 0; serial < WARM_UP + AGENTS; serial++) {
-      const one = await runAway(lab, site, serial, toldAt);
+      const one = await runAway(lab, site, serial, directiveAt);
       if (serial >= WARM_UP) pauses.push(one);
     }
     report(lab, site, pauses);
   },
 };
 
-/** An agent that breaks its rule and goes on asking, one question after the other, until it is told no. */
-async function runAway(lab: Lab, site: Site, serial: number, toldAt: ReadonlyMap<string, number>): Promise<Pause> {
+/** An agent that breaks its rule and keeps requesting decisions, one after the other, until it is blocked. */
+async function runAway(lab: Lab, site: Site, serial: number, directiveAt: ReadonlyMap<string, number>): Promise<Pause> {
   const agentId = `${LABEL}-${serial}`;
   const question = { phase: 'tool.before', agentId, tool: { name: 'search' }, args: {} };
   const ask = async () => {
@@ -63,7 +63,7 @@ async function runAway(lab: Lab, site: Site, serial: number, toldAt: ReadonlyMap
     if (answer.status !== 200) throw new Error(`${agentId} was answered ${answer.status}: ${answer.text}`);
     return (JSON.parse(answer.text) as { readonly verdict: string }).verdict;
   };
-  if ((await ask()) !== 'ALLOW') throw new Error(`${agentId} is refused before it did anything`);
+  if ((await ask()) !== 'ALLOW') throw new Error(`${agentId} is blocked before it did anything`);
   const data = { runaway: serial + 1 };
   const event = { sessionId: agentId, agentId, eventType: 'custom', payload: { type: 'x', data } };
   const sentAt = monotonicMs();
@@ -72,30 +72,30 @@ async function runAway(lab: Lab, site: Site, serial: number, toldAt: ReadonlyMap
     const verdict = await ask();
     if (verdict === 'ALLOW') continue;
     const refusedAt = monotonicMs();
-    while (!toldAt.has(agentId) && monotonicMs() - sentAt < DEADLINE_MS) await lab.sleep(1);
-    return { sentAt, refusedAt, asked, toldAt: toldAt.get(agentId) ?? Number.NaN };
+    while (!directiveAt.has(agentId) && monotonicMs() - sentAt < DEADLINE_MS) await lab.sleep(1);
+    return { sentAt, refusedAt, asked, directiveAt: directiveAt.get(agentId) ?? Number.NaN };
   }
-  throw new Error(`${agentId} was not refused within ${DEADLINE_MS} ms`);
+  throw new Error(`${agentId} was not blocked within ${DEADLINE_MS} ms`);
 }
 
 function report(lab: Lab, site: Site, pauses: readonly Pause[]): void {
   const triggers = pauses.flatMap(({ sentAt, refusedAt }, n) =>
     site.triggers.latencies(LABEL, { [WARM_UP + n]: sentAt }).map((latency) => refusedAt - sentAt - latency),
   );
-  const told = pauses.map(({ sentAt, toldAt }) => toldAt - sentAt);
+  const directives = pauses.map(({ sentAt, directiveAt }) => directiveAt - sentAt);
   const refused = pauses.map(({ sentAt, refusedAt }) => refusedAt - sentAt);
   for (const [name, times] of Object.entries({
-    'from event to directive': told,
-    'from event to refusal': refused,
-    'from trigger to refusal': triggers,
+    'from event to directive': directives,
+    'from event to block': refused,
+    'from trigger to block': triggers,
   })) {
     lab.measure(`p50 ${name}`, quantile(times, 0.5), 'ms');
     lab.measure(`p99 ${name}`, quantile(times, 0.99), 'ms');
   }
   const allowed = pauses.reduce((sum, { asked }) => sum + asked, 0);
-  lab.measure('questions still allowed', allowed / pauses.length, 'an agent');
-  lab.within('p99 from event to directive', P99_MS, quantile(told, 0.99));
-  lab.within('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99));
+  lab.measure('calls still allowed', allowed / pauses.length, 'an agent');
+  lab.within('p99 from event to directive', P99_MS, quantile(directives, 0.99));
+  lab.within('p99 from trigger to block', P99_MS, quantile(triggers, 0.99));
   lab.check(equal('agents refused', AGENTS, pauses.length), equal('triggers seen', AGENTS, triggers.length));
 }
 

@@ -7,7 +7,7 @@ import type { Load } from '../load.ts';
 import { before, settle } from '../oracle.ts';
 import type { Site } from '../site.ts';
 
-/** JSON texts that have broken batch inserts and serialisers elsewhere; `deep` is made, for its size. */
+/** JSON texts that have broken batch inserts and serializers elsewhere. `deep` is generated because of its size. */
 const CORPUS: readonly (readonly [string, string])[] = [
   ['NUL', '"x\\u0000y"'],
   ['lone surrogate', '"cut \\ud83d"'],
@@ -24,7 +24,7 @@ const CORPUS: readonly (readonly [string, string])[] = [
   ['lone surrogate in a key', '{"\\udc00":1}'],
   ['empty key', '{"":1}'],
 ];
-/** What gets past the gateway only if the gateway is not asked. */
+/** Messages that bypass the gateway's validation. */
 const RAW: readonly (readonly [string, string])[] = [
   ['no JSON', '{"id": "x", '],
   ['not a batch', '{"hello": "world"}'],
@@ -35,7 +35,7 @@ const DEADLINE_MS = 60_000;
 
 const poison: Fault = {
   id: 'F-14',
-  title: 'poisonous payloads among good ones, over HTTP and straight into the stream',
+  title: 'poisonous payloads among valid ones, over HTTP and directly into the stream',
   smoke: true,
   async run(lab) {
     const site = await lab.site();
@@ -52,7 +52,7 @@ const poison: Fault = {
     ]);
     lab.check(
       sameMembers(
-        'of the poison, what was accepted is stored',
+        'all accepted poison is stored',
         taken,
         rows.map((row) => row.event_id),
       ),
@@ -60,7 +60,7 @@ const poison: Fault = {
   },
 };
 
-/** One event in a hundred; each either taken or refused with its own 400. Answers the ids that were taken. */
+/** One poisonous event in a hundred, each accepted or rejected with its own 400. Returns the accepted ids. */
 async function overHttp(lab: Lab, site: Site, load: Load): Promise<string[]> {
   const taken: string[] = [];
   const statuses = new Map<number, number>();
@@ -79,10 +79,10 @@ async function overHttp(lab: Lab, site: Site, load: Load): Promise<string[]> {
       taken.push(...takenOf(answer, ids));
     }
   }
-  lab.note(`poison over HTTP answered ${JSON.stringify([...statuses])}, ${taken.length} events taken`);
+  lab.note(`poison over HTTP returned ${JSON.stringify([...statuses])}, ${taken.length} events accepted`);
   lab.check(
     equal('server errors', 0, serverErrors),
-    holds('good ones beside poison', taken.length > 0, String(taken.length), '> 0'),
+    holds('valid events next to poison', taken.length > 0, String(taken.length), '> 0'),
   );
   return taken;
 }

@@ -16,7 +16,7 @@ const NO_SUCH_STREAM = 10_059;
 
 const powerCut: Fault = {
   id: 'F-21',
-  title: 'a power cut: what NATS had not synced is gone',
+  title: 'a power cut: data that NATS had not synced is lost',
   async run(lab) {
     let acknowledged = 0;
     let lost = 0;
@@ -30,13 +30,15 @@ const powerCut: Fault = {
     lab.check(
       atLeast('messages acknowledged', TIMES, acknowledged),
       equal('acknowledged messages lost with sync_interval: always', 0, lost),
-      // Or the test could not tell.
+      // Otherwise the test could not detect a loss.
       atLeast('acknowledged messages lost with the default of two minutes', 1, lostByDefault),
     );
   },
 };
 
-/** Publishes until the power goes; answers what was acknowledged and what of it is not there afterwards. */
+/**
+ * Publishes until the power is cut. Returns which messages were acknowledged, and which of them are missing afterwards.
+ */
 async function cutPower(lab: Lab, sync: string): Promise<{ readonly acknowledged: number; readonly lost: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'agentlens-power-'));
   try {
@@ -69,7 +71,10 @@ async function cutPower(lab: Lab, sync: string): Promise<{ readonly acknowledged
   }
 }
 
-/** The stream has no gaps: all up to its last message is there, or the server would say otherwise. It may be gone whole. */
+/**
+ * Reads the last message. The stream has no gaps: everything up to it is there, or the server would report otherwise.
+ * The whole stream may be missing.
+ */
 async function lastKept(folder: string): Promise<number> {
   const server = await plainNats(folder);
   const connection = await connect({ servers: server.url });

@@ -6,7 +6,7 @@ import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
 
 const COPIES = 2;
-/** How far a copy may move. */
+/** Maximum distance that a copy moves. */
 const SHUFFLED_WITHIN = 1_000;
 const STREAM = STREAMS.AGENT_EVENTS.name;
 
@@ -17,10 +17,10 @@ interface Kept {
 
 const repeated: Fault = {
   id: 'F-12',
-  title: 'every message comes three more times, out of order, and the stream once more from its beginning',
+  title: 'every message is repeated three times, out of order, and the stream again from its beginning',
   smoke: true,
   async run(lab) {
-    // Of its own: what comes again is the whole stream, of which earlier faults may have left hours.
+    // A separate platform, because the whole stream is repeated, and earlier faults may have left hours of it.
     const site = await lab.freshSite();
     const { first_seq, last_seq } = (await site.streams.manager.streams.info(STREAM)).state;
     const from = Math.max(first_seq, last_seq + 1);
@@ -29,13 +29,13 @@ const repeated: Fault = {
       faults: async () => undefined,
       onLoadEnd: async () => {
         const kept = await messagesFrom(site, from);
-        // Other broker ids, or the broker itself would drop the copies.
+        // New message ids, because the broker would drop the copies otherwise.
         const copies = shuffled(Array.from({ length: COPIES }, () => kept).flat(), lab);
         await publish(site, copies);
         lab.note(`${kept.length} messages published ${COPIES} more times, shuffled`);
         for await (const { name } of site.streams.manager.consumers.list(STREAM)) {
           await site.streams.manager.consumers.delete(STREAM, name);
-          lab.note(`forgot how far ${name} was: it gets everything again`);
+          lab.note(`reset the position of ${name}: it receives everything again`);
         }
         await lab.sleep(2_000);
       },
@@ -68,7 +68,7 @@ async function publish(site: Site, messages: readonly Kept[]): Promise<void> {
   }
 }
 
-/** Each within a window of its own place. */
+/** Moves each item within a window around its position. */
 function shuffled<T>(items: readonly T[], lab: Lab): T[] {
   return items
     .map((item, index) => ({ item, place: index + lab.random() * SHUFFLED_WITHIN }))

@@ -10,7 +10,7 @@ import { noneRefused } from './none-refused.ts';
 import { underLoad } from './under-load.ts';
 
 const EXIT_MS = 10_000;
-/** A redelivery would cost a trigger at least this. */
+/** Minimum delay of a trigger after a redelivery. */
 const ACK_WAIT_MS = 5_000;
 const TWO_OF_EACH = {
   ingest: 2,
@@ -22,10 +22,10 @@ const TWO_OF_EACH = {
 
 const terminated: Fault = {
   id: 'F-18',
-  title: 'every service is told to stop under load, one replica after the other',
+  title: 'every service is stopped under load, one replica after the other',
   async run(lab) {
     const settled = await underLoadOnPairs(lab, (site) => restartAll(lab, site));
-    lab.within('worst trigger: nothing had to be delivered again', ACK_WAIT_MS, settled.worstTriggerMs);
+    lab.within('worst trigger: nothing was redelivered', ACK_WAIT_MS, settled.worstTriggerMs);
     lab.check(settled.triggersTimed);
   },
 };
@@ -36,7 +36,7 @@ const rolled: Fault = {
   async run(lab) {
     await underLoadOnPairs(lab, async (site) => {
       await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'add column of_tomorrow text');
-      lab.note('schema N+1: a column more in four tables');
+      lab.note('schema N+1: another column in four tables');
       await setUp(lab, site);
       await restartAll(lab, site);
       await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'drop column of_tomorrow');
@@ -46,7 +46,7 @@ const rolled: Fault = {
   },
 };
 
-/** Two replicas of each service behind a balancer take load for as long as the faults last, and refuse nothing. */
+/** Two replicas of each service behind a balancer run under load during the faults, and reject nothing. */
 async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>): Promise<Settled> {
   const site = await lab.freshSite({ replicas: TWO_OF_EACH });
   const setOutWith = await site.streams.redeliveries();
@@ -65,10 +65,10 @@ async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>)
     });
     noneRefused(lab, settled);
     const again = (await site.streams.redeliveries()) - setOutWith;
-    // Who stops gives back what it has not begun, and another one is handed it at once.
+    // A stopping service returns what it has not started, and the broker redelivers it at once.
     const unbegun = await givenBack.count();
-    lab.measure('messages given back: unbegun at a stop, or to be tried again', unbegun, 'times');
-    lab.check(equal('messages handed out again that nobody had given back', 0, again - unbegun));
+    lab.measure('messages returned: not started at a stop, or to be retried', unbegun, 'times');
+    lab.check(equal('messages redelivered that were not returned', 0, again - unbegun));
     return settled;
   } finally {
     givenBack.stop();
@@ -88,7 +88,7 @@ async function restartAll(lab: Lab, site: Site): Promise<void> {
   }
 }
 
-/** As a migration does: gives up its lock soon and tries again, rather than holding the traffic up. */
+/** Like a migration: gives up its lock soon and retries, instead of blocking the traffic. */
 async function alter(site: Site, tables: readonly string[], change: string): Promise<void> {
   for (const table of tables) {
     for (;;) {
@@ -106,7 +106,7 @@ async function alter(site: Site, tables: readonly string[], change: string): Pro
   }
 }
 
-/** The migration command itself, against the running platform. */
+/** Runs the migration command itself against the running platform. */
 async function setUp(lab: Lab, site: Site): Promise<void> {
   const child = spawn(process.execPath, [join(site.root, 'libs/platform/dist/setup.js')], {
     stdio: 'ignore',
@@ -119,7 +119,7 @@ async function setUp(lab: Lab, site: Site): Promise<void> {
     },
   });
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
-  lab.check(equal('exit code of the set-up beside a running platform', 0, code ?? -1));
+  lab.check(equal('exit code of the migration on a running platform', 0, code ?? -1));
 }
 
 export const RESTARTS = [terminated, rolled];

@@ -5,13 +5,15 @@ import { atMost, equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';
 
-/** Below this, by how slow the machine is, a ratio of latencies is a ratio of noise. */
+/** Below this, scaled by the slowness of the machine, a ratio of latencies is noise. */
 const FLOOR_MS = 50;
 const MEGABYTE = 1_048_576;
 const ENDPOINTS = 50;
-/** Some two seconds: the harness works for some 20 ms of each, which of fewer rounds would hit one half and miss the other. */
+/**
+ * About two seconds. The harness works for about 20 ms of each second, which could hit only one half of fewer rounds.
+ */
 const ROUNDS = 24;
-/** Until the dispatcher's heap has the size its work needs: a process that is still growing says nothing about receivers. */
+/** Until the dispatcher's heap has the size that its work needs. A growing process says nothing about receivers. */
 const WARM_UP_ROUNDS = 24;
 
 const slowReceiver: Fault = {
@@ -36,7 +38,7 @@ const slowReceiver: Fault = {
     const warm = memory();
     const baseline = await pings(lab, site, ROUNDS);
     const before = memory();
-    lab.note(`all well: p99 ${baseline.toFixed(0)} ms, dispatcher ${before.toFixed(0)} MB`);
+    lab.note(`all healthy: p99 ${baseline.toFixed(0)} ms, dispatcher ${before.toFixed(0)} MB`);
     const unwell = new UnwellReceiver();
     site.receiver.answer((webhook, response) => {
       if (webhook.path === '/endpoint/0') unwell.answer(webhook.path, response);
@@ -47,21 +49,21 @@ const slowReceiver: Fault = {
     unwell.end();
     site.receiver.answer();
     lab.note(
-      `one unwell, called ${unwell.called} times: p99 of the others ${beside.toFixed(0)} ms, dispatcher ${after.toFixed(0)} MB`,
+      `one unhealthy, called ${unwell.called} times: p99 of the others ${beside.toFixed(0)} ms, dispatcher ${after.toFixed(0)} MB`,
     );
-    // What it grows by as well when all are well is its work's, not the receiver's.
+    // Growth with all receivers healthy is caused by the work, not by a receiver.
     const ofWork = Math.max(0, before - warm);
-    lab.measure('memory growth while all were well', before - warm, 'MB');
-    lab.measure('memory growth beside one unwell', after - before, 'MB');
+    lab.measure('memory growth while all were healthy', before - warm, 'MB');
+    lab.measure('memory growth beside one unhealthy', after - before, 'MB');
     lab.check(
       atMost('p99 of the 49 others', Math.max(2 * baseline, FLOOR_MS * lab.slowness()), beside, 'ms'),
-      atMost('memory growth of the dispatcher by the one unwell', 20, after - before - ofWork, 'MB'),
-      equal('processes ended by themselves', 0, site.unexpectedExits),
+      atMost('memory growth of the dispatcher by the one unhealthy', 20, after - before - ofWork, 'MB'),
+      equal('unexpected process exits', 0, site.unexpectedExits),
     );
   },
 };
 
-/** Each time unwell in another way. */
+/** Unhealthy in a different way each time. */
 class UnwellReceiver {
   called = 0;
   readonly #drips = new Set<NodeJS.Timeout>();
@@ -87,7 +89,7 @@ class UnwellReceiver {
   }
 }
 
-/** 100 MB, as fast as they are taken. */
+/** Sends 100 MB as fast as they are read. */
 function flood(response: ServerResponse): void {
   response.writeHead(200);
   const chunk = Buffer.alloc(MEGABYTE);
@@ -100,7 +102,9 @@ function flood(response: ServerResponse): void {
   more();
 }
 
-/** An event for each endpoint, several rounds; answers the p99 of the well ones, ms, from sending to receiving. */
+/**
+ * Sends an event for each endpoint, several rounds. Returns the p99 of the healthy ones, ms, from sending to receiving.
+ */
 async function pings(lab: Lab, site: Site, rounds: number): Promise<number> {
   const latencies: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -117,7 +121,7 @@ async function pings(lab: Lab, site: Site, rounds: number): Promise<number> {
     for (let waited = 0; arrived().length < ENDPOINTS - 1 && waited < 200; waited++) await lab.sleep(25);
     const came = arrived();
     if (came.length < ENDPOINTS - 1)
-      throw new Error(`only ${came.length} of ${ENDPOINTS - 1} well receivers were called`);
+      throw new Error(`only ${came.length} of ${ENDPOINTS - 1} healthy receivers were called`);
     latencies.push(...came.map(({ atMs }) => atMs - sentAt));
   }
   return quantile(latencies, 0.99);

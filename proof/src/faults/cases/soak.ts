@@ -14,18 +14,20 @@ import { underLoad } from './under-load.ts';
 const MEGABYTE = 1_048_576;
 const MINUTE_MS = 60_000;
 const SAMPLE_MS = 2_000;
-/** A process takes its memory in the first minutes; of a short soak, half is left out. */
+/** A process reaches its memory in the first minutes. In a short soak, half of the time is left out. */
 const WARM_UP_MINUTES = 5;
 const SLOPE_MB_PER_MINUTE = 1;
-/** A slope over less than this is the garbage collector's. */
+/** A slope over less time is caused by the garbage collector. */
 const SHORTEST_SLOPE_MINUTES = 10;
 const SHORT_GROWTH_MB = 60;
 const MORE_FILES = 20;
-/** Small requests: half of what the machine can do is then no more than the oracle can keep in memory for half an hour. */
+/**
+ * Small requests: half of the machine's capacity is then no more than the oracle can keep in memory for half an hour.
+ */
 const BATCH = 5;
 const PEAK_SECONDS = 10;
 const PEAK_CLIENTS = 16;
-const MOST_EVENTS_PER_SECOND = 3_000;
+const MAX_EVENTS_PER_SECOND = 3_000;
 const DIGESTED_WITHIN_MS = 60_000;
 const RECONCILED_WITHIN_MS = 60_000;
 const EVENT_LOOP_MS = 50;
@@ -38,7 +40,7 @@ interface Sample {
 
 const soak: Fault = {
   id: 'F-25',
-  title: 'soak at half of the capacity, with what was accepted, stored and evaluated compared all the while',
+  title: 'soak at half of the capacity, with a continuous comparison of accepted, stored and evaluated events',
   async run(lab) {
     const loops = await EventLoops.open();
     try {
@@ -57,7 +59,7 @@ const soak: Fault = {
 
 async function soaked(lab: Lab, site: Site): Promise<void> {
   const peak = await peakOf(lab, site);
-  const eventsPerSecond = Math.min(MOST_EVENTS_PER_SECOND, Math.round(peak.acceptedEvents / peak.seconds / 2));
+  const eventsPerSecond = Math.min(MAX_EVENTS_PER_SECOND, Math.round(peak.acceptedEvents / peak.seconds / 2));
   const samples = new Map<string, Sample[]>();
   let longestApartMs = 0;
   let worstDifference = 0;
@@ -66,9 +68,9 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
     faults: async () => {
       const since = performance.now();
       const minutesGone = () => (performance.now() - since) / MINUTE_MS;
-      /** When which message was the newest, of those that are not settled by all. */
+      /** Times of newest messages that are not yet settled by all consumers. */
       let unsettled: { atMs: number; sequence: number }[] = [];
-      let told = 0;
+      let reportedMinute = 0;
       while (minutesGone() < lab.minutes) {
         await lab.sleep(SAMPLE_MS);
         for (const { name, pid } of site.stack.services) {
@@ -82,27 +84,27 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
         const atMs = performance.now();
         unsettled = [...unsettled, { atMs, sequence: newest }].filter(({ sequence }) => sequence > settled);
         longestApartMs = Math.max(longestApartMs, atMs - (unsettled[0]?.atMs ?? atMs));
-        if (minutesGone() >= told + 1) {
-          told = Math.floor(minutesGone());
+        if (minutesGone() >= reportedMinute + 1) {
+          reportedMinute = Math.floor(minutesGone());
           const apart = `${newest - settled} messages are not settled by all`;
-          lab.note(`minute ${told} of ${lab.minutes}: ${apart}, memory ${memoryNow(samples)}`);
+          lab.note(`minute ${reportedMinute} of ${lab.minutes}: ${apart}, memory ${memoryNow(samples)}`);
         }
       }
     },
   });
   for (const [name, own] of samples) judge(lab, name, own);
-  lab.within('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, longestApartMs);
+  lab.within('accepted and stored never differ for longer than', RECONCILED_WITHIN_MS, longestApartMs);
   await audited(site, peak.acceptedEvents + report.acceptedEvents);
   lab.note('the auditor has judged everything');
   const { notStored, notEvaluated, messagesLost } = await differencesOf(site);
   lab.check(
-    equal('difference the auditor ever showed', 0, Math.max(worstDifference, notStored + notEvaluated)),
+    equal('largest difference that the auditor reported', 0, Math.max(worstDifference, notStored + notEvaluated)),
     equal('messages the auditor missed', 0, messagesLost),
-    equal('processes ended by themselves', 0, site.unexpectedExits),
+    equal('unexpected process exits', 0, site.unexpectedExits),
   );
 }
 
-/** What the platform takes when it is given all it takes, in requests like those of the soak. */
+/** Peak throughput of the platform, in requests like those of the soak. */
 async function peakOf(lab: Lab, site: Site): Promise<LoadReport> {
   const peak = await startFlood(lab, site, {
     label: 'peak',
@@ -116,7 +118,7 @@ async function peakOf(lab: Lab, site: Site): Promise<LoadReport> {
   return peak;
 }
 
-/** The newest message of events, and the one up to which every consumer has settled all. */
+/** Returns the newest event message, and the one up to which every consumer has settled all. */
 async function progressOf(site: Site): Promise<{ readonly newest: number; readonly settled: number }> {
   const { manager } = site.streams;
   const { state } = await manager.streams.info(STREAMS.AGENT_EVENTS.name);
@@ -147,7 +149,7 @@ function judge(lab: Lab, name: string, samples: readonly Sample[]): void {
   lab.check(atMost(`more open files of ${name}`, MORE_FILES, last.openFiles - first.openFiles));
 }
 
-/** Least squares, MB per minute. */
+/** Least-squares slope, MB per minute. */
 function slopeOf(samples: readonly Sample[]): number {
   const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
   const meanY = samples.reduce((sum, { megabytes }) => sum + megabytes, 0) / samples.length;

@@ -4,11 +4,13 @@ import { holds } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 
 const KEPT_CHARS = 3_000;
-/** How often each property is tried at least. */
+/** Minimum number of runs per property. */
 const RUNS = 1_000;
 const SMOKE_RUNS = 200;
 
-/** Models of windows, cooldowns, breakers, retries, buckets, bisection and the rule index, against random histories. */
+/**
+ * Models of windows, cooldowns, breakers, retries, buckets, bisection and the rule index, tested with random histories.
+ */
 const PROPERTIES = [
   'libs/state/src/memory/memory-state',
   'libs/state/src/exact-numbers',
@@ -23,7 +25,7 @@ const PROPERTIES = [
   'services/guardrail-evaluator/src/evaluation/crashes',
   'services/ingest/src/sanitise',
 ];
-/** Each step is a round trip to Redis, so these are tried as often as they say themselves. */
+/** Each step is a round trip to Redis, so these use their own number of runs. */
 const PROPERTIES_WITH_SERVERS = ['libs/state/src/redis/redis-state'];
 const ISOLATION = [
   'services/query/test/isolation',
@@ -54,7 +56,7 @@ const supplyChain: Fault = {
   run: (lab) => program(lab, [join(lab.root, 'scripts/check-lockfile.mjs')]),
 };
 
-/** The specs stand beside what they specify; here they are run with a seed that can be given again. */
+/** Runs specs of the platform with a seed that can be repeated. */
 function jest(lab: Lab, patterns: readonly string[], leastRuns: number): Promise<void> {
   return program(lab, [join(lab.root, 'scripts/test.mjs'), ...patterns, '--silent'], {
     PROOF_PROPERTY_SEED: String(lab.seed % 2_147_483_647),

@@ -8,7 +8,7 @@ import { underLoad } from './under-load.ts';
 const STREAM = STREAMS.AGENT_EVENTS.name;
 const ROOM_BYTES = 2_000_000;
 const ASKED = 30;
-/** As many as the load sends at once: one alone would still fit where those do not. */
+/** As many as one request of the load. A single event could still fit. */
 const EVENTS = Array.from({ length: 50 }, () => ({
   ...{ sessionId: 'full', agentId: 'full', eventType: 'custom' },
   payload: { type: 'full', data: { note: 'x'.repeat(200) } },
@@ -33,7 +33,7 @@ const streamFull: Fault = {
           await manager.streams.update(STREAM, { max_bytes: bytes + ROOM_BYTES });
           lab.note(`the stream may grow by ${ROOM_BYTES} bytes from ${state.bytes}`);
           await until('a refusal', async () => ((await ask()).status === 503 ? true : undefined), 60_000);
-          lab.note('the gateway refuses');
+          lab.note('the gateway rejects events');
           for (let i = 0; i < ASKED; i++) {
             const { status, ms } = await ask();
             if (status === 503 || status === 429) refusals.push(ms);
@@ -41,7 +41,7 @@ const streamFull: Fault = {
           }
           await manager.streams.update(STREAM, { max_bytes: config.max_bytes });
           healedMs = await recovered(site, load);
-          lab.note(`room again: everything goes on after ${healedMs.toFixed(0)} ms`);
+          lab.note(`space again: everything works after ${healedMs.toFixed(0)} ms`);
           load.running.stop();
         },
       });
@@ -57,7 +57,7 @@ const streamFull: Fault = {
 
     refusals.sort((a, b) => a - b);
     const median = refusals[Math.floor(refusals.length / 2)] ?? Number.NaN;
-    lab.check(atLeast('refusals asked for', ASKED / 2, refusals.length));
+    lab.check(atLeast('rejected requests', ASKED / 2, refusals.length));
     lab.within('a refusal takes (median)', 50, median);
     lab.within('heals itself', 5_000, healedMs);
   },

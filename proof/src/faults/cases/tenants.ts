@@ -10,16 +10,16 @@ import { startFlood } from '../flood.ts';
 import type { Site } from '../site.ts';
 import { DEFAULT_TENANT } from '../site.ts';
 
-/** Alone and beside the flood in turn: the machine is not as fast now as a minute ago. */
+/** Alternates between alone and beside the flood, because the speed of the machine changes within a minute. */
 const TURNS = 3;
-/** Of flood, before the first turn: who is alone on code that is not yet compiled is slow for a reason of his own. */
+/** Flood before the first turn. Code that is not compiled yet would slow down the turns alone. */
 const WARM_UP_SECONDS = 5;
-/** With three turns long enough for 540 triggers: of 100 the p99 would be the single worst. */
+/** With three turns, long enough for 540 triggers. The p99 of 100 would be the worst one. */
 const TURN_SECONDS = 18;
 const BEGINNING_SECONDS = 5;
 const QUIET_EVENTS_PER_SECOND = 10;
 const LOUD_CLIENTS = 32;
-/** Below this, by how slow the machine is, a ratio of latencies is a ratio of noise. */
+/** Below this, scaled by the slowness of the machine, a ratio of latencies is noise. */
 const FLOOR_MS = 50;
 const SETTLED_DEADLINE_MS = 30_000;
 
@@ -29,7 +29,7 @@ const noisy: Fault = {
   async run(lab) {
     const site = await lab.freshSite({ direct: ['nats', 'postgres', 'redis'] });
     const [quiet, loud] = await seedTenants(site.pool, site.root, 2);
-    if (quiet === undefined || loud === undefined) throw new Error('two tenants were wanted');
+    if (quiet === undefined || loud === undefined) throw new Error('expected two tenants');
     await copyRulesTo(site.pool, DEFAULT_TENANT, [quiet.id, loud.id]);
     await announceRules(site.pool, [quiet.id, loud.id]);
     await site.rulesHeld(9);
@@ -47,7 +47,7 @@ const noisy: Fault = {
     const all = turns.flatMap((turn) => [turn.alone, turn.beginning, turn.beside]);
     lab.check(
       atMost(
-        'p99 of the quiet one’s triggers',
+        "p99 of the quiet tenant's triggers",
         Math.max(2 * quantile(alone, 0.99), FLOOR_MS * lab.slowness()),
         quantile(beside, 0.99),
         'ms',
@@ -59,10 +59,10 @@ const noisy: Fault = {
 };
 
 interface Turn {
-  readonly alone: Heard;
-  /** Until the flood is known for one; of so few triggers the p99 is the worst, so it is told and not judged. */
-  readonly beginning: Heard;
-  readonly beside: Heard;
+  readonly alone: ObservedTriggers;
+  /** Until the flood is detected. Of so few triggers the p99 is the worst one, so it is reported but not judged. */
+  readonly beginning: ObservedTriggers;
+  readonly beside: ObservedTriggers;
   readonly flooded: LoadReport;
 }
 
@@ -78,7 +78,7 @@ async function takeTurn(lab: Lab, site: Site, quiet: SeededTenant, loud: SeededT
   return { alone, beginning, beside, flooded };
 }
 
-/** Ends a flood and waits until it is worked off: what is left would be measured with whoever is alone next. */
+/** Ends a flood and waits until it is processed, because the rest would affect the next turn. */
 async function ended(site: Site, flood: RunningLoad): Promise<LoadReport> {
   flood.stop();
   const report = await flood.report;
@@ -86,15 +86,15 @@ async function ended(site: Site, flood: RunningLoad): Promise<LoadReport> {
   return report;
 }
 
-/** What was heard of the quiet one's triggers. */
-interface Heard {
+/** Observed triggers of the quiet tenant. */
+interface ObservedTriggers {
   /** Milliseconds. */
   readonly latencies: readonly number[];
   readonly missing: number;
   readonly report: LoadReport;
 }
 
-async function quietly(lab: Lab, site: Site, key: string, label: string, seconds: number): Promise<Heard> {
+async function quietly(lab: Lab, site: Site, key: string, label: string, seconds: number): Promise<ObservedTriggers> {
   const report = await generateLoad({
     url: site.stack.ingestUrl,
     keys: [key],
@@ -120,8 +120,8 @@ function described(latencies: readonly number[]): string {
   return `p50 / p99 of ${latencies.length} triggers ${quantile(latencies, 0.5).toFixed(0)} / ${quantile(latencies, 0.99).toFixed(0)} ms`;
 }
 
-function pooled(heard: readonly Heard[]): readonly number[] {
-  return heard.flatMap(({ latencies }) => latencies);
+function pooled(observed: readonly ObservedTriggers[]): readonly number[] {
+  return observed.flatMap(({ latencies }) => latencies);
 }
 
 function acceptedPercent(reports: readonly LoadReport[]): number {

@@ -6,14 +6,14 @@ import type { Site } from '../site.ts';
 export interface Story {
   readonly load: LoadPlan;
   readonly allowance?: Allowance;
-  /** Breaks things while the load runs. */
+  /** Causes faults while the load runs. */
   readonly faults: (load: Load) => Promise<void>;
-  /** Where the load is sent, if not straight to the gateway. */
+  /** Target of the load, if not the gateway itself. */
   readonly url?: string;
   readonly onLoadEnd?: () => Promise<void> | void;
 }
 
-/** Sends load, breaks things meanwhile, waits until all is digested and compares. */
+/** Sends load, causes faults meanwhile, waits until everything is processed, and compares. */
 export async function underLoad(lab: Lab, site: Site, story: Story): Promise<Settled> {
   const was = await before(site);
   const load = site.load(lab.seed, story.load, story.url);
@@ -25,10 +25,10 @@ export async function underLoad(lab: Lab, site: Site, story: Story): Promise<Set
     throw error;
   }
   const report = await load.report;
-  lab.note(`load ended: ${report.acceptedEvents} events accepted, answers ${JSON.stringify(report.statuses)}`);
+  lab.note(`load ended: ${report.acceptedEvents} events accepted, responses ${JSON.stringify(report.statuses)}`);
   await story.onLoadEnd?.();
   const settled = await settle(site, load, was, story.allowance);
-  lab.note(`digested ${(settled.drainMs / 1_000).toFixed(1)} s after the end of the load`);
+  lab.note(`processed ${(settled.drainMs / 1_000).toFixed(1)} s after the end of the load`);
   lab.check(...settled.checks);
   lab.measure('accepted', report.acceptedEvents, 'events');
   lab.measure('longest stall of the client', report.longestStallMs, 'ms');

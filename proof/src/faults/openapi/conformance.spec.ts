@@ -33,8 +33,8 @@ const complaintsOf = (answer: Partial<ConformanceAnswer>) =>
     ...answer,
   });
 
-describe('an answer', () => {
-  it('is as the document says', () => {
+describe('a response', () => {
+  it('conforms to the document', () => {
     expect(complaintsOf({ text: '{"id":"a","count":1,"at":"2026-03-01T12:00:00.000Z"}' })).toEqual([]);
     expect(complaintsOf({ status: 304, headers: {}, text: '' })).toEqual([]);
   });
@@ -42,40 +42,40 @@ describe('an answer', () => {
   it.each([
     ['lacks a member', '{}', "must have required property 'id'"],
     [
-      'has a member too many',
+      'has an unknown member',
       '{"id":"a","secret":1}',
       'must NOT have additional properties {"additionalProperty":"secret"}',
     ],
-    ['has a member of another type', '{"id":"a","count":"1"}', 'body/count must be integer'],
-    ['has a member of another format', '{"id":"a","at":"yesterday"}', 'body/at must match format "date-time"'],
-    ['is something else altogether', '[]', 'body must be object'],
+    ['has a member with another type', '{"id":"a","count":"1"}', 'body/count must be integer'],
+    ['has a member with another format', '{"id":"a","at":"yesterday"}', 'body/at must match format "date-time"'],
+    ['is something else entirely', '[]', 'body must be object'],
     ['is no JSON', '{"id"', 'the body is no JSON'],
   ])('%s', (_name, text, complaint) => {
     expect(complaintsOf({ text })).toEqual([expect.stringContaining(complaint)]);
   });
 
-  it('has a status that is not declared', () => {
+  it('has an undeclared status', () => {
     expect(complaintsOf({ status: 404 })).toEqual(['status 404 is not declared']);
   });
 
-  it('has a content type that is not declared, or none', () => {
+  it('has an undeclared content type, or none', () => {
     const only = 'is not declared, only application/json';
     expect(complaintsOf({ headers: { 'content-type': 'text/html' } })).toEqual([`content type "text/html" ${only}`]);
     expect(complaintsOf({ headers: {} })).toEqual([`content type "" ${only}`]);
   });
 
-  it('has a body where none is declared', () => {
+  it('has a body although none is declared', () => {
     expect(complaintsOf({ status: 304 })).toEqual(['has a body, and none is declared']);
   });
 
-  it('lacks a header that is required', () => {
+  it('lacks a required header', () => {
     expect(complaintsOf({ status: 201 })).toEqual(['has no header ETag']);
     const headers = { 'content-type': 'application/json', etag: '"1"' };
     expect(complaintsOf({ status: 201, headers })).toEqual([]);
   });
 });
 
-it('takes no schema whose words it does not know', () => {
+it('rejects a schema with unknown keywords', () => {
   const schema = { type: 'object', propertys: {} };
   const odd = { ...operation, operation: { responses: { 200: { content: { 'application/json': { schema } } } } } };
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, text: '{}' };

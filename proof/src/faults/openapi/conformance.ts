@@ -4,20 +4,19 @@ import type { DeclaredResponse, DocumentedOperation, OpenApi, Schema } from './d
 
 export interface ConformanceAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
 }
 
-/** Where the components stand, so that each is compiled once for all that refer to it. */
+/** Id under which the components are compiled once for all schemas that refer to them. */
 const DOCUMENT = 'document';
-/** More of them say nothing new about an answer. */
-const MOST_COMPLAINTS = 5;
+/** Further complaints about a response add nothing. */
+const MAX_COMPLAINTS = 5;
 
 /**
- * Compares answers with what an OpenAPI 3.1 document says of them: the status, the required headers, the content type and
- * every member of the body. Strict: an unknown keyword in a schema is an error, so that nothing is taken for checked that
- * was not.
+ * Compares responses with an OpenAPI 3.1 document: the status, the required headers, the content type and every member
+ * of the body. Strict: an unknown keyword in a schema is an error, so that no part is silently unchecked.
  */
 export class Conformance {
   private readonly ajv: Ajv2020;
@@ -30,7 +29,7 @@ export class Conformance {
     this.ajv.addSchema({ $id: DOCUMENT, components });
   }
 
-  /** What is wrong with an answer, in words; nothing where it is as the document says. */
+  /** Returns the deviations of a response from the document. */
   complaints({ operation }: DocumentedOperation, answer: ConformanceAnswer): string[] {
     const declared = operation.responses[answer.status];
     if (declared === undefined) return [`status ${answer.status} is not declared`];
@@ -53,7 +52,7 @@ export class Conformance {
     const validate = this.validatorOf(schema);
     if (validate(body)) return [];
     return (validate.errors ?? [])
-      .slice(0, MOST_COMPLAINTS)
+      .slice(0, MAX_COMPLAINTS)
       .map(({ instancePath, message, params }) => `body${instancePath} ${message ?? ''} ${JSON.stringify(params)}`);
   }
 
@@ -66,7 +65,7 @@ export class Conformance {
   }
 }
 
-/** A schema of the document as it is to be read outside of it: its references name the document. */
+/** Rewrites the references of a schema so that they name the document. */
 function fromOutside(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT}#/`)) as Schema;
 }

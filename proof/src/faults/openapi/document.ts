@@ -18,13 +18,13 @@ export interface OperationObject {
   readonly responses: Readonly<Record<string, DeclaredResponse>>;
 }
 
-/** As much of an OpenAPI 3.1 document as `/openapi.json` has. */
+/** The part of an OpenAPI 3.1 document that `/openapi.json` has. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** One operation with where it stands in the document. */
+/** One operation with its path and method. */
 export interface DocumentedOperation {
   readonly path: string;
   readonly method: string;

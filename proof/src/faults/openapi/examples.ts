@@ -6,13 +6,13 @@ interface CatalogEntry {
   readonly example: object;
 }
 
-/** Answer of `GET /api/guardrails/catalog`, as far as it is needed here. */
+/** The part of `GET /api/guardrails/catalog` that is needed here. */
 export interface ExampleCatalog {
   readonly conditions: readonly CatalogEntry[];
   readonly actions: readonly CatalogEntry[];
 }
 
-/** Every question about a tool waits for a human: what can be approved, denied and cancelled. */
+/** Every tool call needs an approval, which can then be approved, denied or cancelled. */
 const APPROVAL = {
   name: 'ask',
   conditionType: 'tool_name',
@@ -22,7 +22,7 @@ const APPROVAL = {
   cooldownMinutes: 0,
 };
 
-/** Met by every event: triggers, deliveries and alerts. */
+/** A rule that every event matches, which creates triggers, deliveries and alerts. */
 function metAtOnce(actionType: string, actionConfig: object): object {
   const conditionConfig = { metricName: 'event_count', operator: 'gt', value: 0, windowMinutes: 60 };
   return {
@@ -35,7 +35,7 @@ function metAtOnce(actionType: string, actionConfig: object): object {
   };
 }
 
-/** In the vocabulary of the agent SDK in the field. */
+/** In the vocabulary of the AgentLens SDK. */
 const POLICY = {
   policy: { name: 'House rules' },
   rules: [
@@ -49,22 +49,22 @@ const POLICY = {
   ],
 };
 
-/** Rules that make everything there is to read. */
+/** Rules that create an instance of everything that can be read. */
 export function firstRules(webhookUrl: string): readonly object[] {
   return [APPROVAL, metAtOnce('notify_webhook', { url: webhookUrl }), metAtOnce('raise_alert', {})];
 }
 
 const AGENT = 'agent-1';
-/** More than the requests drawn will decide in one way. */
+/** More than the random requests will decide in one way. */
 const APPROVALS = 20;
 
-/** Each meets the rules above. */
+/** Each event matches the rules above. */
 export const FIRST_EVENTS: readonly object[] = [
   { eventType: 'tool_call', payload: { toolName: 'x', callId: 'c', arguments: {} } },
   { eventType: 'custom', payload: { type: 'x', data: {} } },
 ].map((event) => ({ ...event, sessionId: 'run-1', agentId: AGENT }));
 
-/** Each of a run of its own, and each waits for a human. */
+/** Each call has its own run and needs an approval. */
 export const FIRST_QUESTIONS = Array.from({ length: APPROVALS }, (_, serial) => ({
   phase: 'tool.before',
   agentId: AGENT,
@@ -72,7 +72,7 @@ export const FIRST_QUESTIONS = Array.from({ length: APPROVALS }, (_, serial) => 
   callId: `call-${serial}`,
 }));
 
-/** Good bodies where a schema alone hardly leads to one. Webhooks go to one address, and not into the world. */
+/** Valid bodies for operations where random values rarely match the schema. Webhooks use one local address. */
 export function examplesOf(catalog: ExampleCatalog, webhookUrl: string): Examples {
   const drafts = catalog.conditions.flatMap((condition) =>
     catalog.actions

@@ -1,6 +1,6 @@
 import type { Schema } from './document.ts';
 
-/** Draws JSON values that a JSON schema allows, or, now and then, just does not. */
+/** Generates JSON values that a JSON schema allows, and occasionally ones that it does not. */
 export class JsonFromSchema {
   private readonly random: () => number;
   private readonly definitions: Readonly<Record<string, Schema>>;
@@ -10,7 +10,7 @@ export class JsonFromSchema {
     this.definitions = definitions;
   }
 
-  /** @param mischief chance, at every place, of something the schema does not allow */
+  /** @param mischief probability, at every place, of a value that the schema does not allow */
   value(schema: Schema, mischief: number, depth = 0): unknown {
     if (this.random() < mischief) return this.oneOf(ODDITIES);
     const reference = schema.$ref;

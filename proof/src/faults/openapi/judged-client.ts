@@ -13,10 +13,10 @@ export interface Addresses {
 
 const ANSWERED_WITHIN_MS = 20_000;
 
-/** Sends requests to the operations of a platform, has every answer judged, and remembers what answers name. */
+/** Sends requests to the operations of a platform, judges every response, and remembers ids from responses. */
 export class JudgedClient {
   readonly document: OpenApi;
-  /** All but streams, which end only when their reader leaves. */
+  /** All operations except streams, which end only when their reader disconnects. */
   readonly operations: readonly DocumentedOperation[];
   readonly judgement: Judgement;
   readonly known = new KnownValues();
@@ -35,10 +35,10 @@ export class JudgedClient {
   }
 
   /**
-   * Asks for what has to be granted.
+   * Sends a request that must succeed.
    * @param name method and path, as in the document
-   * @param id stands for the one parameter of the path
-   * @throws where it is refused
+   * @param id value of the single path parameter
+   * @throws if it is rejected
    */
   async ask<T>(name: string, body?: object, id = ''): Promise<T> {
     const operation = this.operations.find(({ method, path }) => `${method} ${path}` === name);
@@ -51,7 +51,7 @@ export class JudgedClient {
     return JSON.parse(text) as T;
   }
 
-  /** @param key null: none */
+  /** @param key null: no key */
   async send(
     operation: DocumentedOperation,
     { method, url, headers, body }: DrawnRequest,
@@ -73,12 +73,12 @@ export class JudgedClient {
 
   private learn({ path }: DocumentedOperation, { headers, text }: ConformanceAnswer): void {
     this.known.learn(path, { etag: headers.etag });
-    // The metrics are text for Prometheus.
+    // Metrics are Prometheus text.
     if (String(headers['content-type']).includes('json')) this.known.learn(path, JSON.parse(text));
   }
 }
 
-/** What the ingest gateway serves; the rest is the query service's. */
+/** True if the ingest gateway serves the operation, otherwise the query service does. */
 function isOfIngest({ path, method }: DocumentedOperation): boolean {
   return path.startsWith('/v1/') || (path === '/api/events' && method === 'post');
 }

@@ -9,7 +9,7 @@ const reads: DocumentedOperation = { method: 'get', path: '/a', operation: { res
 const makes: DocumentedOperation = { ...reads, method: 'post' };
 
 describe('a judgement', () => {
-  it('counts answers, and names a defect once with the request that showed it first', () => {
+  it('counts responses, and reports a defect once with the first request that showed it', () => {
     const judgement = new Judgement(new Conformance({ components: { schemas: {} } }));
     expect(judgement.judge(reads, 'get /a?n=1', { status: 200, headers: json, text: '{"id":1}' }).ok).toBe(true);
     for (const n of [2, 3]) {
@@ -25,7 +25,7 @@ describe('a judgement', () => {
     ]);
   });
 
-  it('knows which operations never succeeded', () => {
+  it('lists operations that never succeeded', () => {
     const judgement = new Judgement(new Conformance({ components: { schemas: {} } }));
     judgement.judge(reads, 'get /a', { status: 200, headers: json, text: '{"id":1}' });
     expect(judgement.succeededOf([reads, makes])).toEqual({ count: 1, never: ['post /a'] });

@@ -2,20 +2,20 @@ import type { Conformance, ConformanceAnswer } from './conformance.ts';
 import type { DocumentedOperation } from './document.ts';
 
 interface Wrong {
-  readonly said: string;
+  readonly defect: string;
   times: number;
 }
 
 const SHOWN_CHARS = 200;
 
-/** What became of many requests: how they were answered, and which answers are not what the document says. */
+/** Results of many requests: their statuses, and responses that do not match the document. */
 export class Judgement {
-  /** How often each status was answered. */
+  /** Number of responses by status. */
   readonly statuses: Record<number, number> = {};
   serverErrors = 0;
   nonconforming = 0;
   private readonly conformance: Conformance;
-  /** By operation, status and what is wrong: one defect, however often it was met. */
+  /** Defects by operation, status and deviation, each once. */
   private readonly wrong = new Map<string, Wrong>();
   private readonly succeeded = new Set<string>();
 
@@ -32,19 +32,21 @@ export class Judgement {
     if (complaints.length > 0) this.nonconforming += 1;
     if (complaints.length === 0 && status < 500) return { ok: true };
     const key = `${nameOf(operation)} ${status}: ${complaints.join('; ')}`;
-    const said = `${key} | ${asked.slice(0, 2 * SHOWN_CHARS)} -> ${text.slice(0, SHOWN_CHARS)}`;
+    const defect = `${key} | ${asked.slice(0, 2 * SHOWN_CHARS)} -> ${text.slice(0, SHOWN_CHARS)}`;
     const known = this.wrong.get(key);
-    if (known === undefined) this.wrong.set(key, { said, times: 1 });
+    if (known === undefined) this.wrong.set(key, { defect, times: 1 });
     else known.times += 1;
     return { ok: false };
   }
 
   /** Each defect once, with one request that shows it, the most frequent first. */
   defects(): string[] {
-    return [...this.wrong.values()].sort((a, b) => b.times - a.times).map(({ said, times }) => `${times} x ${said}`);
+    return [...this.wrong.values()]
+      .sort((a, b) => b.times - a.times)
+      .map(({ defect, times }) => `${times} x ${defect}`);
   }
 
-  /** Operations that answered at least one request with success. */
+  /** Operations with at least one successful response. */
   succeededOf(operations: readonly DocumentedOperation[]): {
     readonly count: number;
     readonly never: readonly string[];

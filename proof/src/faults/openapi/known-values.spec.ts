@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { KnownValues } from './known-values.ts';
 
 describe('known values', () => {
-  it('are ids of what a list holds, for whatever is below that list', () => {
+  it('include ids from a list, for all paths below that list', () => {
     const known = new KnownValues();
     known.learn('/things', { things: [{ id: 'a' }, { id: 'b' }] });
     known.learn('/things/{id}', { id: 'c' });
@@ -10,14 +10,14 @@ describe('known values', () => {
     expect(known.of('/others/{id}', 'id')).toEqual([]);
   });
 
-  it('are ids with a name of their own, wherever they are met', () => {
+  it('include ids with a unique name, from any response', () => {
     const known = new KnownValues();
     known.learn('/things', { things: [{ owner: { agentId: 'x' }, name: 'n' }] });
     expect(known.of('/others', 'agentId')).toEqual(['x']);
     expect(known.of('/things', 'name')).toEqual([]);
   });
 
-  it('are places to go on from, for the list they are of', () => {
+  it('include cursors, for the list they belong to', () => {
     const known = new KnownValues();
     known.learn('/things', { things: [], nextCursor: 'p2' });
     known.learn('/news', { next: '7', etag: '"1"' });
@@ -27,13 +27,13 @@ describe('known values', () => {
     expect(known.of('/news', 'If-None-Match')).toEqual(['"1"']);
   });
 
-  it('are none of a name that every object has', () => {
+  it('do not include names that every object has', () => {
     const known = new KnownValues();
     known.learn('/things', { constructor: 'x', toString: 'y' });
     expect(known.of('/things', 'constructor')).toEqual([]);
   });
 
-  it('are the newest few, each once', () => {
+  it('are limited to the newest few, each once', () => {
     const known = new KnownValues();
     for (let serial = 0; serial < 100; serial++) known.learn('/things', { id: `id-${serial}` });
     known.learn('/things', { id: 'id-99' });

@@ -1,11 +1,11 @@
-/** Old ones may be deleted by now. */
+/** Older ones may have been deleted. */
 const KEPT = 20;
 
-/** Values that answers named, so that requests can be about what exists and go on from where an answer ended. */
+/** Values from responses, so that requests can refer to existing items and continue pages. */
 export class KnownValues {
   private readonly pools = new Map<string, string[]>();
 
-  /** Takes note of the ids of an answer, and of where its page ended. */
+  /** Records the ids of a response, and the end of its page. */
   learn(path: string, body: unknown): void {
     if (typeof body !== 'object' || body === null) return;
     for (const [name, value] of Object.entries(body)) {
@@ -14,7 +14,7 @@ export class KnownValues {
     }
   }
 
-  /** What a parameter of a path may be. */
+  /** Returns known values of a path parameter. */
   of(path: string, parameter: string): readonly string[] {
     return this.pools.get(poolOf(path, parameter) ?? '') ?? [];
   }
@@ -26,7 +26,7 @@ export class KnownValues {
   }
 }
 
-/** The parameters that say where to go on, by the member of an answer that says where it ended. */
+/** Query parameters that continue a page, by the response member with the position. */
 const PARAMETER_OF: ReadonlyMap<string, string> = new Map([
   ['nextCursor', 'cursor'],
   ['next', 'after'],
@@ -35,8 +35,8 @@ const PARAMETER_OF: ReadonlyMap<string, string> = new Map([
 const PLACES = new Set(PARAMETER_OF.values());
 
 /**
- * Where values of a name belong together: an `agentId` means the same everywhere, an `id` within `/api/budgets` and what is
- * below it, a cursor in the one list it is of.
+ * Returns the pool in which values of a name are shared: an `agentId` means the same everywhere, an `id` belongs to
+ * `/api/budgets` and the paths below it, a cursor to a single list.
  */
 function poolOf(path: string, name: string): string | undefined {
   if (name === 'id') return `${path.split('/{', 1)[0]} id`;

@@ -10,18 +10,18 @@ export interface DrawnRequest {
   readonly body?: string;
 }
 
-/** Bodies that are known to be good, by method and path: `post /api/budgets`. */
+/** Valid bodies by method and path: `post /api/budgets`. */
 export type Examples = Readonly<Record<string, readonly object[]>>;
 
 const MISCHIEF = 0.08;
-/** Of the values and bodies that are known to be good. */
+/** Share of known values and valid bodies. */
 const KNOWN = 0.6;
-/** Of bodies that are no JSON, or say that they are something else. */
+/** Share of bodies that are not JSON, or have another content type. */
 const GARBLED = 0.02;
-/** Waiting longer says nothing more about the answer. */
+/** Longer waits do not change the response. */
 const LONGEST_WAIT_MS = 20;
 
-/** Draws requests to the operations of a document: mostly good ones, often about things that exist. */
+/** Generates requests to the operations of a document: mostly valid ones, often about existing items. */
 export class RequestDraw {
   private readonly random: () => number;
   private readonly json: JsonFromSchema;

@@ -4,7 +4,7 @@ import { syncedFiles } from './synced-files.ts';
 const synced = (lines: readonly string[], writtenOutBy = 0) =>
   Object.fromEntries(syncedFiles(lines.map((line, i) => `7 ${i}.000000 ${line}`).join('\n'), writtenOutBy));
 
-describe('what a trace says was synced', () => {
+describe('synced data according to a trace', () => {
   it('is what was written before the last sync', () => {
     expect(
       synced([
@@ -17,7 +17,7 @@ describe('what a trace says was synced', () => {
     ).toEqual({ '/d/1.blk': 1_000 });
   });
 
-  it('is nothing of what came while the sync was under way, or of a sync that did not end', () => {
+  it('excludes writes during a sync, and a sync that did not finish', () => {
     const trace = [
       '1 0.1 write(3</d/a>, ""..., 10) = 10',
       '2 0.2 fsync(3</d/a> <unfinished ...>',
@@ -28,7 +28,7 @@ describe('what a trace says was synced', () => {
     expect(syncedFiles(trace, 0).get('/d/a')).toBe(10);
   });
 
-  it('is every write to a file that was opened for it', () => {
+  it('includes every write to a file that was opened for synchronous writes', () => {
     expect(
       synced([
         'openat(AT_FDCWD</d>, "/d/meta.inf", O_WRONLY|O_CREAT|O_TRUNC|O_SYNC, 0600) = 8</d/meta.inf>',
@@ -37,7 +37,7 @@ describe('what a trace says was synced', () => {
     ).toEqual({ '/d/meta.inf': 451 });
   });
 
-  it('is all that the system has written out meanwhile', () => {
+  it('includes everything that the system has written back in the meantime', () => {
     expect(synced(['write(3</d/a>, ""..., 10) = 10', 'write(3</d/a>, ""..., 20) = 20'], 0.5)).toEqual({ '/d/a': 10 });
   });
 });

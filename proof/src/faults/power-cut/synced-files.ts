@@ -1,15 +1,15 @@
 interface File {
-  /** How far it reaches, and how far of that was synced, bytes. */
+  /** Size of the file, and how much of it was synced, bytes. */
   written: number;
   synced: number;
-  /** Opened so that every write is synced. */
+  /** Opened with synchronous writes. */
   always: boolean;
 }
 
 interface Call {
   readonly name: string;
   readonly text: string;
-  /** What it would make durable: an fsync covers what was written when it began. */
+  /** Size that the sync makes durable: an fsync covers what was written when it began. */
   readonly covers: number;
 }
 
@@ -21,8 +21,8 @@ const DESCRIPTOR = /^\d+<([^>]*)>/;
 const OPENED = /= \d+<([^>]*)>/;
 
 /**
- * Reads what `strace -f -y -ttt -s 0` wrote down and answers how much of each file was synced at the end. What was
- * written before `writtenOutBy` (seconds since 1970) counts as synced: a system writes everything out sooner or later.
+ * Parses the output of `strace -f -y -ttt -s 0` and returns how much of each file was synced at the end. Writes from
+ * before `writtenOutBy` (seconds since 1970) count as synced, because the system writes everything back eventually.
  */
 export function syncedFiles(trace: string, writtenOutBy: number): ReadonlyMap<string, number> {
   const files = new Map<string, File>();

@@ -13,15 +13,15 @@ const DEADLINE_MS = 20_000;
 
 export interface NatsRun {
   readonly url: string;
-  /** All that was written until now counts as written out by the system. */
+  /** Counts everything written so far as written back by the system. */
   writtenOut(): void;
   kill(): Promise<void>;
 }
 
-/** A nats-server on `<folder>/data` whose writes and syncs are written down in `<folder>/trace`. */
+/** Starts a nats-server on `<folder>/data` and traces its writes and syncs to `<folder>/trace`. */
 export async function tracedNats(folder: string, sync: string): Promise<NatsRun & { powerCut(): Promise<void> }> {
   const strace = onPath('strace');
-  if (strace === undefined) throw new NotHere('what was synced is read from strace, which is not installed here');
+  if (strace === undefined) throw new NotHere('needs strace to see what was synced, which is not installed here');
   const { command, env } = await findProgram('nats-server', 'nats-server', NATS_PACKAGE);
   const trace = join(folder, 'trace');
   let writtenOutBy = 0;
@@ -36,7 +36,7 @@ export async function tracedNats(folder: string, sync: string): Promise<NatsRun 
     writtenOut: () => {
       writtenOutBy = Date.now() / 1_000;
     },
-    /** Kills the server and throws away what was not synced. */
+    /** Kills the server and discards what was not synced. */
     powerCut: async () => {
       await run.kill();
       await keepWhatWasSynced(join(folder, 'data'), syncedFiles(await readFile(trace, 'utf8'), writtenOutBy));
@@ -44,7 +44,7 @@ export async function tracedNats(folder: string, sync: string): Promise<NatsRun 
   };
 }
 
-/** The same server on the same data, untraced. */
+/** Starts the same server on the same data, without tracing. */
 export async function plainNats(folder: string): Promise<NatsRun> {
   const { command, env } = await findProgram('nats-server', 'nats-server', NATS_PACKAGE);
   return start(folder, 'always', (args) => spawn(command, args, { stdio: 'ignore', env }));
@@ -65,7 +65,7 @@ async function start(folder: string, sync: string, launch: (args: string[]) => C
   await until(
     'the server to answer',
     async () => {
-      if (child.exitCode !== null) throw new NotHere(`the server could not be traced here (exit ${child.exitCode})`);
+      if (child.exitCode !== null) throw new NotHere(`cannot trace the server here (exit ${child.exitCode})`);
       const connection = await connect({ servers: url, reconnect: false, timeout: 1_000 }).catch(() => undefined);
       await connection?.close();
       return connection === undefined ? undefined : true;
@@ -76,7 +76,7 @@ async function start(folder: string, sync: string, launch: (args: string[]) => C
     url,
     writtenOut: () => undefined,
     kill: async () => {
-      // Killing strace would let the server go on.
+      // Killing strace would let the server continue.
       const [traced = child.pid ?? 0] = childrenOf(child.pid ?? 0);
       process.kill(traced, 'SIGKILL');
       await gone;

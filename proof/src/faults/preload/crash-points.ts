@@ -3,14 +3,14 @@ import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { seededRandom } from '../../harness/seeded-random.ts';
 
-// Loaded into a service under test by `node --import`, and by nothing else: there is no hook in the services that a
-// production could enable. It watches what the process says and hears on its sockets and kills it right after a step.
+// Loaded into a service under test by `node --import` only: the services have no hook that production could enable.
+// Watches what the process sends and receives on its sockets and kills it right after a step.
 
 interface CrashPoint {
   readonly name: string;
-  /** Bytes that are sent or heard at this step. */
+  /** Bytes that identify this step. */
   readonly sign: string;
-  /** `heard`: the message itself arrived. `sent`: it left. `answered`: it left and its answer arrived. */
+  /** `heard`: the message was received. `sent`: it was sent. `answered`: it was sent and its response received. */
   readonly when: 'heard' | 'sent' | 'answered';
 }
 
@@ -22,7 +22,7 @@ const POINTS: readonly CrashPoint[] = [
   { name: 'trigger published', sign: 'PUB guardrail.triggered.', when: 'answered' },
   { name: 'acknowledged', sign: '+ACK', when: 'sent' },
   { name: 'stored', sign: 'record-new-events', when: 'answered' },
-  // What came again is stored in a transaction of several statements.
+  // Redelivered messages are stored in a transaction of several statements.
   { name: 'committed', sign: 'commit\0', when: 'answered' },
 ];
 
@@ -38,7 +38,7 @@ if (whileExists !== undefined && log !== undefined && steps !== undefined) {
   watchSockets(whileExists, log, steps, Number(seed), Number(share));
 }
 
-/** Kills are written to `logFile`, steps that were taken, killed after them or not, to `stepsFile`. */
+/** Logs kills to `logFile`, and all steps, with or without a kill, to `stepsFile`. */
 function watchSockets(
   switchFile: string,
   logFile: string,

@@ -1,6 +1,6 @@
 import { readFileSync, watchFile } from 'node:fs';
 
-// Loaded by `node --import` into a service under test: the wall clock jumps by as many milliseconds as a file says.
+// Loaded by `node --import` into a service under test: shifts the wall clock by the milliseconds in a file.
 
 const { PROOF_CLOCK_FILE: file } = process.env;
 

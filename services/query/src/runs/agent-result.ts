@@ -132,6 +132,6 @@ function warningsOf({ run, calls }: AgentResultStory): string[] {
 }
 
 function present<T extends Record<string, unknown>>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const present = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(present) as { [K in keyof T]?: NonNullable<T[K]> };
+  const known = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: NonNullable<T[K]> };
 }

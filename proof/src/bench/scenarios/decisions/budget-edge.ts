@@ -6,18 +6,18 @@ import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
 
 const CALLERS = 500;
-/** Millionths of a dollar, the unit budgets are kept in. */
+/** Micro-dollars, the unit in which budgets are stored. */
 const LIMIT = 10_000_000;
 const ESTIMATE = 50_000;
 const SETTLED_MS = 30_000;
 const MODEL = { name: 'bench-model', provider: 'bench' };
 
-/** What the calls of a wave really cost: the first ones less than estimated, so money comes back; then more. */
+/** Actual cost of the calls of a wave: first less than estimated, so that money is returned, then more. */
 const WAVES = [{ cost: 25_000 }, { cost: 60_000 }] as const;
 
 /**
- * Five hundred callers at once at the edge of one budget, twice. Every caller that fits must be let through, none that
- * does not, and what is spent beyond the limit is what the estimates were wrong by, to the millionth.
+ * Five hundred concurrent callers at the edge of one budget, twice. Every caller that fits must be allowed, no other
+ * may be, and the overspend must equal the estimate error, to the micro-dollar.
  */
 export async function atTheEdgeOfABudget(bench: Bench, stage: Stage): Promise<void> {
   bench.progress(`decisions: ${CALLERS} callers at the edge of a budget`);
@@ -58,7 +58,7 @@ export async function atTheEdgeOfABudget(bench: Bench, stage: Stage): Promise<vo
       'refused while money was left': refusedWithMoney,
       'money over the limit': usd(overshoot),
       'estimate error': usd(error),
-      'asked again for want of an answer in time': bank.askedAgain,
+      'retried after a decision timed out': bank.askedAgain,
     },
   });
 }
@@ -72,10 +72,10 @@ interface Caller {
   readonly callId: string;
 }
 
-/** One agent's budget, and those who want of it. */
+/** One agent's budget and its callers. */
 class Bank {
   readonly latencies = new Latencies();
-  /** Nobody decided in time: such an answer is no answer to a question about money. */
+  /** Number of decisions that timed out. Such a response says nothing about the budget. */
   askedAgain = 0;
   private readonly stage: Stage;
   private readonly agentId: string;
@@ -93,11 +93,11 @@ class Bank {
     const query = new Pool(this.stage.stack.queryUrl, { connections: 1 });
     const { status, body } = await this.post(query, '/api/budgets', { ...budget, onUnavailable: 'block' });
     await query.close();
-    if (status !== 201) throw new Error(`the budget was answered ${status}`);
+    if (status !== 201) throw new Error(`creating the budget returned ${status}`);
     this.budgetId = (body as { readonly id: string }).id;
   }
 
-  /** Answers those who were let through. */
+  /** Returns the callers that were allowed. */
   async allAtOnce(wave: number): Promise<readonly Caller[]> {
     const callers = Array.from({ length: CALLERS }, (_, n) => ({
       runId: `${this.agentId}-${wave}-${n}`,
@@ -107,7 +107,7 @@ class Bank {
     return callers.filter((_, n) => answers[n] === true);
   }
 
-  /** Reports what the calls cost, and waits until the ledger says the same; answers what it says. */
+  /** Reports what the calls cost and waits until the ledger agrees. Returns the ledger's value. */
   async settle(callers: readonly Caller[], cost: number, expected: number): Promise<number> {
     for (let from = 0; from < callers.length; from += 50) {
       const events = callers.slice(from, from + 50).map(({ runId, callId }) => ({
@@ -115,7 +115,7 @@ class Bank {
         ...{ kind: 'llm.result', data: { model: MODEL, callId, tokens: { in: 10, out: 10 }, costUsd: cost / 1e6 } },
       }));
       const { status } = await this.post(this.pool, '/v1/runs/events', { agentId: this.agentId, events });
-      if (status !== 200) throw new Error(`the costs were answered ${status}`);
+      if (status !== 200) throw new Error(`reporting the costs returned ${status}`);
     }
     const spent = async () => {
       const { rows } = await this.stage.pool.query<{ spent: string }>(

@@ -9,7 +9,7 @@ import { type Endpoints, type Way, waysOf } from './ways.ts';
 const IN_FLIGHT = 16;
 const WARM_UP = 500;
 
-/** How many decisions the platform makes when sixteen callers ask at once, and what one costs. */
+/** The rate of decisions with sixteen concurrent callers, and the cost of each. */
 export async function inFlight(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
   await stage.setRules(TEN);
   const ways = waysOf(stage, endpoints, IN_FLIGHT);
@@ -62,7 +62,7 @@ async function ask(way: Way, goesOn: (asked: number) => boolean) {
 
 let last = 1_000_000;
 
-/** Of no call that was asked about before: asking again about the same call is another, cheaper question. */
+/** A unique number, because asking about the same call again is a different, cheaper request. */
 function serial(): number {
   last += 1;
   return last;

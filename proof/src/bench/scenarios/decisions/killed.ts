@@ -12,7 +12,7 @@ import { stateful } from './one-at-a-time.ts';
 const AGENT = fileURLToPath(new URL('../../../../../libs/sdk/bench/agent-in-a-loop.mjs', import.meta.url));
 const ROUNDS_PER_SECOND = 10;
 const WAIT_MS = 5_000;
-const MOST_P99_MS = 100;
+const MAX_P99_MS = 100;
 
 const VARIANTS: readonly { readonly name: string; readonly rules: readonly HarnessRule[] }[] = [
   { name: 'decides by itself', rules: [] },
@@ -25,7 +25,10 @@ interface Stopped {
   readonly afterTheStop: number;
 }
 
-/** From `POST /api/control` until a real agent, in a process of its own, has acknowledged and is refused its next call. */
+/**
+ * Times a real agent in a separate process from `POST /api/control` until it has acknowledged and its next call is
+ * blocked.
+ */
 export async function killed(bench: Bench, stage: Stage): Promise<void> {
   for (const { name, rules } of VARIANTS) {
     bench.progress(`decisions: a kill, the agent ${name}`);
@@ -70,10 +73,10 @@ async function measure(bench: Bench, stage: Stage, agent: ChildProcess, variant:
       'kill to next call blocked': next,
     },
     checks: [
-      { name: 'kills nobody acknowledged', expected: 0, actual: deaf },
+      { name: 'kills that were not acknowledged', expected: 0, actual: deaf },
       { name: 'tool calls that began after the stop', expected: 0, actual: late },
     ],
-    notes: { [`next call blocked within ${MOST_P99_MS} ms, p99`]: next.p99 <= MOST_P99_MS ? 'met' : 'missed' },
+    notes: { [`next call blocked within ${MAX_P99_MS} ms, p99`]: next.p99 <= MAX_P99_MS ? 'met' : 'missed' },
   });
 }
 
@@ -83,6 +86,6 @@ async function kill({ stack }: Stage, runId: string): Promise<{ readonly slowest
     headers: { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ scope: 'run', id: runId, state: 'killed', reason: 'bench', waitMs: WAIT_MS }),
   });
-  if (answer.statusCode !== 200) throw new Error(`the kill was answered ${answer.statusCode}`);
+  if (answer.statusCode !== 200) throw new Error(`the kill returned ${answer.statusCode}`);
   return (await answer.body.json()) as { readonly slowestMs: number | null };
 }

@@ -8,8 +8,8 @@ import { TEN } from './one-at-a-time.ts';
 
 const LOUD_CALLERS = 4;
 const WARM_UP = 200;
-/** Of the medians. Each question of the other tenant may use its allowance of steps before this one has its turn. */
-const MOST_TIMES_SLOWER = 100;
+/** Limit for the medians. Each request of the other tenant may use all of its allowed steps before this one runs. */
+const MAX_SLOWDOWN_FACTOR = 100;
 
 const dear = (n: number, conditionType: string, conditionConfig: object): HarnessRule => ({
   ...{ name: `dear ${n}`, actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
@@ -24,9 +24,9 @@ const names = (prefix: string) => Array.from({ length: 10_000 }, (_, at) => `${p
 const DEAR_ARGS = { a: names('a'), b: names('b'), text: 'é'.repeat(50_000) };
 const CHEAP_ARGS = { a: ['one'], b: ['two'], text: 'weather in Bern' };
 
-/** How long one tenant waits for its decisions while another sends the dearest questions that are legal. */
+/** How long one tenant waits for its decisions while another sends the most expensive allowed requests. */
 export async function neighbours(bench: Bench, stage: Stage): Promise<void> {
-  bench.progress('decisions: beside the dearest questions of another tenant');
+  bench.progress('decisions: beside the most expensive requests of another tenant');
   await stage.setRules([...TEN, ...DEAR]);
   const [loudKey = ''] = await stage.tenantsWithRules(1);
   const quiet = caller(stage, stage.stack.key, CHEAP_ARGS);
@@ -49,27 +49,27 @@ export async function neighbours(bench: Bench, stage: Stage): Promise<void> {
   const latency = { alone: alone.latencies.summary(), beside: beside.latencies.summary() };
   const times = (at: 'p50' | 'p99') => latency.beside[at] / latency.alone[at];
   bench.found({
-    ...{ scenario: 'decisions', variant: 'beside the dearest questions of another tenant' },
+    ...{ scenario: 'decisions', variant: 'beside the most expensive requests of another tenant' },
     ...({ shape: 'distributed', unit: 'request', count, seconds, latency, rssBytes } as const),
     cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / count])),
     checks: [
       { name: 'answers other than ALLOW', expected: 0, actual: alone.refused + beside.refused },
       {
-        name: `median more than ${MOST_TIMES_SLOWER} times that alone`,
+        name: `median more than ${MAX_SLOWDOWN_FACTOR} times that alone`,
         expected: 0,
-        actual: +(times('p50') > MOST_TIMES_SLOWER),
+        actual: +(times('p50') > MAX_SLOWDOWN_FACTOR),
       },
     ],
     notes: {
       'beside : alone, p50': times('p50').toFixed(1),
       'beside : alone, p99': times('p99').toFixed(1),
-      'questions of the other tenant': loud.asked(),
+      'requests of the other tenant': loud.asked(),
     },
   });
 }
 
 interface Caller {
-  /** True where the answer allows the call. */
+  /** Returns true if the call is allowed. */
   ask(): Promise<boolean>;
   asked(): number;
   close(): Promise<void>;

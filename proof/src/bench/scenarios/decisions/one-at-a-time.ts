@@ -10,16 +10,16 @@ const WARM_UP = 300;
 interface Variant {
   readonly name: string;
   readonly rules: readonly HarnessRule[];
-  /** Further rules, for agents that never ask. */
+  /** Number of further rules, for agents that never ask. */
   readonly absent?: number;
 }
 
-/** About another tool than the one that is called: looked at, never met. */
+/** A rule about another tool than the one that is called: evaluated but never matched. */
 const stateless = (n: number): HarnessRule => ({
   ...{ name: `no tool ${n}`, actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
   ...{ conditionType: 'tool_name', conditionConfig: { operator: 'contains', value: `forbidden-${n}` } },
 });
-/** Needs the calls of the run. */
+/** A rule that needs the calls of the run. */
 export const stateful: HarnessRule = {
   ...{ name: 'calls of a run', actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
   ...{ conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 1_000_000 } },
@@ -33,7 +33,7 @@ const VARIANTS: readonly Variant[] = [
   { name: '10 rules, one with the calls of the run', rules: [...TEN.slice(1), stateful] },
 ];
 
-/** One question at a time over HTTP and over NATS, and the same to a handler that does nothing. */
+/** One request at a time over HTTP and over NATS, compared with a handler that does nothing. */
 export async function withSchemaLock(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
   for (const variant of VARIANTS) await measure(bench, stage, variant, endpoints);
 }
@@ -49,7 +49,7 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: 
   const startedAt = performance.now();
   const found = new Map(ways.map(({ name }) => [name, new Latencies()]));
   let [asked, unexpected] = [0, 0];
-  // In turn, so that what else the machine does meets all of them alike.
+  // Takes turns, so that other load on the machine affects all of them equally.
   while (performance.now() - startedAt < seconds * 1000 * ways.length) {
     for (const way of ways) {
       const sentAt = performance.now();

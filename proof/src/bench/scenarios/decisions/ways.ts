@@ -5,28 +5,28 @@ import { DEFAULT_TENANT, type Stage } from '../../stage.ts';
 
 export const EMPTY_SUBJECT = 'bench.empty';
 
-/** Where the empty handler answers, and over what NATS is asked. */
+/** Address of the empty handler and the NATS connection. */
 export interface Endpoints {
   readonly connection: NatsConnection;
   readonly emptyUrl: string;
 }
 
-/** One way to ask for a decision, or the same round trip to a handler that does nothing. */
+/** One way to request a decision, or the same round trip to a handler that does nothing. */
 export interface Way {
   readonly name: string;
-  /** Counts as a decision. */
+  /** True if it counts as a decision. */
   readonly decides: boolean;
-  /** True where the answer allows the call. */
+  /** Returns true if the call is allowed. */
   ask(serial: number): Promise<boolean>;
   close?(): Promise<void>;
 }
 
-/** Every hundred calls belong to a run of their own, as with agents. */
+/** A new run every hundred calls, as with real agents. */
 const runOf = (serial: number) => `bench-${process.pid}-${Math.floor(serial / 100)}`;
 const CALL = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'search', tags: ['web'] } } as const;
 const ARGS = { query: 'weather in Bern', limit: 10 };
 
-/** @param connections HTTP connections each way may use; over NATS there is one, whatever is in flight */
+/** @param connections HTTP connections of each way; NATS uses one connection for any number of requests */
 export function waysOf({ stack }: Stage, { connection, emptyUrl }: Endpoints, connections = 1): Way[] {
   const over = (name: string, url: string, path: (serial: number) => string, decides: boolean): Way => {
     const pool = new Pool(url, { connections });
