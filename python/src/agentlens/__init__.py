@@ -1,5 +1,5 @@
 """
-AgentLens inside a Python agent: it asks before the agent acts, stops it when it must stop, and tells what it did.
+AgentLens inside a Python agent: decides each action before it runs, stops the agent when necessary, and records it.
 
     import agentlens
     agentlens.init("http://127.0.0.1:3400", api_key="agk_...", agent_id="support-bot")

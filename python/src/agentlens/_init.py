@@ -24,7 +24,7 @@ logger = logging.getLogger("agentlens")
 
 @dataclass(frozen=True)
 class Status:
-    """`integrations`: what became of each framework, such as `enforced` or `observed: ...`."""
+    """`integrations`: state of each framework, such as `enforced` or `observed: ...`."""
 
     started: bool
     session_id: str | None
@@ -59,9 +59,9 @@ def init(
     **unknown: Any,
 ) -> str:
     """
-    Connects this process and instruments the frameworks that are installed; answers the session id. A second call
-    changes nothing until `shutdown`. Raises AuthenticationError where the platform refuses the key, and TypeError or
-    ValueError for a wrong option. A platform that is away is no error: calls go by `fail_mode` until it answers.
+    Connects this process, instruments the installed frameworks and returns the session id. A second call has no
+    effect until `shutdown`. Raises AuthenticationError if the platform rejects the key, and TypeError or ValueError
+    for a wrong option. An unavailable platform is not an error: `fail_mode` applies until it answers.
     """
     options = {key: value for key, value in locals().items() if key != "unknown"}
     refuse_unknown(unknown, tuple(options))
@@ -72,7 +72,7 @@ def init(
 
 
 def start(instance: Instance) -> str:
-    """`init` with an instance that was put together elsewhere, as tests do."""
+    """`init` with an instance built elsewhere, as in tests."""
     try:
         instance.connect()
     except BaseException:
@@ -92,18 +92,18 @@ def start_with(transport: Transport, **options: Any) -> Instance:
 
 
 def shutdown(timeout: float = 5.0) -> None:
-    """Undoes every patch, sends what waits for at most `timeout` seconds; `init` works again."""
+    """Undoes every patch and sends waiting events for at most `timeout` seconds. `init` can be called again."""
     instance = _state.get()
     if instance is None:
         return
     registry.uninstrument()
     _state.put(None)
     if not instance.close(timeout):
-        logger.warning("AgentLens: not every event could be sent in %.1f s", timeout)
+        logger.warning("AgentLens: some events could not be sent within %.1f s", timeout)
 
 
 def flush(timeout: float = 5.0) -> bool:
-    """Sends the events that wait; False where that took longer."""
+    """Sends the waiting events. False if that took longer."""
     instance = _state.get()
     return True if instance is None else instance.sink.flush(timeout)
 
@@ -132,9 +132,9 @@ def run(
     parent: Run | None = None,
 ) -> Run:
     """
-    A run of the agent: `with agentlens.run() as run:` around a request, a turn or a job. `ttl_ms` is how long it may
-    last. Without one, what happens belongs to the run of the process. `actor` is an `Actor` or a dict of its fields.
-    Raises ValueError for an actor without them.
+    A run of the agent: `with agentlens.run() as run:` around a request, a turn or a job. `ttl_ms` limits its
+    duration. Calls outside any run belong to the process run. `actor` is an `Actor` or a dict of its fields. Raises
+    ValueError for an invalid actor.
     """
     return _state.required().run(
         run_id=run_id, agent_id=agent_id, actor=actor, tags=tags, model=model, ttl_ms=ttl_ms, parent=parent

@@ -1,4 +1,4 @@
-"""Options of `init`, checked before anything is done with them."""
+"""Options of `init`, validated before use."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Enforce = Literal["enforce", "shadow", "off"]
 FailMode = Literal["open", "closed"]
 DEFAULT_URL = "http://127.0.0.1:3400"
 DEFAULT_AGENT = "default"
-# The platform answers no later than this.
+# The platform's own maximum for an answer.
 MAX_DEADLINE_MS = 10_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`agent_id` is None where nobody chose one: then names of the framework's own agents are used."""
+    """`agent_id` is `None` if it was not set: the names of the framework's own agents are used then."""
 
     url: str
     api_key: str = field(repr=False)
@@ -36,7 +36,7 @@ class Settings:
     pii_patterns: tuple[re.Pattern[str], ...] = ()
     pii_filter: Callable[[str], str] | None = None
     breaker: BreakerLimits | None = field(default_factory=BreakerLimits)
-    # Its limits are the platform's defaults, which a tenant can turn off.
+    # The limits are the platform's defaults, which a tenant can disable.
     is_default_breaker: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     heartbeat_ms: int = 30_000
@@ -49,7 +49,7 @@ class Settings:
 
 
 def resolve(options: Mapping[str, Any], new_session_id: Callable[[], str]) -> Settings:
-    """Options as given, with the environment and the defaults. Raises TypeError or ValueError that names the option."""
+    """Resolves options from arguments, environment and defaults. Raises TypeError or ValueError naming the option."""
     known = dict(options)
     if known.pop("cloud", False):
         raise ValueError("init: cloud=True is of another service; give url= (or AGENTLENS_URL) of your own platform")
@@ -99,8 +99,8 @@ def _environment(*names: str) -> str | None:
 
 
 def _deadline(given: int | None) -> Any:
-    told = _environment("DEADLINE_MS") or "1000"
-    return given if given is not None else (int(told) if told.isdigit() else told)
+    configured = _environment("DEADLINE_MS") or "1000"
+    return given if given is not None else (int(configured) if configured.isdigit() else configured)
 
 
 def _integrations(given: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""The one instance of this process."""
+"""The single instance of this process."""
 
 from __future__ import annotations
 

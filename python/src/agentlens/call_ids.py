@@ -1,4 +1,4 @@
-"""Gives each execution of a tool one id, from its question to its result."""
+"""Gives each execution of a tool one id, from its decision to its result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 from agentlens.forks import ForkLock
 
-# A run calls tools by the dozen; what is never asked about again is forgotten, oldest first.
+# A run calls dozens of tools at a time; calls that never report back are evicted, oldest first.
 MAX_OPEN_CALLS = 500
 
 
@@ -18,8 +18,8 @@ class CallIds:
 
     def of(self, tool: str, args_json: str, given: str | None) -> str | None:
         """
-        Asking about a call that waits for a human is asking about that call. A framework that runs a call again uses
-        its id again; each execution is a call of its own. None: the call has no id yet.
+        Asking about a waiting call again reuses its id. A framework that repeats a call reuses its own id, but each
+        execution is a separate call. None: the call has no id yet.
         """
         waiting = self._waiting.get(_key(tool, args_json))
         times = 0 if given is None else self._executions.get(given, 0)

@@ -1,4 +1,4 @@
-"""Decide, execute, report exactly once: written here, used by every seam."""
+"""Decide, execute, report exactly once. Every integration point uses this implementation."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Refuse = Callable[[Decision], T]
 @dataclass(frozen=True)
 class ToolCall:
     """
-    A call that a framework is about to make. `seam` names the place that asks; `run` is the run where the context does
-    not know it; `wait` are seconds to wait for a human (None: as `init` says).
+    A call that a framework is about to make. `seam` names the integration point; `run` is the run if the context
+    does not know it; `wait` is the number of seconds to wait for a human (None: as set in `init`).
     """
 
     name: str
@@ -38,7 +38,7 @@ class ToolCall:
     source: Source = field(default_factory=Source)
     run: Run | None = None
     wait: float | None = None
-    # The error a framework has hidden in a result; and what is done where a human has to approve, before refusing.
+    # The error that a framework hid in a result; and what to do when a call needs approval, before refusing it.
     error_in: Callable[[Any], str | None] | None = None
     on_pending: Callable[[Decision, Run], None] | None = None
 
@@ -56,7 +56,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """What a framework's answer says; `text` is None where it holds only tool calls."""
+    """Content of a framework's answer; `text` is `None` if it contains only tool calls."""
 
     text: str | None = None
     usage: Usage | None = None
@@ -73,9 +73,7 @@ class _Begun:
 
 
 class CallGuard:
-    """
-    What this package fails at is logged and goes by the fail mode; what a tool or a model raises passes untouched.
-    """
+    """Failures of this package are logged and follow the fail mode; errors of tools and models pass unchanged."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -107,7 +105,7 @@ class CallGuard:
             try:
                 result = await execute(begun.decision.args)
             except BaseException as error:
-                # Cancelled or not: the end of the call is told, and nothing is waited for.
+                # Also after a cancellation: the end of the call is reported without waiting.
                 self._record_end(call, begun, None, error)
                 raise
         after = await self._aafter(call, begun, result)
@@ -116,7 +114,7 @@ class CallGuard:
     def tool_stream(
         self, call: ToolCall, execute: Callable[[dict[str, Any]], Iterator[T]], refuse: Refuse[T]
     ) -> Iterator[T]:
-        """Items are handed on as they come; the call is over when its reader is done with it."""
+        """Items are forwarded as they come; the call ends when its reader is done with it."""
         if already_decided(call.name, call.call_id, call.seam):
             yield from execute(dict(call.args))
             return
@@ -168,7 +166,7 @@ class CallGuard:
     # -- seams that cannot be one call: hooks before and after -----------------------------------------------------
 
     def begin_tool(self, call: ToolCall) -> _Begun:
-        """For frameworks that have hooks only; `end_tool` goes with it where the call was not blocked."""
+        """For frameworks that only have hooks. Call `end_tool` afterwards if the call was not blocked."""
         return self._before(call)
 
     async def abegin_tool(self, call: ToolCall) -> _Begun:
@@ -180,7 +178,7 @@ class CallGuard:
     # -- models ----------------------------------------------------------------------------------------------------
 
     def model(self, call: ModelCall, execute: Callable[[], T], read: Callable[[T], ModelAnswer]) -> T:
-        """Raises RunStopped where the run may not go on."""
+        """Raises RunStopped if the run must stop."""
         run = self._run_of(call.run)
         call_id = self.begin_model(call, run)
         try:
@@ -221,7 +219,7 @@ class CallGuard:
         self.end_model(run, call_id, lambda: read(seen), None)
 
     def begin_model(self, call: ModelCall, run: Run) -> str | None:
-        """The id of the call; None where this package failed and fails open."""
+        """The id of the call; None if this package failed and fails open."""
         try:
             return run.before_llm(call.messages, model=call.model, provider=call.provider, source=call.source)
         except RunStopped:
@@ -288,7 +286,7 @@ class CallGuard:
         if decision.pending:
             if call.on_pending is not None:
                 call.on_pending(decision, run)
-            run.stop(decision)  # nobody waits for the human: the run ends here
+            run.stop(decision)  # no wait for a human: the run ends here
         return _Begun(run, decision, self._instance.clock.elapsed_s())
 
     def _after(self, call: ToolCall, begun: _Begun, result: Any, error: BaseException | None) -> Decision | None:
@@ -340,7 +338,7 @@ class CallGuard:
 
 
 class ToolFailed(Exception):
-    """What a framework told instead of an error that a tool raised."""
+    """The error that a framework reports for an exception of a tool."""
 
 
 def _hidden_error(call: ToolCall, result: Any) -> BaseException | None:
@@ -350,7 +348,7 @@ def _hidden_error(call: ToolCall, result: Any) -> BaseException | None:
 
 @contextmanager
 def _executing(call: ToolCall, run: Run) -> Iterator[None]:
-    """What the tool does belongs to the run of its call, wherever a framework has lost the context."""
+    """Makes the tool's work belong to the run of its call, even if a framework has lost the context."""
     token = current.set(run) if run.bounded else None
     try:
         with deciding(call.name, call.call_id, call.seam):
@@ -363,7 +361,7 @@ def _executing(call: ToolCall, run: Run) -> Iterator[None]:
 
 @contextmanager
 def ours(what: str) -> Iterator[None]:
-    """A fault of this package is never the agent's."""
+    """Errors of this package never reach the agent."""
     try:
         yield
     except Exception:

@@ -1,4 +1,4 @@
-"""Time as an argument, so that tests can hold it still."""
+"""Injectable time, so that tests can control it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Clock(Protocol):
         """Epoch milliseconds; may jump."""
 
     def elapsed_s(self) -> float:
-        """Seconds that only go forward."""
+        """Monotonic seconds."""
 
 
 class SystemClock:
@@ -24,7 +24,7 @@ class SystemClock:
 
 
 def instant(ms: float) -> str:
-    """RFC 3339 in UTC with milliseconds; a time no date can hold is the beginning of time."""
+    """RFC 3339 in UTC with milliseconds; a time outside the date range becomes the epoch."""
     try:
         at = datetime.datetime.fromtimestamp(ms / 1000, tz=datetime.timezone.utc)
     except (OverflowError, OSError, ValueError):

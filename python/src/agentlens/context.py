@@ -1,4 +1,4 @@
-"""The current run, and the call that is being executed."""
+"""The current run and the call being executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ current: ContextVar[Run | None] = ContextVar("agentlens_run", default=None)
 
 @dataclass
 class DecidedCall:
-    """A call that is executed after it was decided about. `seams` are those that have seen it."""
+    """A decided call that is being executed. `seams` are the integration points that have seen it."""
 
     tool: str
     call_id: str | None
@@ -27,14 +27,14 @@ _decided: ContextVar[tuple[DecidedCall, ...]] = ContextVar("agentlens_decided", 
 
 
 def current_run() -> Run | None:
-    """The run of this context: of a `with agentlens.run()`, or the one an adapter started for its framework."""
+    """The run of this context: from `with agentlens.run()`, or started by an adapter for its framework."""
     return current.get()
 
 
 def already_decided(tool: str, call_id: str | None, seam: str) -> bool:
     """
-    A second seam around one execution asks nothing more. Each seam passes once for each decision, so that a tool that
-    calls itself is asked about again.
+    Whether another integration point has already decided this execution. Each one passes once per decision, so that
+    a tool that calls itself is decided again.
     """
     for call in reversed(_decided.get()):
         same = call.tool == tool and (call.call_id is None or call_id is None or call.call_id == call_id)
@@ -53,5 +53,5 @@ def deciding(tool: str, call_id: str | None, seam: str) -> Iterator[None]:
         try:
             _decided.reset(token)
         except ValueError:
-            # A generator that is closed in another context than it was started in; that context ends with it.
+            # A generator closed in another context than it was started in; that context ends with it.
             _decided.set(())

@@ -1,4 +1,4 @@
-"""What the platform answers to "may this happen?", and what the agent is given."""
+"""The platform's decision, and the decision that the agent receives."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pydantic.alias_generators import to_camel
 Verdict = Literal["ALLOW", "BLOCK"]
 Control = Literal["CONTINUE", "TERMINATE"]
 Phase = Literal["tool.before", "tool.after", "llm.before"]
-# Why nobody could decide: `refused` is any other 4xx, `error` a fault of this package.
+# Why no decision was made: `refused` is any other 4xx, `error` a fault of this package.
 Bypass = Literal["unavailable", "deadline", "nonsense", "refused", "key_refused", "error"]
-# The cause as the run's story names it, and what happened, in words.
+# The cause as recorded in the run, and a description.
 BYPASSES: Mapping[Bypass, tuple[str, str]] = {
     "unavailable": ("away", "the platform was away"),
     "deadline": ("late", "the answer came too late"),
@@ -53,7 +53,7 @@ class EvaluatedRule(BaseModel):
 
 
 class RuleBypass(BaseModel):
-    """A rule that could not be evaluated, and what was done instead. Rule `*`: none could."""
+    """A rule that could not be evaluated, and the effect. Rule `*`: none could be."""
 
     model_config = _WIRE
     rule_id: str
@@ -87,14 +87,14 @@ class WireDecision(BaseModel):
         return read
 
 
-# What cannot be read stands for a decision that was not made: it must not look like none.
+# An unreadable bypass counts as a decision that was not made; it must not be ignored.
 _UNREADABLE = RuleBypass(rule_id="*", why="error", did="allow")
 
 
-def _bypasses(told: object) -> tuple[RuleBypass, ...]:
-    if not isinstance(told, tuple):
+def _bypasses(given: object) -> tuple[RuleBypass, ...]:
+    if not isinstance(given, tuple):
         return (_UNREADABLE,)
-    return tuple(_bypass(item) for item in told)
+    return tuple(_bypass(item) for item in given)
 
 
 def _bypass(item: object) -> RuleBypass:
@@ -105,7 +105,7 @@ def _bypass(item: object) -> RuleBypass:
 
 
 class Shadowed(BaseModel):
-    """What a decision would have been, were it enforced."""
+    """What a decision would have been if enforced."""
 
     model_config = ConfigDict(frozen=True)
     verdict: Verdict
@@ -116,8 +116,8 @@ class Shadowed(BaseModel):
 
 class Decision(BaseModel):
     """
-    A decision as the agent gets it. BLOCK + CONTINUE: skip the call and tell the model `message`; BLOCK + TERMINATE:
-    end the loop too. Call the tool with `args`: rules may have changed them.
+    A decision as the agent receives it. BLOCK + CONTINUE: skip the call and give the model `message`. BLOCK +
+    TERMINATE: also end the loop. Call the tool with `args`: rules may have changed them.
     """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
@@ -126,7 +126,7 @@ class Decision(BaseModel):
     cause: Cause
     message: str
     phase: Phase
-    # Binds question, approval and result of one call.
+    # Links question, approval and result of one call.
     call_id: str
     args: dict[str, Any] = {}
     evaluated_rules: tuple[EvaluatedRule, ...] = ()
@@ -134,10 +134,10 @@ class Decision(BaseModel):
     decision_id: str | None = None
     reservation_id: str | None = None
     bypasses: tuple[RuleBypass, ...] = ()
-    # Who decided: this process, the platform, or nobody.
+    # Who decided: this process, the platform, or the fallback.
     source: Literal["local", "remote", "fallback"] = "local"
     bypass: Bypass | None = None
-    # In shadow mode the verdict is ALLOW, and this is what it would have been.
+    # In shadow mode the verdict is ALLOW, and this is the real decision.
     shadowed: Shadowed | None = None
 
     @property
@@ -156,8 +156,8 @@ class Decision(BaseModel):
 
 class Actor(BaseModel):
     """
-    On whose behalf a run acts; `run(actor=...)` also takes a dict of these fields. Metadata values are text; rules read
-    them as end-user tags.
+    The user a run acts for; `run(actor=...)` also accepts a dict of these fields. Metadata values are text; rules
+    read them as end-user tags.
     """
 
     model_config = _WIRE
@@ -167,7 +167,7 @@ class Actor(BaseModel):
 
 
 class Subject(BaseModel):
-    """Something a call is about, such as a customer or an account."""
+    """Something a call concerns, such as a customer or an account."""
 
     model_config = _WIRE
     subject_type: str
@@ -177,10 +177,10 @@ class Subject(BaseModel):
 
 
 def read_decision(body: object) -> WireDecision | None:
-    """None for anything that is not a whole decision: half an answer is no answer."""
+    """None for anything but a complete decision."""
     if not isinstance(body, Mapping):
         return None
-    # Any arguments that are not an object could not be handed to a tool.
+    # Arguments that are not an object cannot be passed to a tool.
     try:
         return WireDecision.model_validate(dict(body))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Errors of this package. Those of the HTTP client carry `status`, `code` and `details` of the platform's answer."""
+"""Errors of this package. Those of the HTTP client carry `status`, `code` and `details` of the platform's response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class AgentLensError(Exception):
-    """Anything this package raises on purpose."""
+    """Base of every error that this package raises intentionally."""
 
     def __init__(self, message: str, status: int = 0, code: str = "API_ERROR", details: Any = None) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class BackpressureError(AgentLensError):
 
 
 class ToolBlocked(AgentLensError):
-    """A tool call was refused and its caller asked for an exception instead of a message for the model."""
+    """A tool call was refused and its caller requested an exception instead of a message for the model."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(decision.message, code="TOOL_BLOCKED")
@@ -69,7 +69,7 @@ class ToolBlocked(AgentLensError):
 
 
 class RunStopped(AgentLensError):
-    """The run may not go on: stopped by an operator, a rule, the breaker, a refused key or the fail mode."""
+    """The run must stop: an operator, a rule, the breaker, a rejected key or the fail mode ended it."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(f"{STOPPED_PREFIX}{decision.message}", code="RUN_STOPPED")
@@ -78,12 +78,12 @@ class RunStopped(AgentLensError):
 
 
 STOPPED_PREFIX = "AgentLens stopped this run: "
-# Some frameworks hand on the text of an exception only; its decision is found again by that text.
+# Some frameworks only keep the text of an exception; the decision is found by that text.
 _recent_stops: deque[Decision] = deque(maxlen=256)
 
 
 def text_of(error: BaseException) -> str:
-    """What an exception says; empty if its text cannot be made."""
+    """The text of an exception; empty if it cannot be built."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the agent's own exception cannot write itself
@@ -91,14 +91,14 @@ def text_of(error: BaseException) -> str:
 
 
 def kind_of(error: BaseException) -> str:
-    """The name of an exception's class, also if its metaclass hides it."""
+    """The name of an exception's class, even if its metaclass hides it."""
     return str(type.__dict__["__name__"].__get__(type(error)))
 
 
 def stopped_by(error: BaseException | None) -> Decision | None:
     """
-    The decision that stopped a run, wherever a framework has wrapped it; None for any other error. Looks at causes,
-    contexts, members of groups, and at last at the text.
+    The decision that stopped a run, even if a framework wrapped the error; None for any other error. Searches
+    causes, contexts, members of groups, and finally the text.
     """
     texts: list[str] = []
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Events as they are put into the sink, and as they go out (docs/wire-format.md)."""
+"""Events as they are enqueued and as they are sent (docs/wire-format.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ID_CHARS = 256
 
 @dataclass(frozen=True)
 class Event:
-    """`payload` is made JSON when the event is sent: one that is changed before that is sent as it is then."""
+    """`payload` is serialised when the event is sent, including changes made until then."""
 
     id: str
     type: str
@@ -32,7 +32,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Source:
-    """Which framework an event comes from."""
+    """The framework that an event comes from."""
 
     framework: str = "agentlens"
     version: str | None = None
@@ -40,7 +40,7 @@ class Source:
     agent: str | None = None
 
     def metadata(self) -> dict[str, Any]:
-        """Names of the original package's metadata."""
+        """The original package's metadata names."""
         found = {
             "source": self.framework,
             "framework": self.framework,
@@ -67,7 +67,7 @@ def wire_event(event: Event, content: ContentFilter) -> str:
 
 
 def name_of(text: str, otherwise: str = "unknown") -> str:
-    """An id or a name as the platform takes it: 1 to 256 characters, none of them a control character."""
+    """An id or name that the platform accepts: 1 to 256 characters without control characters."""
     cleaned = "".join(char for char in clip(text, 1_024) if char.isprintable() or char == " ")
     return clip(cleaned.strip(), MAX_ID_CHARS) or otherwise
 

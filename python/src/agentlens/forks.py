@@ -1,4 +1,4 @@
-"""Locks that a forked child can use: one that another thread held at the fork would stay held for ever."""
+"""Locks that are safe in a forked child: a lock held by another thread during the fork would stay locked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class ForkLock:
-    """A re-entrant lock, new in a forked child; `reset` is called there with it."""
+    """A re-entrant lock, replaced in a forked child, where `reset` is then called."""
 
     def __init__(self, reset: Callable[[], None] | None = None) -> None:
         self._lock = threading.RLock()
-        # A bound method would keep its owner alive through the registry; the registry holds only this lock, weakly.
+        # A bound method would keep its owner alive through the registry; the registry only holds this lock, weakly.
         self._reset: Any = None
         if reset is not None:
             owner = getattr(reset, "__self__", None)

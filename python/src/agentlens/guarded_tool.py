@@ -1,4 +1,4 @@
-"""A decorator for any function an agent can call, with or without a framework."""
+"""A decorator for any function that an agent can call, with or without a framework."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def guarded_tool(
     wait_for_approval: float | None = None,
 ) -> Any:
     """
-    Asks before the function runs and reports after it, sync and async functions and generators alike. A refused call
-    answers the words for the model, or raises ToolBlocked (RunStopped where the run ends) with `on_block="raise"`.
-    `wait_for_approval` are seconds. What the function raises is raised on untouched. Before `init` it runs unguarded.
+    Requests a decision before the function runs and reports its result, for sync and async functions and generators.
+    A refused call returns the message for the model, or raises ToolBlocked (RunStopped if the run ends) with
+    `on_block="raise"`. `wait_for_approval` is in seconds. Errors of the function are raised unchanged. Before `init`
+    it runs unguarded.
     """
 
     def decorate(wrapped: Any) -> Any:
@@ -113,7 +114,7 @@ def _wrapped(function: Any, name: str, tags: tuple[str, ...], on_block: OnBlock,
 
 
 def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Arguments by name, without the object a method belongs to; `**kwargs` beside the others."""
+    """Arguments by name, without the object of a method; `**kwargs` are merged."""
     asked: dict[str, Any] = {}
     for index, (name, value) in enumerate(bound.arguments.items()):
         kind = bound.signature.parameters[name].kind
@@ -125,7 +126,7 @@ def _asked(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 def _decided(bound: inspect.BoundArguments, decided: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call with the decided arguments; those nobody changed are the very objects that were given."""
+    """The call with the decided arguments; unchanged ones are the original objects."""
     arguments = dict(bound.arguments)
     parameters = bound.signature.parameters
     rest = next((name for name, item in parameters.items() if item.kind is inspect.Parameter.VAR_KEYWORD), None)

@@ -13,8 +13,8 @@ _RANDOM_BITS = 74
 
 class MonotonicIds:
     """
-    UUIDv7 that rise also within one millisecond: events of one moment are shown in the order of their ids.
-    `now_ms` is epoch milliseconds, `random_bytes(n)` gives n bytes.
+    UUIDv7 that also increase within one millisecond, because events of the same time are sorted by id. `now_ms` is
+    epoch milliseconds, `random_bytes(n)` returns n bytes.
     """
 
     def __init__(self, now_ms: Callable[[], int] | None = None, random_bytes: Callable[[int], bytes] = os.urandom):
@@ -29,14 +29,14 @@ class MonotonicIds:
             now = max(0, self._now_ms())
             if now > self._at:
                 self._at = now
-                # The highest bit stays free, so that counting up within a millisecond never overflows.
+                # The highest bit stays free, so that incrementing within a millisecond never overflows.
                 self._tail = int.from_bytes(self._random_bytes(10), "big") >> (80 - _RANDOM_BITS + 1)
             else:
                 self._tail += 1 + int.from_bytes(self._random_bytes(2), "big")
             return _format(self._at, self._tail)
 
     def _forget(self) -> None:
-        """A forked child must not go on with its parent's ids."""
+        """A forked child must not continue its parent's ids."""
         self._at = 0
 
 

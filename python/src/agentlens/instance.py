@@ -1,4 +1,4 @@
-"""What `init` makes: one client of the platform for the process."""
+"""Created by `init`: the process's client of the platform."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Instance:
     # -- at init ---------------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Registers the agent. Raises AuthenticationError; a platform that is away is said once, and tried again."""
+        """Registers the agent. Raises AuthenticationError; an unavailable platform is logged once and retried."""
         if self.settings.enforce == "off":
             return
         outcome = self.platform.call("POST", "/v1/agents", {"slug": self.agent_id})
@@ -121,14 +121,14 @@ class Instance:
                 return
         why = f"it answered {outcome.status}" if isinstance(outcome, Answered) else outcome.why
         logger.warning(
-            "AgentLens: no platform at %s (%s); calls go by fail_mode=%s until it answers",
+            "AgentLens: no platform at %s (%s); fail_mode=%s applies until it answers",
             self.settings.url,
             why,
             self.settings.fail_mode,
         )
 
     def _tell_limits(self) -> None:
-        """A limit that nobody set here must not be a surprise."""
+        """A default limit must not be a surprise."""
         limits = self.settings.breaker
         if limits is None or not self.settings.is_default_breaker:
             return
@@ -141,7 +141,7 @@ class Instance:
         )
 
     def warn_once(self, message: str) -> None:
-        """Tells the programmer something, the first time only."""
+        """Logs a warning for the developer, the first time only."""
         if message in self._warned:
             return
         self._warned.add(message)
@@ -174,7 +174,7 @@ class Instance:
 
     @property
     def process_run(self) -> Run:
-        """The run of what happens outside of every other; its id is the session's."""
+        """The run for calls outside all others; its id is the session's."""
         with self._lock:
             if self._process_run is None:
                 self._process_run = Run(self, name_of(self.session_id), agent_id=self.agent_id, bounded=False)
@@ -198,7 +198,7 @@ class Instance:
             return [run for run in self._live if run.bounded]
 
     def breaker_limits(self) -> BreakerLimits | None:
-        """What the platform sets for the agent wins."""
+        """The platform's limits for the agent take precedence."""
         if self.settings.enforce == "off" or self.settings.breaker is None:
             return None
         limits = self.bundle.breaker_limits()
@@ -228,7 +228,7 @@ class Instance:
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def drain_at_exit(self) -> None:
-        """For an instance that `init` does not hold."""
+        """For an instance that was not created by `init`."""
         _drained_at_exit.add(self)
 
     def close(self, timeout_s: float) -> bool:
@@ -244,9 +244,9 @@ class Instance:
 
 
 def _refusal(outcome: Answered, api_key: str) -> str:
-    said = outcome.body.get("error") if isinstance(outcome.body, dict) else None
+    reason = outcome.body.get("error") if isinstance(outcome.body, dict) else None
     what = "no API key was given (api_key= or AGENTLENS_API_KEY)" if not api_key else "the platform refused the API key"
-    return f"{what}: {outcome.status} {said or ''}".strip() + "; an agent's key has the scopes `ingest` and `decide`"
+    return f"{what}: {outcome.status} {reason or ''}".strip() + "; an agent's key has the scopes `ingest` and `decide`"
 
 
 def _actor(given: Actor | Mapping[str, Any] | None) -> Actor | None:

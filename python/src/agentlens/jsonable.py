@@ -1,4 +1,4 @@
-"""JSON of anything an agent may hold, and events that fit the platform's limits."""
+"""JSON of any value an agent may hold, and events that fit the platform's limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, RootModel
 
 MAX_DEPTH_LEVELS = 30
-# A size that is asked for and never reached: an object that makes members without end is cut off here.
+# An upper bound for objects that create members without end.
 MAX_MEMBERS = 100_000
 # docs/wire-format.md, "Limits"; one event may have 990,000 bytes.
 MAX_EVENT_CHARS = 200_000
@@ -26,27 +26,27 @@ MAX_KEPT_CHARS = 4_000
 MAX_KEYS = 256
 MAX_KEY_CHARS = 1_024
 _LARGEST_WHOLE = 2**53
-# A decimal written out has at most so many digits; beyond that its exponent stays.
+# A decimal has at most this many digits; larger ones keep their exponent.
 MAX_DECIMAL_DIGITS = 400
 
 
 def to_json(value: object) -> str:
     """
-    What JSON can carry is carried unchanged. A number of any kind is a number, or exact decimal text if a double cannot
-    hold it; models and records are objects. The rest is replaced by a text: `[Circular]`, `[Too deep]`,
-    `[Unreadable]`, or what `str` makes of it. Names are written without escapes where that is possible.
+    Valid JSON values are unchanged. A number of any kind is a number, or exact decimal text if a double cannot hold
+    it; models and records become objects. Everything else is replaced by a text: `[Circular]`, `[Too deep]`,
+    `[Unreadable]`, or its `str`. Names are written without escapes if possible.
     """
     return write(plain(value))
 
 
 def write(value: object) -> str:
-    """JSON text of what `plain` answers. Half a surrogate pair becomes U+FFFD, as at the platform."""
+    """JSON text of the result of `plain`. Half a surrogate pair becomes U+FFFD, as on the platform."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text if text.isascii() else _whole_characters(text)
 
 
 def plain(value: object) -> Any:
-    """The same value in dicts, lists, texts, numbers, booleans and None."""
+    """The same value as dicts, lists, strings, numbers, booleans and None."""
     return _Plain().of(value, 0)
 
 
@@ -56,8 +56,8 @@ def clip(text: str, most: int) -> str:
 
 def fit_event(payload: Mapping[str, Any]) -> dict[str, Any]:
     """
-    A payload within the limits of one event. One that is too large keeps its numbers and the first 4,000 characters
-    of each text, marked `truncated`; if that is still too large, the names of its members only.
+    A payload within the limits of one event. An oversized one keeps its numbers and the first 4,000 characters of
+    each text, marked `truncated`; if that is still too large, only the names of its members.
     """
     value = _fit(plain(payload), None)
     if len(write(value)) <= MAX_EVENT_CHARS:
@@ -116,7 +116,7 @@ def _decimal(value: decimal.Decimal) -> int | float | str:
 
 
 def _number(value: Any) -> int | float | bool | str:
-    """Of a library's own type, such as numpy's."""
+    """A value of a library's own type, such as numpy's."""
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, fractions.Fraction):
@@ -125,7 +125,7 @@ def _number(value: Any) -> int | float | bool | str:
 
 
 def _field_names(value: Any) -> list[str] | None:
-    """Of a record: pydantic 1 and 2, dataclasses, attrs, msgspec and namespaces. None for any other value."""
+    """Members of a record: pydantic 1 and 2, dataclasses, attrs, msgspec and namespaces. None for any other value."""
     kind = type(value)
     if isinstance(value, BaseModel):
         return [*kind.model_fields, *(value.model_extra or {})]
@@ -143,13 +143,13 @@ def _field_names(value: Any) -> list[str] | None:
 
 
 def _is_array(value: Any) -> bool:
-    """An array or a scalar of numpy, or of a library with its interface, that is small enough to be written out."""
+    """An array or scalar of numpy, or of a library with its interface, that is small enough to write out."""
     size = getattr(value, "size", None)
     return isinstance(size, int) and size <= MAX_MEMBERS and hasattr(value, "dtype") and hasattr(value, "tolist")
 
 
 class _Plain:
-    """One walk over a value. What is above the current place is known by identity, so that a circle ends."""
+    """One walk over a value. Ancestors are compared by identity to detect cycles."""
 
     def __init__(self) -> None:
         self._above: set[int] = set()

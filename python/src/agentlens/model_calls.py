@@ -1,4 +1,4 @@
-"""What a model call is told as."""
+"""How a model call is reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of a model call. Cached ones are part of the input tokens."""
+    """Tokens of a model call. Cached tokens are included in the input."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -34,7 +34,7 @@ class Usage:
 
 
 def wire_message(message: Message) -> dict[str, Any]:
-    """Its content as the platform takes it: a text, a list of objects, or nothing."""
+    """Content that the platform accepts: a text, a list of objects, or nothing."""
     content = message.get("content")
     if isinstance(content, list | tuple):
         content = [item if isinstance(item, Mapping) else {"type": "text", "text": str(item)} for item in content]

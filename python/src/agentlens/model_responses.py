@@ -1,6 +1,6 @@
 """
-The answers of model clients in our words: the one place that knows how openai (chat completions and responses) and
-anthropic name what we read, as objects or as dicts. None of them is imported.
+Normalises answers of model clients. The only place that knows the field names of openai (chat completions and
+responses) and anthropic, as objects or dicts. It imports neither.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agentlens.model_calls import Message, Usage
 
 UnreadPart = Literal["response", "usage"]
 
-# Where a count stands, by how a client calls it; the first that is a number holds. Cached tokens are inside the input.
+# Field names of each count by client; the first that is a number wins. Cached tokens are included in the input.
 _COUNTS: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("input_tokens", "prompt_tokens", "inputTokens"),
     "output_tokens": ("output_tokens", "completion_tokens", "outputTokens"),
@@ -34,7 +34,7 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
         "cacheWriteTokens",
     ),
 }
-# Anthropic alone counts these beside `input_tokens`, not inside.
+# Anthropic counts these in addition to `input_tokens`.
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
@@ -44,7 +44,7 @@ class ReadResponse:
     usage: Usage
     model: str | None
     finish_reason: str | None
-    # What was there and could not be understood.
+    # Parts that were present but could not be read.
     unread: tuple[UnreadPart, ...]
 
 
@@ -56,7 +56,7 @@ def read_response(
     model: str | None = None,
     finish_reason: str | None = None,
 ) -> ReadResponse:
-    """Never raises: what cannot be understood is named, and the call counts all the same."""
+    """Never raises: unreadable parts are listed, and the call still counts."""
     choice = _first(_at(response, "choices"))
     found = _text(text) if text is not None else _answer_text(response, choice)
     given = usage if usage is not None else _at(response, "usage") or _at(response, "usage_metadata")
@@ -78,7 +78,7 @@ def read_response(
 
 
 def read_usage(given: object) -> Usage | None:
-    """None where no count is there."""
+    """None if there is no count."""
     if isinstance(given, Usage):
         return given
     counts = {name: _count(given, places) for name, places in _COUNTS.items()}
@@ -95,7 +95,7 @@ def read_usage(given: object) -> Usage | None:
 
 
 def messages_of(given: object) -> list[Message] | None:
-    """A history of texts, dicts or a client's objects; None where it is none."""
+    """A history of texts, dicts or a client's objects; None if it is not one."""
     if isinstance(given, str):
         return [_message(given)]
     if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
@@ -124,7 +124,7 @@ def _answer_text(response: object, choice: object) -> str | None:
 
 
 def _text(content: object) -> str | None:
-    """Text as it is; of a list of parts the text of each, as the client nests it."""
+    """A text unchanged; for a list of parts, the text of each, as nested by the client."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping | bytes) or not isinstance(content, Iterable):
@@ -147,7 +147,7 @@ def _first(items: object) -> object:
 
 
 def _at(given: object, *places: str) -> Any:
-    """What stands at the first of the places, such as `message.content`, in objects and dicts alike."""
+    """The value at the first existing path, such as `message.content`, in objects and dicts."""
     for place in places:
         value: Any = given
         for name in place.split("."):

@@ -1,4 +1,4 @@
-"""The calls of the agent protocol (docs/agent-protocol.md), each within its deadline, none of them raising."""
+"""The calls of the agent protocol (docs/agent-protocol.md). Each stays within its deadline and never raises."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from agentlens.transport import Reply, Transport, Unanswered
 from agentlens.workers import Workers
 
 logger = logging.getLogger("agentlens")
-# A second try is only worth its time when that much is left of the deadline.
+# A retry needs at least this much of the deadline.
 MIN_LEFT_S = 0.02
 
 
 @dataclass(frozen=True)
 class Answered:
-    """`body` is None where the answer is no JSON."""
+    """`body` is `None` if the response is not JSON."""
 
     status: int
     body: Any
@@ -51,8 +51,8 @@ Outcome = Answered | NoAnswer
 
 class PlatformCalls:
     """
-    Calls on threads of their own, so that a deadline holds against any server: who asks waits for so long and no
-    longer. A call that broke, or was answered 5xx, is made once more while there is time.
+    Makes calls on separate threads, so that the caller's deadline holds against any server. A failed connection or a
+    5xx is retried once if there is time.
     """
 
     def __init__(self, transport: Transport, workers: Workers, deadline_s: float) -> None:
@@ -98,13 +98,13 @@ class PlatformCalls:
             return NoAnswer("deadline")
 
     def in_background(self, work: Callable[[], object]) -> None:
-        """For what nobody waits for; a failure is logged."""
+        """For work that no caller waits for; a failure is logged."""
 
         def run() -> None:
             try:
                 work()
             except Exception:
-                logger.exception("AgentLens: work in the background failed")
+                logger.exception("AgentLens: background work failed")
 
         try:
             self._workers.submit(run)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 class Run:
     """
-    Made by `agentlens.run()`; use it in `with` or `async with`. No method raises because the platform is away, and none
-    waits longer than the deadline. Those that ask have an async twin.
+    Created by `agentlens.run()`; use it in `with` or `async with`. No method raises because the platform is
+    unavailable, and none waits longer than the deadline. Methods that request decisions have an async twin.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Run:
         self.tags: Mapping[str, str] = {**instance.settings.tags, **(tags or {})}
         self.model = model
         self.parent = parent
-        # The run of the process has no end of its own.
+        # The process run has no end.
         self.bounded = bounded
         self.ttl_ms = ttl_ms
         self.started_s = instance.clock.elapsed_s()
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def model_override(self) -> str | None:
-        """The model that an operator wants used instead."""
+        """Model set by an operator."""
         return self._stop.model_override
 
     @property
@@ -83,7 +83,7 @@ class Run:
     # -- life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> Run:
-        """Tells the platform; a second time it does nothing."""
+        """Reports the start to the platform. Idempotent."""
         if self._life.begin(self):
             self._life.heard_start(self._instance.life_call(run_path(self.id, "start"), self._life.start_body(self)))
         return self
@@ -97,7 +97,7 @@ class Run:
     def end(
         self, status: RunStatus | RunEnding = "success", *, result: Any = None, error: BaseException | None = None
     ) -> None:
-        """Ends once, however often it is called. A run that was stopped ends as `interrupted`."""
+        """Ends the run once. A run that was stopped ends as `interrupted`."""
         body = self._life.finish(self, status, result, error)
         if body is not None:
             self._life.heard_end(self._instance.life_call(run_path(self.id, "end"), body), body)
@@ -148,7 +148,7 @@ class Run:
         subjects: Sequence[Subject] = (),
         source: Source = SDK,
     ) -> Decision:
-        """Before a tool runs. `blocked`: do not run it; with `terminates` end the loop too. Use `decision.args`."""
+        """Call before a tool runs. `blocked`: do not run it; `terminates`: also end the loop. Use `decision.args`."""
         self.start()
         question = self._tools.before(name, args, call_id, tags, subjects)
         return self._decided_before(question, self._instance.decider.decide(self, question), source)
@@ -179,7 +179,7 @@ class Run:
         tags: Sequence[str] = (),
         source: Source = SDK,
     ) -> Decision:
-        """After a tool ran or raised. `blocked` means that the result must not be used."""
+        """Call after a tool ran or raised. `blocked`: the result must not be used."""
         question = self._tools.ended(name, args, result, call_id, error, duration_ms, tags, source)
         return self._decided_after(question, self._instance.decider.decide(self, question))
 
@@ -199,7 +199,7 @@ class Run:
         return self._decided_after(question, await self._instance.decider.adecide(self, question))
 
     def wait_for_approval(self, name: str, decision: Decision, *, timeout: float, tags: Sequence[str] = ()) -> Decision:
-        """Asks about a waiting call until a human has decided, the run is stopped, or `timeout` seconds are over."""
+        """Polls a waiting call until a human decides, the run is stopped, or `timeout` seconds have passed."""
         until = self._instance.clock.elapsed_s() + timeout
         while decision.pending and (left := until - self._instance.clock.elapsed_s()) > 0:
             pause(min(left, self._instance.settings.approval_poll_s))
@@ -226,7 +226,7 @@ class Run:
         call_id: str | None = None,
         source: Source = SDK,
     ) -> str:
-        """Before a model call. Answers the call's id for `after_llm`; raises RunStopped where it must not happen."""
+        """Call before a model call. Returns the call's id for `after_llm`; raises RunStopped if it is refused."""
         self.start()
         question = self._models.before(messages, call_id)
         decision = self._instance.decider.decide(self, question)
@@ -260,8 +260,8 @@ class Run:
         error: BaseException | None = None,
     ) -> None:
         """
-        After a model call, also when it failed. Asks nobody. `response` is the answer of the client as it is (openai,
-        anthropic); what is named beside it wins.
+        Call after a model call, also after a failed one. Requests no decision. `response` is the client's unchanged
+        response (openai, anthropic); explicit arguments take precedence.
         """
         self._models.ended(
             call_id,
@@ -278,18 +278,18 @@ class Run:
     # -- facts -----------------------------------------------------------------------------------------------------
 
     def record(self, type: str, data: Mapping[str, Any], *, severity: Severity = "info", source: Source = SDK) -> None:
-        """Adds a fact of the agent's own to the story of the run."""
+        """Adds a custom event to the run."""
         self.start()
         self._story.custom(name_of(type), data, severity=severity, source=source)
 
     def tell(
         self, event_type: str, payload: Mapping[str, Any], *, severity: Severity = "info", source: Source = SDK
     ) -> None:
-        """An event of one of the types of docs/wire-format.md, for adapters."""
+        """Adds an event of one of the types of docs/wire-format.md, for adapters."""
         self._story.tell(event_type, payload, severity=severity, source=source)
 
     def reset_breaker(self) -> None:
-        """Closes the breaker of this run; for an operator's reset."""
+        """Closes the breaker of this run, for an operator's reset."""
         self._breaker.reset()
 
     def tool_ended(
@@ -304,7 +304,7 @@ class Run:
         tags: Sequence[str] = (),
         source: Source = SDK,
     ) -> None:
-        """`after_tool` without a question: for a call that was cancelled, and for streams that were handed on."""
+        """`after_tool` without a decision: for a cancelled call, and for streams that were already forwarded."""
         self._tools.ended(name, args, result, call_id, error, duration_ms, tags, source)
 
     def belongs_to(self, instance: Instance) -> bool:
@@ -313,7 +313,7 @@ class Run:
     # -- what the guard asks ---------------------------------------------------------------------------------------
 
     def ordered_state(self) -> OrderedState:
-        """What an operator wants of the run now."""
+        """State that an operator wants the run to be in."""
         return self._stop.ordered_state()
 
     def breaker_refuses(self, question: Question) -> str | None:
@@ -323,7 +323,7 @@ class Run:
         return self._breaker.refuses(CallUsage(iterations=iterations, by=question.call_id))
 
     def stop(self, decision: Decision) -> None:
-        """Nothing more of this run is allowed; the first reason stays."""
+        """Stops the run; the first reason is kept."""
         self._stop.stop(decision)
 
     def heard_heartbeat(self, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The start and the end of one run, as the platform is told of them."""
+"""Reports the start and the end of one run to the platform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentlens.run import Run
 
 RunStatus = Literal["success", "error", "timeout", "interrupted", "cancelled"]
-# Other words for them, as frameworks and the platform's own answers have them.
+# Synonyms used by frameworks and by the platform.
 RunEnding = Literal["completed", "succeeded", "ok", "failed", "timed_out", "canceled", "aborted", "stopped"]
 _ENDINGS: Mapping[str, RunStatus] = {
     "completed": "success",
@@ -32,11 +32,11 @@ _ENDINGS: Mapping[str, RunStatus] = {
     "stopped": "interrupted",
 }
 _REASONS: Mapping[str, str] = {"success": "completed", "error": "error", "timeout": "timeout"}
-_MOST_CHARS = 4_000
+_MAX_CHARS = 4_000
 
 
 class RunLife:
-    """Calls nobody itself: the run does, with or without `await`. What a call could not tell goes into the sink."""
+    """Makes no calls itself; the run does, with or without `await`. What a call could not report goes into the sink."""
 
     def __init__(
         self, instance: Instance, story: RunStory, stop: RunStop, tools: RunToolCalls, started_s: float
@@ -80,13 +80,13 @@ class RunLife:
             self._stop.heard_lockdown(outcome.body)
             return
         self._stop.heard_refusal(outcome)
-        # The event waits in the sink until the platform is back. If the call did arrive, ingest makes one of both.
+        # The event waits in the sink until the platform is back. If the call did arrive, ingest merges the two.
         self._story.tell("session_started", self._start_event)
 
     def finish(
         self, run: Run, ending: RunStatus | RunEnding, result: Any, error: BaseException | None
     ) -> dict[str, Any] | None:
-        """What the call that ends the run says; None where it has ended, or never began."""
+        """Payload of the call that ends the run; None if it has ended or never began."""
         with self._lock:
             if self.ended:
                 return None
@@ -97,21 +97,19 @@ class RunLife:
         self._instance.run_ended(run)
         body: dict[str, Any] = {"agentId": run.agent_id, "status": status, "totalSteps": self._tools.ended_count}
         if error is not None:
-            body["error"] = clip(error_text(error), _MOST_CHARS)
+            body["error"] = clip(error_text(error), _MAX_CHARS)
         if result is not None:
-            body["result"] = clip(result if isinstance(result, str) else to_json(result), _MOST_CHARS)
+            body["result"] = clip(result if isinstance(result, str) else to_json(result), _MAX_CHARS)
         return body
 
     def _status_of(self, ending: str) -> RunStatus:
-        """A word that nobody knows must not pass for a success."""
+        """An unknown status must not count as success."""
         if ending in get_args(RunStatus):
             return cast(RunStatus, ending)
         status = _ENDINGS.get(ending)
         if status is None:
             known = ", ".join(get_args(RunStatus))
-            self._instance.warn_once(
-                f"run.end was given a status that it does not know, so it is `error`; there are {known}"
-            )
+            self._instance.warn_once(f"run.end got an unknown status, so the run ends as `error`; allowed are {known}")
         return status or "error"
 
     def heard_end(self, outcome: Outcome | None, body: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The model calls of one run: what is asked about each, and what is told of it."""
+"""The model calls of one run: their decision requests and reports."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 _UNREAD: Mapping[UnreadPart, str] = {
-    "response": "after_llm did not understand the answer of the model, so it is not recorded (docs/sdk/python.md)",
-    "usage": "after_llm did not understand the usage of an answer, so its tokens are not counted (docs/sdk/python.md)",
+    "response": "after_llm could not read the response, so it is not recorded (docs/sdk/python.md)",
+    "usage": "after_llm could not read the usage of a response, so its tokens are not counted (docs/sdk/python.md)",
 }
 
 
@@ -33,7 +33,7 @@ class _Begun:
 
 
 class RunModelCalls:
-    """Asks nobody itself: the run does, with or without `await`."""
+    """Makes no calls itself; the run does, with or without `await`."""
 
     def __init__(self, instance: Instance, story: RunStory, breaker: RunBreaker, model: str | None) -> None:
         self._instance = instance
@@ -49,9 +49,7 @@ class RunModelCalls:
     def _list_of(self, messages: object) -> list[Message]:
         found = messages_of(messages)
         if found is None:
-            self._instance.warn_once(
-                "before_llm was given no list of messages, so none is recorded (docs/sdk/python.md)"
-            )
+            self._instance.warn_once("before_llm got no list of messages, so none is recorded (docs/sdk/python.md)")
         return found or []
 
     def refused(self, decision: Decision, source: Source) -> RunStopped:

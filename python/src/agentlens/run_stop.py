@@ -1,4 +1,4 @@
-"""What ends a run before its agent does: a decision, an order of an operator, a refused key, its time."""
+"""What ends a run before its agent does: a decision, an operator's order, a rejected key, its TTL."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class RunStop:
-    """Whether a run may go on, and what stopped it."""
+    """Whether a run may continue, and what stopped it."""
 
     def __init__(self, instance: Instance, run_id: str, *, bounded: bool, ttl_ms: int | None) -> None:
         self._instance = instance
         self._run_id = run_id
-        # The run of the process has no end of its own: a decision to terminate ends no more than its call.
+        # The process run has no end: a decision to terminate only ends its call.
         self._bounded = bounded
         self._ttl_ms = ttl_ms
         self._started_s = instance.clock.elapsed_s()
@@ -29,14 +29,14 @@ class RunStop:
         self.model_override: str | None = None
 
     def ordered_state(self) -> OrderedState:
-        """Killed before paused, whoever said it."""
+        """Killed takes precedence over paused."""
         ordered = self._instance.operator_orders.of(self._run_id)
         if self._ttl_ms is not None and (self._instance.clock.elapsed_s() - self._started_s) * 1000 > self._ttl_ms:
             return OrderedState("killed", "", "it timed out")
         return self._told if self._told.state == "killed" or ordered.state == "running" else ordered
 
     def stop(self, decision: Decision) -> None:
-        """Nothing more of this run is allowed; the first reason stays."""
+        """Stops the run; the first reason is kept."""
         if self.decision is None and (self._bounded or decision.bypass == "key_refused"):
             self.decision = decision
 
@@ -47,12 +47,12 @@ class RunStop:
         return decision
 
     def heard_refusal(self, outcome: Outcome | None) -> None:
-        """A key that is refused is no outage: it ends the run, whichever call hears of it."""
+        """A rejected key is not an outage: it ends the run, regardless of which call reports it."""
         if isinstance(outcome, Answered) and outcome.key_refused and self._instance.settings.enforce == "enforce":
             self.stop(key_refused(Question("llm.before", self._instance.new_id(), {}), outcome.status))
 
     def heard_lockdown(self, answer: object) -> None:
-        """What the platform says at the start of a run, and with each heartbeat."""
+        """The platform's answer at the start of a run and to each heartbeat."""
         lockdown = answer.get("lockdown") if isinstance(answer, Mapping) else None
         if not isinstance(lockdown, Mapping):
             return

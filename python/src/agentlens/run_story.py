@@ -16,7 +16,7 @@ SDK = Source("agentlens")
 
 
 class RunStory:
-    """Puts what happens in a run into the sink."""
+    """Adds the events of a run to the sink."""
 
     def __init__(self, instance: Instance, run_id: str, agent_id: str, parent_id: str | None) -> None:
         self._instance = instance
@@ -47,7 +47,7 @@ class RunStory:
         self.tell("custom", {"type": kind, "data": data}, severity=severity, source=source)
 
     def bypassed(self, tool: str, decision: Decision) -> None:
-        """Of a call that nobody decided about: the fail mode did. The platform's own bypasses have this name too."""
+        """For a call decided by the fail mode. The platform's own bypasses have this name too."""
         if decision.bypass is None:
             return
         would = decision.shadowed or decision
@@ -63,7 +63,7 @@ class RunStory:
         self.custom("decision.bypassed", {**told, **({"tool": tool} if tool else {})}, severity="warn")
 
     def decided(self, tool: str, decision: Decision, source: Source) -> None:
-        """The platform keeps its own answers; what it did not decide is told here."""
+        """The platform stores its own decisions; all others are reported here."""
         data: dict[str, Any] = {"tool": tool, "callId": decision.call_id, "phase": decision.phase}
         self.bypassed(tool, decision)
         if decision.blocked and decision.source != "remote":

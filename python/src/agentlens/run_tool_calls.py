@@ -1,4 +1,4 @@
-"""The tool calls of one run: what is asked about each, and what is told of it."""
+"""The tool calls of one run: their decision requests and reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunToolCalls:
-    """Asks nobody itself: the run does, with or without `await`."""
+    """Makes no calls itself; the run does, with or without `await`."""
 
     def __init__(self, instance: Instance, story: RunStory, breaker: RunBreaker) -> None:
         self._instance = instance
@@ -70,16 +70,16 @@ class RunToolCalls:
         tags: Sequence[str],
         source: Source,
     ) -> Question:
-        """Tells how the call ended, and is what is asked about its result."""
+        """Reports the end of the call and returns the question about its result."""
         name, duration_ms = name_of(name), max(0.0, duration_ms)
         self.ended_count += 1
         self._call_ids.executed(call_id)
         self._breaker.tool_ended(call_id, error is not None)
-        told: dict[str, Any] = {"toolName": name, "callId": call_id, "durationMs": duration_ms}
+        payload: dict[str, Any] = {"toolName": name, "callId": call_id, "durationMs": duration_ms}
         if error is None:
-            self._story.tell("tool_response", {**told, "result": result}, source=source)
+            self._story.tell("tool_response", {**payload, "result": result}, source=source)
         else:
-            self._story.tell("tool_error", {**told, "error": error_text(error)}, severity="error", source=source)
+            self._story.tell("tool_error", {**payload, "error": error_text(error)}, severity="error", source=source)
         if self._instance.settings.enforce == "off":
             return Question("tool.after", call_id, args, tool=name)
         sent, returned = plain(args), plain(result if error is None else {"error": error_text(error)})

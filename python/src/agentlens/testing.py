@@ -1,6 +1,6 @@
 """
-The platform in memory, for tests of agents without a network. Nothing of this package is replaced: its calls end here
-instead of in a socket.
+The platform in memory, for tests of agents without a network. The package runs unchanged: its requests reach the
+test server instead of a socket.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class _Rule:
 @dataclass
 class TestServer:
     """
-    The last rule that was added is asked first. `events` holds each event once, `questions` what was asked, `calls`
-    everything that came in.
+    The last rule added is tried first. `events` holds each event once, `questions` the decision requests, `calls`
+    all requests.
     """
 
-    __test__ = False  # not a test of pytest's
+    __test__ = False  # not a pytest test
     questions: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # What a run is told at its start and with each sign of life; what the next poll for orders brings.
+    # Sent to a run at its start and with each heartbeat; and the answer to the next poll for orders.
     lockdown: dict[str, Any] = field(default_factory=lambda: {"active": False})
     orders: list[dict[str, Any]] = field(default_factory=list)
 
@@ -91,19 +91,19 @@ class TestServer:
         return self
 
     def approve(self) -> None:
-        """Everything that waits."""
+        """All pending approvals."""
         with self._lock:
             self._approved.update(self.pending)
             self.pending.clear()
 
     def fail(self, how: Failure | None, path: str = "") -> None:
-        """Every call whose path contains `path`, until `fail(None)`."""
+        """Fails every call whose path contains `path`, until `fail(None)`."""
         self._released.set()
         self._released = threading.Event()
         self._failure = None if how is None else (how, path)
 
     def client(self, **options: Any) -> Instance:
-        """`agentlens.init` with this server; `agentlens.shutdown` goes with it."""
+        """`agentlens.init` with this server; call `agentlens.shutdown` afterwards."""
         if _state.get() is not None:
             raise RuntimeError("agentlens.init() was called already; call agentlens.shutdown() first")
         return _init.start_with(self, **{"integrations": [], "heartbeat_ms": 0, **options})

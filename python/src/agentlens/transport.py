@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Imported later, on a thread, they would hold a lock that a fork at that moment leaves held in the child for ever.
+# Imported at module level: importing on a thread during a fork would leave the import lock held in the child.
 import encodings.idna  # noqa: F401
 import time
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Reply:
 
 
 class Unanswered(Exception):
-    """No answer, or none in time."""
+    """No response, or none in time."""
 
     def __init__(self, why: Literal["unavailable", "deadline"]) -> None:
         super().__init__(why)
@@ -36,15 +36,15 @@ class Unanswered(Exception):
 
 class Transport(Protocol):
     def send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout_s: float) -> Reply:
-        """One try. Raises Unanswered."""
+        """One attempt. Raises Unanswered."""
 
     def close(self) -> None: ...
 
 
 class HttpTransport:
     """
-    One pool of connections for every thread. A timeout of httpx holds for each read, and a server that sends a byte now
-    and then would never meet it: the body is read against a clock, and whoever waits keeps the time by itself.
+    One connection pool for all threads. An httpx timeout applies to each read, so a server that sends single bytes
+    would never hit it: the body is read against a clock, and the caller enforces its own deadline.
     """
 
     def __init__(self, base_url: str, api_key: str) -> None:
@@ -55,7 +55,7 @@ class HttpTransport:
         self._opened()
 
     def _begin_anew(self) -> None:
-        """A forked child must not speak on its parent's connections."""
+        """A forked child must not use its parent's connections."""
         self._client: httpx.Client | None = None
 
     def send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout_s: float) -> Reply:
@@ -73,7 +73,7 @@ class HttpTransport:
         except httpx.TimeoutException:
             raise Unanswered("deadline") from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError):
-            # RuntimeError: the client was closed while this call was on its way.
+            # RuntimeError: the client was closed during this call.
             raise Unanswered("unavailable") from None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Waiting for a while on any event loop."""
+"""Sleeps on any event loop."""
 
 from __future__ import annotations
 

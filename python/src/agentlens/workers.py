@@ -1,6 +1,6 @@
 """
-Threads that never hold up the process. `ThreadPoolExecutor` joins its threads at exit, so that a server that hangs
-would keep the agent alive, and it takes no work during `atexit`; these are daemons and do.
+Threads that never block process exit. `ThreadPoolExecutor` joins its threads at exit, so a hanging server would keep
+the agent alive, and it accepts no work during `atexit`. These threads are daemons and do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Task = Callable[[], None]
 
 
 class Workers:
-    """Up to `most` daemon threads, made on demand. Work beyond them waits, and never runs if it is cancelled first."""
+    """Up to `most` daemon threads, created on demand. Excess work waits, and never runs if it is cancelled first."""
 
     def __init__(self, most: int = 16, name: str = "agentlens-worker", idle_s: float = 60.0) -> None:
         self._most = most
@@ -28,15 +28,15 @@ class Workers:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """In a forked child there are no threads, and what waited is the parent's."""
+        """A forked child has no threads, and waiting work belongs to the parent."""
         self._tasks: SimpleQueue[_Task] = SimpleQueue()
         self._threads = 0
-        # Threads that wait and were not promised a task; tasks that were promised to no thread.
+        # Idle threads without an assigned task; tasks without an assigned thread.
         self._idle = 0
         self._backlog = 0
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Raises RuntimeError where there is no thread and none can be started, as at the end of the interpreter."""
+        """Raises RuntimeError if there is no thread and none can be started, as at interpreter exit."""
         future: Future[T] = Future()
 
         def task() -> None:
@@ -44,7 +44,7 @@ class Workers:
                 return
             try:
                 result = work()
-            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            except BaseException as error:  # noqa: BLE001 - passed to the waiting caller
                 future.set_exception(error)
             else:
                 future.set_result(result)

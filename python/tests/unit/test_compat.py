@@ -43,7 +43,7 @@ def test_every_name_of_the_original_is_there() -> None:
 def test_its_init_observes_and_says_so_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     seen: list[object] = []
     monkeypatch.setattr("agentlens._init.init", lambda url, **options: seen.append(options.get("enforce")) or "s")
-    monkeypatch.setattr(agentlensai, "_said", False)
+    monkeypatch.setattr(agentlensai, "_warned", False)
     with caplog.at_level(logging.WARNING):
         for options in ({}, {}, {"enforce": "enforce"}):
             agentlensai.init("http://platform.example", **options)

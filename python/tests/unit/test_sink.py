@@ -117,7 +117,7 @@ def test_a_key_without_the_scope_is_said_once_and_holds_up_no_exit(caplog: pytes
     server.client(sink=SinkOptions(**QUICK))
     record(2)
     agentlens.shutdown(5)
-    assert len([line for line in caplog.messages if "refuses events of this key" in line]) == 1
+    assert len([line for line in caplog.messages if "rejects events of this key" in line]) == 1
 
 
 def test_a_server_that_hangs_holds_up_no_shutdown() -> None:

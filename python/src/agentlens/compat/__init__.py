@@ -1,9 +1,9 @@
 """
-The names of the package `agentlensai`, for programs that were written for it:
+The names of the package `agentlensai`, for programs written for it:
 
     import agentlens.compat as agentlensai
 
-That package only observed. So does `init` here, with `enforce="shadow"`, unless told otherwise.
+That package only observed. So does `init` here, with `enforce="shadow"`, unless set otherwise.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ __all__ = [
 ]
 
 logger = logging.getLogger("agentlens")
-_said = False
+_warned = False
 
 
 def init(url: str | None = None, **options: Any) -> str:
-    """`agentlens.init` that observes; `enforce="enforce"`, or AGENTLENS_ENFORCE, makes it guard."""
-    global _said
+    """`agentlens.init` that only observes; `enforce="enforce"` or AGENTLENS_ENFORCE makes it enforce."""
+    global _warned
     if options.get("enforce") is None and environment_enforce() is None:
         options["enforce"] = "shadow"
-        if not _said:
-            _said = True
+        if not _warned:
+            _warned = True
             logger.warning(
-                "AgentLens: nothing is blocked, because agentlens.compat starts with enforce='shadow'; "
-                "what would have been is recorded. To block, call init(..., enforce='enforce')"
+                "AgentLens: nothing is blocked because agentlens.compat starts with enforce='shadow'; "
+                "refusals are only recorded. To block, call init(..., enforce='enforce')"
             )
     return _init.init(url, **options)

@@ -36,7 +36,7 @@ class AsyncAgentLensClient:
         await self._client.aclose()
 
     async def _request(self, method: str, path: str, *, params: dict[str, str] | None = None, json: Any = None) -> Any:
-        """JSON of the answer; raises an AgentLensError."""
+        """JSON of the response; raises an AgentLensError."""
         for attempt in range(MAX_ATTEMPTS):
             try:
                 answer = await self._client.request(method, path, params=params, json=json)
@@ -119,7 +119,7 @@ class AsyncAgentLensClient:
         dry_run: bool = False,
         cooldown_minutes: int = 5,
     ) -> models.GuardrailRule:
-        """The original made rules that are off and dry; here a rule that is made is in force."""
+        """The original created disabled dry-run rules; here a new rule is active."""
         rule = {key: value for key, value in locals().items() if key != "self"}
         return await self._make(calls.create_guardrail(calls.camel(rule)))
 
@@ -129,7 +129,7 @@ class AsyncAgentLensClient:
     async def disable_guardrail(self, rule_id: str) -> models.GuardrailRule:
         return await self.update_guardrail(rule_id, enabled=False)
 
-    # Of the original platform alone: each raises NotFoundError that says so.
+    # Features of the original platform only: each raises a NotFoundError that says so.
 
     async def recall(self, *args: Any, **kwargs: Any) -> Any:
         calls.absent("recall")

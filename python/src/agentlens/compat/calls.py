@@ -1,4 +1,4 @@
-"""The calls of the HTTP client, without the HTTP: both clients make the same ones."""
+"""The calls of the HTTP client, without the HTTP; shared by both clients."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def get_guardrail_history(rule_id: str | None, limit: int, offset: int) -> Call[
 
 
 def camel(options: dict[str, Any]) -> dict[str, Any]:
-    """Members as the platform names them; what is None is left out."""
+    """Members with the platform's names; None is omitted."""
     return {
         "".join([first, *(part.title() for part in rest)]): value
         for key, value in options.items()

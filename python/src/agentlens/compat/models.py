@@ -1,4 +1,4 @@
-"""Values of the HTTP client. What the platform answers beyond the named members is kept (`model_extra`)."""
+"""Values of the HTTP client. Unknown members of the platform's response are kept (`model_extra`)."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class LlmAnalyticsParams(_Model):
 
 
 class LlmAnalyticsResult(_Model):
-    """What `GET /api/analytics` answers, as it is."""
+    """Response of `GET /api/analytics`, unchanged."""
 
 
 class GuardrailRule(_Model):
@@ -164,7 +164,7 @@ class GuardrailRuleListResult(_Model):
 
 
 class GuardrailStatusResult(_Model):
-    """What `GET /api/guardrails/:id/status` answers, as it is."""
+    """Response of `GET /api/guardrails/:id/status`, unchanged."""
 
 
 class GuardrailTriggerHistoryResult(_Model):

@@ -1,1 +1,1 @@
-"""Deciding about calls: orders, the breaker, the platform, and what is done when nobody can decide."""
+"""Decisions about calls: orders, the breaker, the platform, and the fallback."""

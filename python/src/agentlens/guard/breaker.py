@@ -1,6 +1,6 @@
 """
-The circuit breaker of a run. The rules are those of libs/guardrails/src/breaker; python/vectors/breaker.json is written
-by that code's own specs and replayed here, so that both answer alike.
+The circuit breaker of a run. The rules are those of libs/guardrails/src/breaker. That code's specs write
+python/vectors/breaker.json, and the tests here replay it, so that both behave the same.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ MAX_REPORTS = 50
 
 
 class BreakerLimits(BaseModel):
-    """At a limit is not over it; over is. Tokens and iterations are counts, cost is USD."""
+    """Reaching a limit is allowed; exceeding it trips. Tokens and iterations are counts, cost is USD."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
     max_tokens: float = Field(default=200_000, ge=0)
     max_iterations: float = Field(default=50, ge=0)
     max_cost_usd: float = Field(default=10, ge=0)
     max_consecutive_failures: float = Field(default=5, ge=0)
-    # Trips when confidence falls by more over the last `confidence_window` reports; None: not watched.
+    # Trips when confidence falls by more over the last `confidence_window` reports; None: not monitored.
     max_confidence_drop: float | None = 0.3
     confidence_window: int = Field(default=5, ge=2, le=MAX_REPORTS)
-    # How long an open breaker waits before one probe is let through; None: only a reset closes it.
+    # How long an open breaker waits before it lets one probe through; None: only a reset closes it.
     probe_after_seconds: float | None = None
 
 
@@ -44,14 +44,14 @@ class Usage:
     iterations: float = 0
     cost_usd: float = 0
     consecutive_failures: int = 0
-    # What failed last: only a success of the same kind ends the row.
+    # What failed last: only a success of the same kind ends the streak.
     failing: CallKind | None = None
     confidences: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class CallUsage:
-    """What one call used, or will probably use. What is not known counts as nothing."""
+    """Actual or expected usage of one call. Unknown values count as zero."""
 
     tokens: float | None = None
     iterations: float | None = None
@@ -73,7 +73,7 @@ class BreakerState:
 
 @dataclass(frozen=True)
 class Breaker:
-    """A value: every change makes a new one."""
+    """Immutable: every change creates a new value."""
 
     state: BreakerState = BreakerState()
     usage: Usage = Usage()
@@ -85,7 +85,7 @@ class BreakerAnswer:
     allowed: bool
     probe: bool = False
     reason: BreakerReason | None = None
-    # True once, at the moment it opens.
+    # True once, when it opens.
     tripped: bool = False
 
 
@@ -94,7 +94,7 @@ _NO_CALL = CallUsage()
 
 
 def check(breaker: Breaker, limits: BreakerLimits, now_ms: float, next_call: CallUsage = _NO_CALL) -> BreakerAnswer:
-    """May one more call begin? After the waiting time of an open breaker exactly one caller, `by`, is the probe."""
+    """Whether another call may start. After an open breaker's waiting time exactly one caller, `by`, is the probe."""
     state = breaker.state
     if state.kind == "closed":
         reason = over_limit(breaker.usage, limits, next_call)
@@ -105,13 +105,13 @@ def check(breaker: Breaker, limits: BreakerLimits, now_ms: float, next_call: Cal
         return BreakerAnswer(breaker, True, probe=True)
     if next_call.by is None or not _waited_enough(state.opened_at, limits, now_ms):
         return BreakerAnswer(breaker, False, reason=state.reason)
-    # The waiting time starts again with the probe, so that one that was lost is followed by another.
+    # The waiting time restarts with the probe, so that a lost probe is followed by another.
     probing = BreakerState("half_open", instant(now_ms), state.reason, next_call.by)
     return BreakerAnswer(replace(breaker, state=probing), True, probe=True)
 
 
 def record(breaker: Breaker, used: CallUsage, now_ms: float) -> Breaker:
-    """Adds what a call used. Never opens a closed breaker; the outcome of the probe closes it, or opens it again."""
+    """Adds the usage of a call. Never opens a closed breaker; the outcome of the probe closes or reopens it."""
     state = breaker.state
     probed = state.kind == "half_open" and used.by == state.probe and used.outcome is not None
     if probed and used.outcome == "success":
@@ -130,7 +130,7 @@ def trip(breaker: Breaker, reason: BreakerReason, now_ms: float) -> Breaker:
 
 
 def over_limit(usage: Usage, limits: BreakerLimits, next_call: CallUsage = _NO_CALL) -> BreakerReason | None:
-    """Which limit is passed, the gravest first."""
+    """The exceeded limit, most severe first."""
     if _exceeds(usage.cost_usd + (next_call.cost_usd or 0), limits.max_cost_usd):
         return "cost"
     if usage.tokens + (next_call.tokens or 0) > limits.max_tokens:
@@ -146,7 +146,7 @@ def over_limit(usage: Usage, limits: BreakerLimits, next_call: CallUsage = _NO_C
 
 
 def confidence_fall(reports: tuple[float, ...], window: int) -> float | None:
-    """How far the last `window` reports fall along their least-squares line; None before there are as many."""
+    """How far the last `window` reports fall along their least-squares line; None until there are that many."""
     if window < 2 or len(reports) < window:
         return None
     middle = (window - 1) / 2
@@ -159,7 +159,7 @@ def confidence_fall(reports: tuple[float, ...], window: int) -> float | None:
 
 
 def read_call(sent: dict[str, Any]) -> CallUsage:
-    """A call as the vectors write it."""
+    """A call as written in the vectors."""
     names = {"costUsd": "cost_usd"}
     return CallUsage(**{names.get(key, key): value for key, value in sent.items()})
 
@@ -177,7 +177,7 @@ def _add(usage: Usage, used: CallUsage) -> Usage:
 
 
 def _amount(value: float | None) -> float:
-    """Nonsense must not poison a sum for ever, nor give anything back."""
+    """Invalid amounts must not corrupt a sum or reduce it."""
     return value if value is not None and math.isfinite(value) and value > 0 else 0
 
 
@@ -188,7 +188,7 @@ def _remember(reports: tuple[float, ...], report: float | None) -> tuple[float, 
 
 
 def _row_of_failures(usage: Usage, used: CallUsage) -> tuple[int, CallKind | None]:
-    """A tool that keeps failing is not excused by the model calls between its tries, nor a model by its tools."""
+    """Model calls between attempts do not reset the failures of a tool, or vice versa."""
     before, failing = usage.consecutive_failures, usage.failing
     kind = (used.of or failing) if used.outcome == "failure" else failing
     same = used.of is None or failing is None or used.of == failing
@@ -205,5 +205,5 @@ def _waited_enough(opened_at: str | None, limits: BreakerLimits, now_ms: float) 
 
 
 def _exceeds(value: float, limit: float) -> bool:
-    """A hundred times ten cents is ten dollars, whatever binary fractions make of it."""
+    """Compensates binary fractions: a hundred times ten cents is ten dollars."""
     return value > limit and value - limit > 1e-9 * max(1.0, limit)

@@ -1,4 +1,4 @@
-"""Decides about one call, from the quickest to the surest: orders, the breaker, the platform, the fail mode."""
+"""Decides about one call, cheapest check first: orders, the breaker, the platform, the fail mode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agentlens.guard.outage import OutagePause
 from agentlens.guard.rule_bundle import RuleBundleReader
 from agentlens.platform import NoAnswer, Outcome, PlatformCalls, run_path
 
-# Beyond, a call cannot be checked; the platform itself stops reading at 250,000.
+# Larger arguments cannot be checked; the platform itself stops reading at 250,000.
 MAX_ARGUMENT_CHARS = 200_000
 
 
@@ -44,7 +44,7 @@ class Question:
 
 
 class AskingRun(Protocol):
-    """What the decider needs of the run it decides for."""
+    """What the decider needs from its run."""
 
     @property
     def id(self) -> str: ...
@@ -68,7 +68,7 @@ class _Request:
 
 
 class Decider:
-    """`asked` and `bypassed` count questions that went to the platform, and calls that nobody could decide about."""
+    """`asked` and `bypassed` count requests to the platform and calls without a decision."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Decider:
         return self._after_asking(run, question, outcome)
 
     def failed(self, question: Question) -> Decision:
-        """This package itself failed: the call goes by the fail mode, as with any other outage."""
+        """This package itself failed: the fail mode applies, as for any other outage."""
         return self._answer(question, self._by_fail_mode(question, "error"))
 
     def _before_asking(self, run: AskingRun, question: Question) -> Decision | _Request:
@@ -160,7 +160,7 @@ class Decider:
         return _Request(run_path(run.id, "evaluate"), body, {"idempotency-key": self._new_id()})
 
     def _after_asking(self, run: AskingRun, question: Question, outcome: Outcome) -> Decision:
-        # An operator may have spoken while we waited: what was allowed before that is not allowed any more.
+        # An order may have arrived in the meantime; it overrides an earlier ALLOW.
         ordered = run.ordered_state()
         if ordered.state != "running":
             return self._answer(question, _ordered(question, ordered))
@@ -171,7 +171,7 @@ class Decider:
             self._outage.failed()
             return self._by_fail_mode(question, outcome.why)
         if outcome.key_refused:
-            # No outage: somebody took this agent's key away, or it never had the scope. No fail mode helps.
+            # Not an outage: the key was revoked or never had the scope. The fail mode does not apply.
             return key_refused(question, outcome.status)
         if outcome.status >= 500:
             self._outage.failed()
@@ -227,8 +227,8 @@ class Decider:
 
 def _is_undecided(bypass: RuleBypass) -> bool:
     """
-    Not what a rule cannot say of this call, nor a rule that is wrong itself: their authors decided that. A reason that
-    is not known here is that of a newer platform.
+    Excludes data missing in this call and errors of the rule itself, because the rule's author decided about those.
+    Unknown reasons come from a newer platform.
     """
     return bypass.did != "block" and (bypass.rule_id == "*" or bypass.why not in ("missing", "error"))
 

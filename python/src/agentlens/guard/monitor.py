@@ -1,4 +1,4 @@
-"""Signs of life, and orders for runs that live for long."""
+"""Heartbeats and orders for long runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from agentlens.run import Run
 
 logger = logging.getLogger("agentlens")
-# Decisions carry orders; only a run that lives longer is worth asking for them.
+# Decisions carry orders; only longer runs are worth polling for.
 LONG_RUN_S = 30.0
 POLL_WAIT_S = 20.0
 PAUSE_S = 5.0
 
 
 class RunMonitor:
-    """One daemon thread, alive while a run is: it sends signs of life, and asks for orders and acknowledges them."""
+    """One daemon thread, alive while a run is: sends heartbeats, polls for orders and acknowledges them."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -41,7 +41,7 @@ class RunMonitor:
             try:
                 thread.start()
             except RuntimeError:
-                return  # the interpreter is going down
+                return  # the interpreter is shutting down
             self._thread = thread
 
     def stop(self) -> None:
@@ -65,7 +65,7 @@ class RunMonitor:
                         self._sign_of_life(run)
                 self._wait(runs, heartbeat_s)
             except Exception:
-                logger.exception("AgentLens: watching over runs failed")
+                logger.exception("AgentLens: run monitor failed")
                 self._pause(PAUSE_S)
 
     def _wait(self, runs: list[Run], heartbeat_s: float) -> None:
@@ -76,7 +76,7 @@ class RunMonitor:
             self._pause(min(PAUSE_S, heartbeat_s))
 
     def _idle(self, seconds: float) -> bool:
-        """True: nothing lives, the thread may end; the next run starts another."""
+        """True: there is no run left and the thread may end; the next run starts another."""
         self._pause(min(seconds, PAUSE_S))
         with self._changed:
             if self._stopped or not self._instance.live_runs():
@@ -99,7 +99,7 @@ class RunMonitor:
         run.heard_heartbeat(outcome)
 
     def poll(self, wait_s: float) -> None:
-        """Waits at the platform for orders, takes them, and says that they arrived."""
+        """Long-polls the platform for orders, applies and acknowledges them."""
         instance = self._instance
         query = f"agentId={quote(instance.agent_id, safe='')}&instanceId={quote(instance.instance_id, safe='')}"
         after = f"&after={quote(self._after, safe='')}" if self._after else ""

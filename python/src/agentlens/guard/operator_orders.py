@@ -1,4 +1,4 @@
-"""The operator's orders as this process has heard them."""
+"""Operator orders received by this process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from agentlens.forks import ForkLock
 
-# A process hears of all orders for its agent's runs, also of those that other processes have.
+# A process receives the orders for all runs of its agent, including those in other processes.
 MAX_RUN_ORDERS = 1_000
 
 
 @dataclass(frozen=True)
 class OrderedState:
-    """What an operator wants of a run now."""
+    """State that an operator wants a run to be in."""
 
     state: Literal["running", "paused", "killed"] = "running"
     id: str = ""
@@ -26,8 +26,8 @@ RUNNING = OrderedState()
 
 class OperatorOrders:
     """
-    Each order is the whole wanted state of one scope and carries a version, so hearing it twice, late or out of order
-    changes nothing.
+    Each order is the complete desired state of one scope with a version, so duplicates and reordering have no
+    effect.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class OperatorOrders:
         self.model_override: str | None = None
 
     def of(self, run_id: str) -> OrderedState:
-        """Killed before paused, whatever said it."""
+        """Killed takes precedence over paused."""
         found = self._paused
         for key in (("tenant", ""), ("agent", ""), ("run", run_id)):
             ordered = self._orders.get(key, (0, RUNNING))[1]
@@ -49,7 +49,7 @@ class OperatorOrders:
         return found
 
     def take(self, message: object, agent_id: str) -> str | None:
-        """Answers the id to acknowledge; None for what is no order or directive for this agent."""
+        """Returns the id to acknowledge; None if it is not an order or directive for this agent."""
         if not isinstance(message, Mapping):
             return None
         order_id, version = message.get("id"), message.get("version")
@@ -76,7 +76,7 @@ class OperatorOrders:
         return order_id
 
     def _forget_old_runs(self) -> None:
-        """The platform goes on refusing what is forgotten here."""
+        """The platform still enforces an order that is evicted here."""
         runs = [key for key in self._orders if key[0] == "run"]
         for key in runs[: max(0, len(runs) - MAX_RUN_ORDERS)]:
             del self._orders[key]

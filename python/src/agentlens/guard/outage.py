@@ -1,4 +1,4 @@
-"""Not waiting for a platform that does not answer."""
+"""Avoids waiting for a platform that does not answer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ PROBE_EVERY_S = 5.0
 
 class OutagePause:
     """
-    After three failures in a row one question in five seconds goes to the platform, the others are answered by the
-    fail mode at once: a server that hangs would cost every call its whole deadline.
+    After three consecutive failures, only one request in five seconds goes to the platform; the fail mode answers
+    the others at once. Otherwise a hanging server would cost every call its whole deadline.
     """
 
     def __init__(self, clock: Clock) -> None:

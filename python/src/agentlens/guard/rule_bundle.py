@@ -1,5 +1,5 @@
 """
-Which phases the platform wants to hear of, and the agent's breaker limits, both from the signed rule bundle. Rules are
+Phases that the platform wants to see, and the agent's breaker limits, both from the signed rule bundle. Rules are
 not evaluated here: an answer of the platform takes a millisecond.
 """
 
@@ -22,7 +22,7 @@ from agentlens.platform import Answered, PlatformCalls
 
 _KEY_LABEL = b"agentlens.rule-bundle.v1"
 _PHASES = frozenset({"tool.before", "tool.after", "llm.before"})
-# A rule that is made while the agent runs is heard of within this time; the question costs an answer 304.
+# A new rule is noticed within this time; the request usually costs a 304.
 RENEW_AFTER_S = 10.0
 
 
@@ -31,13 +31,13 @@ class RuleBundle:
     version: float
     phases: frozenset[str]
     breaker_limits: BreakerLimits | None
-    # The tenant wants no breaker where nobody set limits.
+    # The tenant disables the breaker unless limits are configured.
     default_breaker_off: bool
     ttl_s: float
 
 
 class RuleBundleReader:
-    """The bundle at hand. Without one every call is asked about, which is always right."""
+    """The current bundle. Without one, every call is sent to the platform, which is always correct."""
 
     def __init__(self, platform: PlatformCalls, api_key: str, agent_id: str, clock: Clock) -> None:
         self._platform = platform
@@ -52,12 +52,12 @@ class RuleBundleReader:
         self._under_way = False
 
     def must_ask(self, phase: Phase) -> bool:
-        """A tool call always: its question is what the platform counts, orders and records."""
+        """Always true for a tool call: the platform counts, orders and records by its request."""
         bundle = self._current()
         return phase == "tool.before" or bundle is None or phase in bundle.phases
 
     def breaker_limits(self) -> BreakerLimits | None:
-        """What the platform said last: its being away changes no limit."""
+        """The platform's latest value; an outage changes no limit."""
         self._current()
         return None if self._bundle is None else self._bundle.breaker_limits
 
@@ -66,7 +66,7 @@ class RuleBundleReader:
         return self._bundle is not None and self._bundle.default_breaker_off
 
     def read(self) -> None:
-        """Asks the platform, and waits for its answer as long as any call may take."""
+        """Requests the bundle and waits as long as any call may take."""
         headers = {} if self._tag is None else {"if-none-match": self._tag}
         outcome = self._platform.call(
             "GET", f"/v1/rules/bundle?agentId={quote(self._agent_id, safe='')}", None, headers

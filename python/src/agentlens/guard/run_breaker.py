@@ -1,4 +1,4 @@
-"""The breaker of one run in this process, fed with what the platform will read in the run's events."""
+"""Circuit breaker of one run in this process, fed with the data that the run's events report."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from agentlens.forks import ForkLock
 from agentlens.guard.breaker import CLOSED_BREAKER, Breaker, BreakerLimits, BreakerReason, CallUsage, check, record
 
-# More than this no call uses: the platform counts such a number as none, and so does this process.
+# Larger values are invalid: the platform ignores such a number, and so does this process.
 MAX_TOKENS = 1e12
 MAX_USD = 100_000
 
 
 class RunBreaker:
-    """`limits` answers None where there is no breaker; `tripped` is told once each time it opens."""
+    """`limits` returns None without a breaker; `tripped` is called once each time it opens."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Adapters of agent frameworks. Each can be imported where its framework is not installed."""
+"""Adapters of agent frameworks. Each can be imported without its framework."""

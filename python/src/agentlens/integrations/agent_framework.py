@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: three middlewares for every agent that is made while `init` is in force."""
+"""Microsoft Agent Framework: three middlewares for every agent created while `init` is active."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def middlewares() -> list[Any]:
 
 
 async def _streamed(plugin: _Plugin, call: ModelCall, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
-    """`call_next` comes back before anything was read: the call ends with the stream."""
+    """`call_next` returns before anything was read: the call ends with the stream."""
     instance = plugin.instance
     if instance is None:
         await call_next()
@@ -128,13 +128,13 @@ async def _streamed_run(
     except BaseException as error:
         plugin.end_run(run, error)
         raise
-    # What is done while the stream is read, model and function calls, belongs to the run.
+    # Model and function calls made while the stream is read belong to the run.
     context.result.with_pull_context_manager(in_run)
     context.result.with_pull_context_manager(_noting(lambda error: plugin.end_run(run, error)))
 
 
 def _noting(failed: Callable[[BaseException], None]) -> Callable[[], Any]:
-    """Around each update that is read from a stream; its end is no failure."""
+    """Wraps each update read from a stream; the stream's end is not a failure."""
 
     @contextmanager
     def pull() -> Iterator[None]:
@@ -171,7 +171,7 @@ def uninstrument() -> None:
 
 
 def instrument_agent_framework() -> None:
-    """What `init` does for Microsoft Agent Framework, where it was called with `integrations=[]`."""
+    """Instruments Microsoft Agent Framework, if `init` was called with `integrations=[]`."""
     registry.instrument_one("agent_framework")
 
 
@@ -185,7 +185,7 @@ def _arguments(given: Any) -> dict[str, Any]:
 
 
 def _texts(result: Any) -> Any:
-    """Of a list of Content, the texts."""
+    """The texts of a list of Content."""
     if isinstance(result, list) and all(hasattr(item, "type") for item in result):
         return "".join(str(getattr(item, "text", "") or "") for item in result)
     return result

@@ -1,4 +1,4 @@
-"""What adapters stand on. They use `call_tool`, `call_model`, `root_run` and `_send_custom_event`, nothing else."""
+"""Base of the adapters. They use only `call_tool`, `call_model`, `root_run` and `_send_custom_event`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class StackedModels:
-    """A model that stands on another one (a cache, a router, a subclass) is one call: the outermost is recorded."""
+    """A model built on another one (a cache, a router, a subclass) counts as one call: the outermost is recorded."""
 
     def __init__(self, framework: str) -> None:
         self._inside: ContextVar[bool] = ContextVar(f"agentlens_{framework}_model", default=False)
@@ -42,7 +42,7 @@ class StackedModels:
             self._inside.reset(token)
 
     async def stream(self, stream: Callable[[], AsyncIterator[T]]) -> AsyncIterator[T]:
-        """Between its items a generator is in its reader's context, where another model may be called."""
+        """Between its items a generator runs in its reader's context, where another model may be called."""
         items = stream()
         try:
             while True:
@@ -62,8 +62,8 @@ class StackedModels:
 
 class BaseFrameworkPlugin:
     """
-    `client` is an AgentLensClient or AsyncAgentLensClient: the handler then works without `init`, over a connection of
-    its own. Without a client it uses the state of `init`. Nothing here raises because of the platform.
+    `client` is an AgentLensClient or AsyncAgentLensClient: the handler then works without `init`, over its own
+    connection. Without a client it uses the state of `init`. Never raises because of the platform.
     """
 
     framework_name: ClassVar[str] = "unknown"
@@ -97,7 +97,7 @@ class BaseFrameworkPlugin:
         return Source(self.framework_name, self._version, component, agent)
 
     def call_tool(self, call: ToolCall, execute: Callable[[dict[str, Any]], T], refuse: Callable[[Decision], T]) -> T:
-        """Asks, executes with the decided arguments, reports. Without `init` the call is simply made."""
+        """Decides, executes with the decided arguments and reports. Without `init` it just makes the call."""
         instance = self.instance
         return execute(dict(call.args)) if instance is None else CallGuard(instance).tool(call, execute, refuse)
 
@@ -116,7 +116,7 @@ class BaseFrameworkPlugin:
         return execute(dict(call.args)) if instance is None else CallGuard(instance).atool_stream(call, execute, refuse)
 
     def call_model(self, call: ModelCall, execute: Callable[[], T], read: Callable[[T], ModelAnswer]) -> T:
-        """Raises RunStopped where the run may not go on."""
+        """Raises RunStopped if the run must stop."""
         instance = self.instance
         return execute() if instance is None else CallGuard(instance).model(call, execute, read)
 
@@ -154,7 +154,10 @@ class BaseFrameworkPlugin:
             yield run
 
     async def stream_run(self, stream: Callable[[], AsyncIterator[T]], name: str | None = None) -> AsyncIterator[T]:
-        """A run as long as a stream. Between its items, the run is not the reader's: a stream shares its context."""
+        """
+        A run for the duration of a stream. Between its items the run is not current, because a stream shares its
+        reader's context.
+        """
         instance, joined = self.instance, current.get()
         if instance is None or (joined is not None and joined.belongs_to(instance) and not joined.ended):
             async for item in stream():
@@ -187,7 +190,7 @@ class BaseFrameworkPlugin:
     # -- names of the original package: they put events into the sink and never raise --------------------------------
 
     def _get_client_and_config(self) -> tuple[Any, str, str, bool] | None:
-        """(client, agent id, session id, redact) of this handler, else of `init`; None where there is neither."""
+        """(client, agent id, session id, redact) of this handler, or else of `init`; None without either."""
         instance = self.instance
         if instance is None:
             return None
@@ -196,7 +199,7 @@ class BaseFrameworkPlugin:
         return self._client, self._agent_id or run.agent_id, self._session_id or run.id, redact
 
     def _send_event(self, client: Any, event: Mapping[str, Any]) -> None:
-        """Puts an event in wire form into the sink, or sends it with a client of another handler. Never raises."""
+        """Enqueues an event in wire form, or sends it with another handler's client. Never raises."""
         with ours("sending an event"):
             if client is not None and client is not self._client:
                 client._request("POST", "/api/events", json={"events": [dict(event)]})

@@ -1,6 +1,6 @@
 """
-CrewAI 1.15. Its hooks guard: PRE_TOOL_CALL refuses, POST_TOOL_CALL tells the model why (a refusal's reason never gets
-there by itself), PRE_MODEL_CALL ends a run that was stopped. Any exception but HookAborted would let the call happen.
+CrewAI 1.15. Its hooks guard: PRE_TOOL_CALL refuses, POST_TOOL_CALL gives the model the reason (the framework does
+not), PRE_MODEL_CALL ends a run that was stopped. Any exception but HookAborted would let the call happen.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from agentlens.model_calls import Usage
 from agentlens.run import Run
 
 _patches = Patches()
-# Calls whose end is never told are forgotten, oldest first.
+# Calls whose end is never reported are evicted, oldest first.
 MAX_OPEN_CALLS = 1_000
 
 
 @dataclass
 class _Open:
-    """A call between its two hooks. `given` is held, because its identity is what both hooks have in common."""
+    """A call between its two hooks. `given` is kept because both hooks share its identity."""
 
     given: dict[str, Any]
     call: ToolCall
@@ -84,7 +84,7 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         return after.message if after is not None and after.blocked else None
 
     def execution(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Notes what a tool raises, which the framework turns into text, and asks about each further execution."""
+        """Records what a tool raises, which the framework turns into text, and decides each further execution."""
 
         def guarded(tool: Any, *args: Any, **kwargs: Any) -> Any:
             opened = _current.get()
@@ -118,7 +118,7 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         return guarded
 
     def _again(self, opened: _Open) -> str | None:
-        """The words of a refusal; None where the tool may run. The text path tries a failing tool several times."""
+        """The message of a refusal; None if the tool may run. The text path retries a failing tool several times."""
         instance = self.instance
         opened.executions += 1
         if opened.executions == 1 or instance is None:
@@ -198,8 +198,8 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         run, call_id = asked
         now = _used(llm)
         usage = Usage(max(0, now[0] - before[0]), max(0, now[1] - before[1]))
-        said = ModelAnswer(text=answer if isinstance(answer, str) else None, usage=usage)
-        CallGuard(instance).end_model(run, call_id, None if error is not None else lambda: said, error)
+        model_answer = ModelAnswer(text=answer if isinstance(answer, str) else None, usage=usage)
+        CallGuard(instance).end_model(run, call_id, None if error is not None else lambda: model_answer, error)
 
     # -- runs ------------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ def uninstrument() -> None:
 
 
 def instrument_crewai() -> None:
-    """What `init` does for CrewAI, where it was called with `integrations=[]`."""
+    """Instruments CrewAI, if `init` was called with `integrations=[]`."""
     registry.instrument_one("crewai")
 
 

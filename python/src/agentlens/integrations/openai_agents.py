@@ -1,6 +1,6 @@
 """
-OpenAI Agents. Tools are guarded on copies that `Agent.get_all_tools` answers, models in their own class, runs at the
-runner. Hosted, shell and computer tools are no function tools: they are not seen here.
+OpenAI Agents. Tools are guarded on the copies that `Agent.get_all_tools` returns, models in their own class, runs at
+the runner. Hosted, shell and computer tools are not function tools and are not visible here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentlens.model_calls import Usage
 
 logger = logging.getLogger("agentlens")
 _patches = Patches()
-# A failing tool is turned into text before its caller sees it: what was raised is left here by the seam that does that.
+# A failing tool is turned into text before its caller sees it; the patch that does so stores the exception here.
 _errors: ContextVar[list[BaseException] | None] = ContextVar("agentlens_openai_agents_errors", default=None)
 _models = StackedModels("openai_agents")
 _told: set[str] = set()
@@ -157,7 +157,7 @@ class _Plugin(BaseFrameworkPlugin):
                 return original(runner, starting_agent, *args, **kwargs)
             run = instance.run(agent_id=starting_agent.name)
             run.start()
-            # The task that streams copies the context it is made in.
+            # The streaming task copies the context it is created in.
             token = current.set(run)
             try:
                 result = original(runner, starting_agent, *args, **kwargs)
@@ -207,7 +207,7 @@ def uninstrument() -> None:
 
 
 def instrument_openai_agents() -> None:
-    """What `init` does for OpenAI Agents, where it was called with `integrations=[]`."""
+    """Instruments OpenAI Agents, if `init` was called with `integrations=[]`."""
     registry.instrument_one("openai_agents")
 
 
@@ -216,7 +216,7 @@ def uninstrument_openai_agents() -> None:
 
 
 def _read(given: str) -> dict[str, Any]:
-    """The arguments as the model wrote them; what is no object is asked about as `input`."""
+    """The model's arguments; anything but an object is sent as `input`."""
     try:
         found = json.loads(given) if given else {}
     except ValueError:
@@ -225,9 +225,9 @@ def _read(given: str) -> dict[str, Any]:
 
 
 def _item(item: Any) -> dict[str, Any]:
-    told = item if isinstance(item, dict) else {"content": str(item)}
-    role = told.get("role") or ("tool" if "output" in told else "assistant")
-    content = told.get("content", told.get("output", told.get("name")))
+    message = item if isinstance(item, dict) else {"content": str(item)}
+    role = message.get("role") or ("tool" if "output" in message else "assistant")
+    content = message.get("content", message.get("output", message.get("name")))
     return {"role": role, "content": content}
 
 
@@ -249,8 +249,8 @@ def _streamed_answer(events: list[Any]) -> ModelAnswer:
         response = getattr(event, "response", None)
         if getattr(event, "type", "") == "response.completed" and response is not None:
             usage = response.usage
-            told = None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
-            return ModelAnswer(text=_text(response.output), usage=told, model=response.model)
+            counted = None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
+            return ModelAnswer(text=_text(response.output), usage=counted, model=response.model)
     return ModelAnswer()
 
 

@@ -1,4 +1,4 @@
-"""The connection of a handler that was given a client instead of relying on `init`."""
+"""The connection of a handler with its own client instead of `init`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentlens.transport import HttpTransport, Reply, Transport, Unanswered
 def instance_of(handler: object, client: Any, agent_id: str | None, session_id: str | None, redact: bool) -> Instance:
     """
     An instance that observes through `client`. It is drained when the process ends, and closed when `handler` is
-    collected. AGENTLENS_ENFORCE=enforce makes it guard.
+    collected. AGENTLENS_ENFORCE=enforce makes it enforce.
     """
     transport = _transport_of(client)
     options = {
@@ -36,7 +36,7 @@ def instance_of(handler: object, client: Any, agent_id: str | None, session_id: 
 
 
 def _close(instance: Instance) -> None:
-    # The collector runs on any thread; closing may wait for the network.
+    # The garbage collector runs on any thread; closing may wait for the network.
     thread = threading.Thread(target=instance.close, args=(instance.settings.drain_ms / 1000,), daemon=True)
     try:
         thread.start()
@@ -50,7 +50,7 @@ def _transport_of(client: Any) -> Transport:
 
 
 class _RequestTransport:
-    """Sends through `_request` of a client of another class, such as a test double."""
+    """Sends through `_request` of another client class, such as a test double."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

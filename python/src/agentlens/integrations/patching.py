@@ -1,4 +1,4 @@
-"""Replacing a method of a framework, and putting it back."""
+"""Replaces a method of a framework and restores it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ logger = logging.getLogger("agentlens")
 
 
 class MissingSeam(Exception):
-    """A framework does not have the place that an adapter stands in: another version of it."""
+    """The framework version lacks the extension point that an adapter needs."""
 
 
 class Patch:
     """
-    `wrapper(original)` makes the function that takes the place of `owner.name`. Putting it in twice is putting it in
-    once. Where somebody patched above it, it stays in place and only hands on.
+    `wrapper(original)` creates the replacement of `owner.name`. Applying it is idempotent. If other code has patched
+    above it, it stays in place and only forwards.
     """
 
     def __init__(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -36,7 +36,7 @@ class Patch:
         if self._placed is not None:
             self._active = True
             return self
-        # The descriptor as it is, so that a static or class method is put back as one.
+        # The raw descriptor, so that a static or class method is restored as one.
         original = vars(self._owner).get(self._name, getattr(self._owner, self._name, None))
         if original is None:
             raise MissingSeam(f"{getattr(self._owner, '__name__', self._owner)}.{self._name}")
@@ -58,7 +58,7 @@ class Patch:
         now = vars(self._owner).get(self._name)
         if getattr(now, "__func__", now) is not self._placed:
             logger.debug(
-                "AgentLens: %s.%s was patched by somebody else since; it only hands on", self._owner, self._name
+                "AgentLens: %s.%s was patched by other code since; the patch only forwards now", self._owner, self._name
             )
             return
         if self._had_own:
@@ -69,7 +69,7 @@ class Patch:
 
 
 class Patches:
-    """The patches of one adapter: all of them, or none."""
+    """The patches of one adapter: all or none."""
 
     def __init__(self) -> None:
         self._patches: list[Patch] = []

@@ -1,4 +1,4 @@
-"""pydantic-ai 2: one more capability for every agent that is made while `init` is in force."""
+"""pydantic-ai 2: one more capability for every agent created while `init` is active."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def capability() -> Any:
 
         async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
             def refuse(decision: Decision) -> Any:
-                # A plain exception would end the run, and a result of our own would look like the tool's.
+                # A plain exception would end the run, and our own result would look like the tool's.
                 raise ToolFailed(decision.message)
 
             asked = ToolCall(
@@ -82,7 +82,7 @@ def uninstrument() -> None:
 
 
 def instrument_pydantic_ai() -> None:
-    """What `init` does for pydantic-ai, where it was called with `integrations=[]`."""
+    """Instruments pydantic-ai, if `init` was called with `integrations=[]`."""
     registry.instrument_one("pydantic_ai")
 
 

@@ -1,4 +1,4 @@
-"""Which frameworks are there, and what is done with each."""
+"""The supported frameworks and their state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("agentlens")
 class Integration:
     """
     `trigger` is the module whose import makes the framework usable; `module` is ours and has `instrument()` and
-    `uninstrument()`; `tried` are the versions the conformance list was played on, as [first, before).
+    `uninstrument()`; `tried` is the range of tested versions, as [first, before).
     """
 
     trigger: str
@@ -46,7 +46,7 @@ INTEGRATIONS: Mapping[str, tuple[Integration, ...]] = {
         Integration("ag2", "autogen.ag2", "ag2", ((1,), (2,))),
     ),
 }
-# Of the original package: patches of model providers, which are not here.
+# Provider patches of the original package, which this one does not have.
 _PROVIDER_NAMES = "openai anthropic litellm bedrock vertex gemini mistral cohere ollama llamaindex haystack"
 PROVIDERS = frozenset(_PROVIDER_NAMES.split(" "))
 
@@ -65,12 +65,12 @@ def is_instrumented(module: str) -> bool:
 
 
 def instrument(names: Sequence[str] | None) -> None:
-    """None: every framework that is installed. One that is not imported yet is instrumented at its first import."""
+    """None: every installed framework. One that is not imported yet is instrumented at its first import."""
     for name in names if names is not None else INTEGRATIONS:
         if name in PROVIDERS:
             logger.warning(
-                "AgentLens: there is no patch of the provider %s; its calls are seen by the adapters of frameworks "
-                "(%s), or by run.before_llm and run.after_llm",
+                "AgentLens: the provider %s has no patch; record its calls with a framework "
+                "adapter (%s), or with run.before_llm and run.after_llm",
                 name,
                 ", ".join(INTEGRATIONS),
             )
@@ -85,7 +85,7 @@ def instrument(names: Sequence[str] | None) -> None:
 
 
 def instrument_one(module: str) -> None:
-    """Now, importing the framework where that has not happened; ImportError where it is not installed."""
+    """Instruments at once, importing the framework if necessary; ImportError if it is not installed."""
     integration = next(item for items in INTEGRATIONS.values() for item in items if item.module == module)
     importlib.import_module(integration.trigger)
     _instrument(integration)
@@ -141,7 +141,7 @@ def _prepare(integration: Integration, *, asked_for: bool) -> None:
 def _imported(trigger: str) -> bool:
     module = sys.modules.get(trigger)
     spec = getattr(module, "__spec__", None)
-    # A module that is being imported right now is instrumented when that is done.
+    # A module that is currently being imported is instrumented when that is done.
     return module is not None and not getattr(spec, "_initializing", False)
 
 
@@ -175,8 +175,8 @@ def _judged(integration: Integration) -> str:
     if version is None or first <= numbers < before:
         return "enforced"
     logger.warning(
-        "AgentLens: %s %s is a version its adapter was not tried with (%s up to, not including, %s); its seams are in "
-        "place, check that a blocked tool does not run",
+        "AgentLens: %s %s is not a tested version (%s up to, but not including, %s); all extension points "
+        "exist, check that a blocked tool does not run",
         integration.distribution,
         version,
         ".".join(map(str, first)),
@@ -193,7 +193,7 @@ def _undo(integration: Integration) -> None:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Instruments a framework when its module has been imported, and leaves its importing to the real loader."""
+    """Instruments a framework after its module is imported, and delegates the import to the real loader."""
 
     def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> Any:
         if name not in _waiting:

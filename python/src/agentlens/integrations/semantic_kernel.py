@@ -1,6 +1,6 @@
 """
-Semantic Kernel. Two filters for every kernel that is made while `init` is in force: one for calls that the model chose,
-one for calls of the program; models are wrapped where each single call is made.
+Semantic Kernel. Two filters for every kernel created while `init` is active: one for calls that the model chose, one
+for calls of the program. Models are wrapped at each single call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentlens.model_calls import Usage
 
 _patches = Patches()
 _models = StackedModels("semantic_kernel")
-# What a function raises is turned into text between the two filters: the inner one leaves it here for the outer.
+# A function's exception is turned into text between the two filters; the inner one stores it here for the outer.
 _errors: ContextVar[list[BaseException] | None] = ContextVar("agentlens_semantic_kernel_errors", default=None)
 
 
@@ -31,7 +31,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
     # -- filters ---------------------------------------------------------------------------------------------------
 
     def install(self, kernel: Any) -> Any:
-        """The explicit form. A kernel that has the filters, such as a clone of one that has, is given no second."""
+        """The explicit form. A kernel that already has the filters, such as a clone, gets no second set."""
         from semantic_kernel.filters import FilterTypes
 
         if not any(
@@ -66,7 +66,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
             return error_text(errors[-1]) if errors else None
 
         def refuse(decision: Decision) -> Any:
-            # Without a result of its own the model would be told "None".
+            # Without an explicit result the model would receive "None".
             context.function_result = FunctionResult(function=context.function.metadata, value=decision.message)
             context.terminate = context.terminate or decision.terminates
 
@@ -113,7 +113,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
     # -- models ----------------------------------------------------------------------------------------------------
 
     def guard_models(self) -> None:
-        """Of every class of chat services that there is by now. The outer methods see one call for a whole loop."""
+        """Every class of chat services that exists so far. The outer methods see one call for a whole loop."""
         from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
 
         with ours("guarding models"):
@@ -148,7 +148,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
         return guarded
 
     def _model_call(self, service: Any, chat_history: Any) -> ModelCall:
-        messages = [{"role": str(item.role.value), "content": _said(item)} for item in chat_history.messages]
+        messages = [{"role": str(item.role.value), "content": _content_of(item)} for item in chat_history.messages]
         return ModelCall(messages, service.ai_model_id, None, self.source("chat"))
 
     # -- runs ------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def uninstrument() -> None:
 
 
 def instrument_semantic_kernel() -> None:
-    """What `init` does for Semantic Kernel, where it was called with `integrations=[]`."""
+    """Instruments Semantic Kernel, if `init` was called with `integrations=[]`."""
     registry.instrument_one("semantic_kernel")
 
 
@@ -219,7 +219,7 @@ def _subclasses(kind: Any) -> Iterator[Any]:
         yield from _subclasses(child)
 
 
-def _said(message: Any) -> Any:
+def _content_of(message: Any) -> Any:
     results = [str(item.result) for item in message.items if hasattr(item, "result")]
     return results or message.content
 

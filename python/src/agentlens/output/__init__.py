@@ -1,4 +1,4 @@
-"""JSON in a model's answer: found, mended, checked."""
+"""JSON in a model's answer: found, repaired, checked."""
 
 from agentlens.output.validate import (
     Corrected,

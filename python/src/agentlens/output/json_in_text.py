@@ -1,4 +1,4 @@
-"""Where JSON may be in a model's answer, the likeliest first."""
+"""Candidates for JSON in a model's answer, most likely first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class _Block:
 
 def json_candidates(text: str) -> list[str]:
     """
-    The whole answer, fenced blocks (those that say `json` before others), the first object or list in running text.
-    Reads the text once for each kind, so that hostile text costs no more than its length.
+    The whole answer, fenced blocks (those marked `json` first), and the first object or list in running text. Reads
+    the text once per kind, so the cost is linear even for hostile text.
     """
     whole = text.strip()
     blocks = _fenced_blocks(text)
@@ -32,7 +32,7 @@ def json_candidates(text: str) -> list[str]:
 
 
 def _fenced_blocks(text: str) -> list[_Block]:
-    """A fence inside of a JSON string does not begin its line; an unclosed last block counts, it may be cut off."""
+    """A fence inside a JSON string does not start its line; an unclosed last block counts as truncated."""
     blocks: list[_Block] = []
     language: str | None = None
     lines: list[str] = []
@@ -67,7 +67,7 @@ def _one_line_block(line: str) -> _Block | None:
 
 
 def _first_structure(text: str) -> str | None:
-    """From the first bracket to the one that closes it, reading strings as JSON does; to the end where none does."""
+    """From the first bracket to its closing bracket, reading strings as JSON does; to the end if it is not closed."""
     first = re.search(r"[\[{]", text)
     if first is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds, mends and checks the JSON in a model's answer. What a model said is never a reason to raise."""
+"""Finds, repairs and checks the JSON in a model's answer. Never raises because of the answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Issue:
 
 @dataclass(frozen=True)
 class OutputError:
-    """The model answered wrongly, and can mend it itself: neither a tool's failure nor the platform's."""
+    """The model's answer is wrong, and the model can correct it. Not a failure of a tool or of the platform."""
 
     reason: Literal["no_json", "schema"]
     issues: tuple[Issue, ...] = ()
@@ -42,7 +42,7 @@ class OutputError:
         return "The answer does not match the schema."
 
     def to_prompt(self) -> str:
-        """For the model: what is wrong where, and what to do."""
+        """Text for the model: what is wrong, where, and what to do."""
         lines = [f"\n- {issue.path or 'the whole answer'}: {issue.message}" for issue in self.issues]
         return f"{self.message}{''.join(lines)}\nAnswer again with the corrected JSON only, without any other text."
 
@@ -65,7 +65,7 @@ Validated = Valid[T] | Invalid
 
 @dataclass(frozen=True)
 class Corrected(Generic[T]):
-    """The last result, and after how many model calls."""
+    """The last result and the number of model calls."""
 
     result: Valid[T] | Invalid
     attempts: int
@@ -83,9 +83,9 @@ def validate_output(
 ) -> Valid[Any] | Invalid: ...
 def validate_output(text: str, schema: Any, *, strict: bool = False, repair: bool = True) -> Valid[Any] | Invalid:
     """
-    `schema` is a pydantic model, a TypeAdapter or a JSON Schema (which needs the package `jsonschema`). The first piece
-    that matches wins. `strict`: only the whole answer, as it is. `repair`: mend broken JSON where nothing parses.
-    The outcome is recorded in the current run, never what the model said.
+    `schema` is a pydantic model, a TypeAdapter or a JSON Schema (which needs the package `jsonschema`). The first
+    candidate that matches wins. `strict`: only the whole answer, unchanged. `repair`: repair broken JSON if nothing
+    parses. The outcome is recorded in the current run, never the answer itself.
     """
     result = _first_match(text, _check_of(schema), strict, repair and not strict)
     run = current_run()
@@ -94,8 +94,8 @@ def validate_output(text: str, schema: Any, *, strict: bool = False, repair: boo
             run.record("output.validated", {"outcome": "valid", "repaired": result.repaired})
         else:
             where = [issue.path for issue in result.error.issues]
-            told = {"outcome": "invalid", "type": "LOGIC", "reason": result.error.reason, "issues": where}
-            run.record("output.validated", told)
+            outcome = {"outcome": "invalid", "type": "LOGIC", "reason": result.error.reason, "issues": where}
+            run.record("output.validated", outcome)
     return result
 
 
@@ -103,8 +103,8 @@ def self_correct(
     ask: Callable[[OutputError | None], str], schema: Any, max_attempts: int = 3, **options: Any
 ) -> Corrected[Any]:
     """
-    Asks the model until its answer matches, `max_attempts` times in all. `ask` gets what was wrong
-    (`correction.to_prompt()` for the model), None the first time; what it raises is raised on.
+    Asks the model until its answer matches, up to `max_attempts` times in total. `ask` gets the previous error
+    (`correction.to_prompt()` for the model), or None the first time. Its exceptions are raised unchanged.
     """
     correction: OutputError | None = None
     attempt = 0
@@ -128,13 +128,13 @@ def _first_match(text: str, check: Check, strict: bool, repair: bool) -> Valid[A
         try:
             return Valid(check(value), repaired)
         except _Mismatch as mismatch:
-            # The likeliest piece says best what is wrong.
+            # The most likely candidate has the best error message.
             issues = mismatch.issues if issues is None else issues
     return Invalid(OutputError("no_json") if issues is None else OutputError("schema", issues))
 
 
 def _parsed(candidates: list[str], repair: bool) -> Iterator[tuple[Any, bool]]:
-    """What parses as it is comes first; repairing is guessing, and prose can be "repaired" into a string."""
+    """Text that parses unchanged comes first: repair guesses, and can turn prose into a string."""
     broken: list[str] = []
     for candidate in candidates:
         try:

@@ -1,4 +1,4 @@
-"""Secrets and personal data in texts; and what `init(redact=…, pii_patterns=…, pii_filter=…)` keeps out of events."""
+"""Secrets and personal data in texts, and what `init(redact=…, pii_patterns=…, pii_filter=…)` keeps out of events."""
 
 from agentlens.redact.content import PII_CREDIT_CARD, PII_EMAIL, PII_PHONE, PII_SSN, ContentFilter, apply_pii_filters
 from agentlens.redact.detectors import DETECTORS, Detector

@@ -1,4 +1,4 @@
-"""What is kept out of events before they leave the process."""
+"""Removes content from events before they leave the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PII_PHONE = re.compile(r"(?<!\w)(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)|\d{3})[ .-]?\d
 
 REDACTED = "[REDACTED]"
 _CONTENT = ("arguments", "result", "error", "messages", "completion", "systemPrompt", "data", "summary", "query")
-# What is no content, though it is text: patterns are not tried on it, so that events stay readable by the platform.
+# Text that is not content: patterns are not applied, so that the platform can still read the events.
 _NAMES = frozenset({"callId", "toolName", "model", "provider", "type", "agentName", "finishReason", "reason", "role"})
 
 
@@ -25,7 +25,7 @@ def apply_pii_filters(
     patterns: Sequence[re.Pattern[str]] | None = None,
     pii_filter: Callable[[str], str] | None = None,
 ) -> Any:
-    """Every text inside of a value without what the patterns find, and as the filter answers it."""
+    """Replaces every pattern match inside a value, then applies the filter to each text."""
     if isinstance(value, str):
         for pattern in patterns or ():
             value = pattern.sub(REDACTED, value)
@@ -41,10 +41,7 @@ def apply_pii_filters(
 
 
 class ContentFilter:
-    """
-    `redact`: no content leaves at all. A filter that raises takes the content with it: what could not be looked at is
-    not sent.
-    """
+    """`redact`: no content leaves at all. If the filter raises, the content is dropped."""
 
     def __init__(
         self,

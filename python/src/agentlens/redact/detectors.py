@@ -1,7 +1,7 @@
 """
-The detectors of libs/sdk/src/redact, and the secrets of libs/guardrails/src/detectors; python/vectors/redact.json holds
-both to each other. `re.ASCII` gives `\\w`, `\\d` and `\\b` the meaning they have in JavaScript. Every repetition is
-bounded, cannot also match what follows it, or begins only where nothing like it stands before.
+The detectors of libs/sdk/src/redact, and the secrets of libs/guardrails/src/detectors; python/vectors/redact.json
+keeps them in step. `re.ASCII` gives `\\w`, `\\d` and `\\b` their JavaScript meaning. Every repetition is bounded,
+cannot match what follows it, or starts only where nothing like it precedes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Detector:
-    """`confirm` says no to what only looks like it."""
+    """`confirm` rejects false positives."""
 
     name: str
     pattern: re.Pattern[str]
@@ -21,7 +21,7 @@ class Detector:
 
 
 def luhn(text: str) -> bool:
-    """The check of card numbers, over the digits of a text."""
+    """Luhn check of card numbers, over the digits of a text."""
     digits = [int(char) for char in reversed(text) if char in "0123456789"]
     total = 0
     for index, digit in enumerate(digits):
@@ -31,7 +31,7 @@ def luhn(text: str) -> bool:
 
 
 def iban(text: str) -> bool:
-    """ISO 13616: the remainder by 97, head moved to the end and letters written as 10 to 35, is 1."""
+    """ISO 13616: with the head moved to the end and letters written as 10 to 35, the number modulo 97 is 1."""
     compact = text.replace(" ", "").upper()
     if not 15 <= len(compact) <= 34:
         return False
@@ -62,7 +62,7 @@ _API_KEYS = "|".join(
     )
 )
 
-# Secrets before personal data: a token may hold what looks like a number.
+# Secrets before personal data: a token may contain something that looks like a number.
 DETECTORS: tuple[Detector, ...] = (
     Detector(
         "private_key",

@@ -1,4 +1,4 @@
-"""Takes secrets and personal data out of texts."""
+"""Removes secrets and personal data from texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Finding:
-    """Where in the text that was given."""
+    """Positions refer to the input text."""
 
     name: str
     start: int
@@ -38,7 +38,7 @@ def redact(
     also: Sequence[Detector] = (),
     replacement: Callable[[str, str], str] = _bracketed,
 ) -> Redacted:
-    """`detect` names the built-in detectors to use (all); further ones, `also`, are asked first."""
+    """`detect` names the built-in detectors to use (default all); additional ones, `also`, are applied first."""
     findings = _find_all(text, [*also, *(item for item in DETECTORS if detect is None or item.name in detect)])
     pieces: list[str] = []
     at = 0
@@ -49,7 +49,7 @@ def redact(
 
 
 def redact_deep(value: T, **options: Any) -> T:
-    """The same for every text inside of a value, names of members excepted; the value itself is not changed."""
+    """Redacts every text inside a value except member names; the value itself is not changed."""
     result: T = _deep(value, options, {})
     return result
 
@@ -75,7 +75,7 @@ def _deep(value: Any, options: dict[str, Any], copies: dict[int, Any]) -> Any:
 
 
 def _find_all(text: str, detectors: Sequence[Detector]) -> list[Finding]:
-    """In order of place; where two overlap, the detector that was asked first has it."""
+    """Findings in order of position; if two overlap, the earlier detector wins."""
     kept: list[Finding] = []
     starts: list[int] = []
     for detector in detectors:

@@ -1,4 +1,4 @@
-"""Events leave behind the agent's back."""
+"""Sends events in the background."""
 
 from agentlens.sink.event_sink import EventSink, SinkCounts, SinkOptions
 

@@ -1,4 +1,4 @@
-"""Batches of events, and how one is brought to the platform."""
+"""Batches of events and their delivery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentlens.workers import Workers
 
 logger = logging.getLogger("agentlens")
 PATH = "/api/events?partial=true"
-# A key that was refused may be mended; until then one try a minute.
+# A rejected key may be fixed; until then one attempt per minute.
 REFUSED_PAUSE_S = 60.0
 MAX_RETRY_AFTER_S = 60.0
 _WORTH_ANOTHER_TRY = (408, 425, 429)
@@ -26,7 +26,7 @@ _WORTH_ANOTHER_TRY = (408, 425, 429)
 
 @dataclass(frozen=True)
 class Batch:
-    """`own` are the first events, which are counted; behind them may be a report of `reported` dropped ones."""
+    """`own` are the first events, which are counted; a report of `reported` dropped ones may follow them."""
 
     id: str
     events: tuple[str, ...]
@@ -37,7 +37,7 @@ class Batch:
         return ('{"events":[' + ",".join(self.events) + "]}").encode("utf-8", "replace")
 
     def halves(self, new_id: Callable[[], str]) -> tuple[Batch, Batch]:
-        """Two batches with ids of their own; the report goes with the second."""
+        """Two batches with new ids; the report goes with the second."""
         middle = max(1, len(self.events) // 2)
         first = min(middle, self.own)
         return (
@@ -63,8 +63,8 @@ class Lost:
 
 class Delivery:
     """
-    Tries of one batch, always the same bytes under the same `Idempotency-Key`, so that nothing is counted twice.
-    `random` answers 0 to 1.
+    Attempts to send one batch, always the same bytes under the same `Idempotency-Key`, so that nothing is counted
+    twice. `random` returns 0 to 1.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Delivery:
         self._refusal_logged = False
 
     def hurry(self, wanted: bool) -> None:
-        """Somebody waits for a drain: pauses end, and a key that is refused is not tried again."""
+        """True during a drain: backoff delays end, and a rejected key is not retried."""
         if wanted:
             self._hurry.set()
         else:
@@ -119,7 +119,7 @@ class Delivery:
             if answer is not None and answer.status == 413 and len(batch.events) > 1:
                 return TooLarge()
             if answer is not None and answer.status < 500 and answer.status not in _WORTH_ANOTHER_TRY:
-                return Lost(f"the platform refused it with {answer.status}")
+                return Lost(f"the platform rejected it with {answer.status}")
             last = "no answer" if answer is None else str(answer.status)
             attempt += 1
             if attempt < self._attempts:
@@ -132,7 +132,7 @@ class Delivery:
         try:
             future = self._workers.submit(lambda: self._transport.send("POST", PATH, body, headers, timeout))
         except RuntimeError:
-            # At the end of the interpreter there are no new threads; this one keeps the time per read only.
+            # At interpreter exit no threads can be started; this one only enforces the timeout per read.
             return self._in_this_thread(body, headers)
         try:
             return read_reply(future.result(timeout))
@@ -149,17 +149,17 @@ class Delivery:
     def _pause_s(self, attempt: int, answer: Answered | None) -> float:
         asked = None if answer is None else retry_after_s(answer.headers.get("retry-after"), self._clock.now_ms())
         bound = min(self._backoff_most_s, self._backoff_base_s * 2 ** min(attempt, 30))
-        # Full jitter, so that clients do not come back together.
+        # Full jitter, so that clients do not retry at the same time.
         return asked if asked is not None else self._random() * bound
 
     def _log_refusal(self, status: int) -> None:
         if not self._refusal_logged:
             self._refusal_logged = True
-            logger.warning("AgentLens: the platform refuses events of this key (%d: does it have `ingest`?)", status)
+            logger.warning("AgentLens: the platform rejects events of this key (%d: does it have `ingest`?)", status)
 
 
 def retry_after_s(header: str | None, now_ms: float) -> float | None:
-    """Seconds or a date, as HTTP has it; None where it says nothing usable."""
+    """Parses seconds or a date as in HTTP; None if unusable."""
     if header is None:
         return None
     try:
@@ -173,6 +173,6 @@ def retry_after_s(header: str | None, now_ms: float) -> float | None:
 
 
 def _refused_of(answer: Answered) -> int:
-    """207 says that some were not taken; any other success, whatever its body, that all were."""
+    """207 reports that some events were rejected; any other success means that none were."""
     rejected = answer.body.get("rejected") if answer.status == 207 and isinstance(answer.body, dict) else 0
     return int(rejected) if isinstance(rejected, int | float) and rejected > 0 else 0

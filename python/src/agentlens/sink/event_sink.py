@@ -19,7 +19,7 @@ logger = logging.getLogger("agentlens")
 
 @dataclass(frozen=True)
 class SinkOptions:
-    """Events that may wait (the oldest make room), events and tries of a batch; times are seconds."""
+    """Maximum waiting events (the oldest are dropped), events and attempts per batch; times are in seconds."""
 
     max_queue: int = 2_000
     batch_size: int = 100
@@ -42,8 +42,8 @@ class SinkCounts:
 
 class EventSink:
     """
-    `put` never blocks and never raises for what an event holds. Dropped events are told of with the next batch that
-    arrives, as a custom event `sink.dropped {count, total}`.
+    `put` never blocks and never raises because of an event's content. Dropped events are reported with the next
+    batch that is delivered, as a custom event `sink.dropped {count, total}`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class EventSink:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Of a forked child: what waited is the parent's."""
+        """In a forked child: waiting events belong to the parent."""
         self._queue: deque[Event] = deque()
         self._changed = threading.Condition(threading.Lock())
         self._thread: threading.Thread | None = None
@@ -100,7 +100,7 @@ class EventSink:
             self._send_waiting()
 
     def flush(self, timeout_s: float) -> bool:
-        """Sends what waits; False where that could not be done in time. Pauses between tries are cut short."""
+        """Sends waiting events; False on timeout. Cuts backoff delays short."""
         until = self._clock.elapsed_s() + timeout_s
         with self._changed:
             self._draining += 1
@@ -120,7 +120,7 @@ class EventSink:
                     self._delivery.hurry(False)
 
     def close(self, timeout_s: float) -> bool:
-        """Drains, and takes nothing more. What could not be sent in time counts as dropped."""
+        """Drains and stops accepting events. Those that could not be sent in time count as dropped."""
         drained = self.flush(timeout_s)
         with self._changed:
             self._closed = True
@@ -137,7 +137,7 @@ class EventSink:
         try:
             thread.start()
         except RuntimeError:
-            return  # the interpreter is going down; events that come now wait, and are lost with it
+            return  # the interpreter is shutting down; later events are lost with it
         self._thread = thread
 
     def _work(self) -> None:
@@ -185,7 +185,7 @@ class EventSink:
         return Event(self._new_id(), "custom", beside.run_id, beside.agent_id, self._clock.now_ms(), payload, "warn")
 
     def _deliver(self, batch: Batch) -> None:
-        """Every event of the batch is counted once, as delivered or as dropped."""
+        """Counts every event of the batch once, as delivered or dropped."""
         try:
             outcome = self._delivery.send(batch)
         except Exception:
@@ -195,7 +195,7 @@ class EventSink:
             refused = min(outcome.refused, batch.own)
             self._count(delivered=batch.own - refused, dropped=refused, unreported=0)
             if refused > 0:
-                logger.warning("AgentLens: the platform refused %d events of a batch", refused)
+                logger.warning("AgentLens: the platform rejected %d events of a batch", refused)
         elif isinstance(outcome, TooLarge):
             for half in batch.halves(self._new_id):
                 self._deliver(half)
@@ -207,5 +207,5 @@ class EventSink:
         with self._changed:
             self._delivered += delivered
             self._dropped += dropped
-            # Told of again with the next batch.
+            # Reported again with the next batch.
             self._reported -= unreported

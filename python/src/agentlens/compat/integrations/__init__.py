@@ -1,1 +1,1 @@
-"""The handlers of the original package. Each can be imported where its framework is not installed."""
+"""The handlers of the original package. Each can be imported without its framework."""

@@ -1,4 +1,4 @@
-"""The original's AutoGen handler; it observes. `instrument_autogen` really instruments."""
+"""The original's AutoGen handler; it observes. `instrument_autogen` actually instruments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AgentLensAutoGenHandler(BaseFrameworkPlugin):
         self._send("session_ended", {"reason": "completed", "summary": summary})
 
     def on_message_sent(self, sender: Any, receiver: Any, message: Any) -> Any:
-        """Answers the message, so that it can be a hook of the framework."""
+        """Returns the message, so that it can be a hook of the framework."""
         data = {"from": name_of(sender), "to": name_of(receiver), "message": _text(message)}
         self._send_custom_event("agent_message", data)
         return message

@@ -6,12 +6,12 @@ import time
 import uuid
 from typing import Any
 
-# Calls whose end is never told are forgotten, oldest first.
+# Calls whose end is never reported are evicted, oldest first.
 MAX_OPEN_CALLS = 1_000
 
 
 class OpenCalls:
-    """When each call began, by its id."""
+    """Start time of each call, by its id."""
 
     def __init__(self) -> None:
         self._began: dict[str, float] = {}
@@ -24,13 +24,13 @@ class OpenCalls:
         return call_id
 
     def end_ms(self, call_id: str) -> float:
-        """How long it took; 0 for a call nobody began."""
+        """Duration; 0 for an unknown call."""
         began = self._began.pop(call_id, None)
         return 0.0 if began is None else (time.monotonic() - began) * 1000
 
 
 def name_of(thing: Any, *attributes: str, otherwise: str = "unknown") -> str:
-    """The first of these members that is a text."""
+    """The first of these members that is a string."""
     for attribute in attributes or ("name",):
         found = getattr(thing, attribute, None)
         if isinstance(found, str) and found:

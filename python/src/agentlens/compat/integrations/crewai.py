@@ -1,4 +1,4 @@
-"""The original's CrewAI handler; it observes. `instrument_crewai` really instruments."""
+"""The original's CrewAI handler; it observes. `instrument_crewai` actually instruments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AgentLensCrewAIHandler", "instrument_crewai", "uninstrument_crewai"]
 
 
 class AgentLensCrewAIHandler(BaseFrameworkPlugin):
-    """Call its `on_*` methods, or give `step_callback` to the crew. None of them raises."""
+    """Call its `on_*` methods, or pass `step_callback` to the crew. None of them raises."""
 
     framework_name: ClassVar[str] = "crewai"
     distribution: ClassVar[str | None] = "crewai"

@@ -1,4 +1,4 @@
-"""The original's LangChain handler: tool names instead of "unknown", errors of models recorded, `redact` honoured."""
+"""The original's LangChain handler: real tool names instead of "unknown", model errors recorded, `redact` supported."""
 
 from agentlens.integrations.langchain import (
     AgentLensCallbackHandler,

@@ -1,4 +1,4 @@
-"""The original's Semantic Kernel handler. Its `filter` also guards, where `init` enforces."""
+"""The original's Semantic Kernel handler. Its `filter` also guards if `init` enforces."""
 
 from __future__ import annotations
 

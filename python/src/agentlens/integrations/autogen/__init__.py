@@ -14,7 +14,7 @@ _MODULES = {
 
 
 def instrument_autogen() -> None:
-    """What `init` does for each of them that is installed, where it was called with `integrations=[]`."""
+    """Instruments each of them that is installed, if `init` was called with `integrations=[]`."""
     for framework, module in _MODULES.items():
         if importlib.util.find_spec(framework) is not None:
             registry.instrument_one(module)

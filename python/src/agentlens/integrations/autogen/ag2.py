@@ -1,4 +1,4 @@
-"""AG2 1.x: a middleware for every agent that is made while `init` is in force."""
+"""AG2 1.x: a middleware for every agent created while `init` is active."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def middleware() -> Any:
                 return await call_next(event, context)
 
             def refuse(decision: Decision) -> Any:
-                # An exception would be shown to the model as a traceback; `final` ends the turn.
+                # An exception would reach the model as a traceback; `final` ends the turn.
                 return ToolResultEvent.from_call(event, ToolResult(decision.message, final=decision.terminates))
 
             def error_in(result: Any) -> str | None:
@@ -79,7 +79,7 @@ def uninstrument() -> None:
 
 
 def _arguments(event: Any) -> dict[str, Any]:
-    """As the model wrote them; what is no object is asked about as `input`."""
+    """The model's arguments; anything but an object is sent as `input`."""
     try:
         found = event.serialized_arguments
     except ValueError:

@@ -1,6 +1,6 @@
 """
 autogen-agentchat 0.7. Tools are guarded at `BaseTool.run_json` and `BaseStreamTool.run_json_stream`, models in their
-own class. Nothing but a plain exception leaves a tool here: the agent would wait for its result for ever.
+own class. A tool may only raise plain exceptions here; otherwise the agent would wait for its result forever.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Plugin(BaseFrameworkPlugin):
         return guarded
 
     def guard_models(self) -> None:
-        """Of every class of model clients that there is by now."""
+        """Every class of model clients that exists so far."""
         from autogen_core.models import ChatCompletionClient
 
         with ours("guarding models"):
@@ -95,11 +95,11 @@ class _Plugin(BaseFrameworkPlugin):
         return guarded
 
     def _model_call(self, client: Any, messages: Any) -> ModelCall:
-        told = [
+        messages = [
             {"role": type(item).__name__.removesuffix("Message").lower(), "content": item.content} for item in messages
         ]
         name = getattr(client, "model", None) or getattr(client, "_create_args", {}).get("model")
-        return ModelCall(told, name if isinstance(name, str) else None, None, self.source("model"))
+        return ModelCall(messages, name if isinstance(name, str) else None, None, self.source("model"))
 
 
 def instrument() -> None:
@@ -122,7 +122,7 @@ def uninstrument() -> None:
 
 
 def _refuse(decision: Decision) -> Any:
-    """Becomes a result with `is_error` whose content is the message."""
+    """Becomes a result with `is_error` and the message as its content."""
     raise ToolBlocked(decision)
 
 

@@ -1,6 +1,6 @@
 """
-Classic AutoGen (module `autogen`: the distributions autogen 0.14 and ag2 before 1.0). Tools are guarded where they are
-executed: the hooks made for guarding do not run in async chats.
+Classic AutoGen (module `autogen`: the distributions autogen 0.14 and ag2 before 1.0). Tools are guarded where they
+are executed, because the guard hooks do not run in async chats.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentlens.model_calls import Usage
 from agentlens.run import Run
 
 _patches = Patches()
-# Tools and models of a chat may run on threads that know no context: the run is found by the agent.
+# Tools and models of a chat may run on threads without a context; the run is found through the agent.
 _chats: WeakKeyDictionary[Any, Run] = WeakKeyDictionary()
 
 
@@ -119,7 +119,7 @@ def _run_of(agent: Any) -> Run | None:
 
 
 def _read(given: Any) -> dict[str, Any]:
-    """The arguments as the model wrote them; what is no object is asked about as `input`."""
+    """The model's arguments; anything but an object is sent as `input`."""
     try:
         found = json.loads(given) if isinstance(given, str) else given
     except ValueError:

@@ -1,6 +1,6 @@
 """
-LangChain 1 and LangGraph. Tools are guarded at `BaseTool.run` and `arun`; models are seen, and a run that was stopped
-is ended, by a callback handler that every callback manager takes in. `AgentLensMiddleware` is the explicit form.
+LangChain 1 and LangGraph. Tools are guarded at `BaseTool.run` and `arun`. A callback handler in every callback
+manager sees model calls and ends a run that was stopped. `AgentLensMiddleware` is the explicit form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def uninstrument() -> None:
 
 
 def instrument_langchain() -> None:
-    """What `init` does for LangChain, where it was called with `integrations=[]`."""
+    """Instruments LangChain, if `init` was called with `integrations=[]`."""
     registry.instrument_one("langchain")
 
 
@@ -42,7 +42,7 @@ def uninstrument_langchain() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    # The middleware needs the package langchain; everything else langchain-core only.
+    # The middleware needs the package langchain; everything else only langchain-core.
     if name == "AgentLensMiddleware":
         from agentlens.integrations.langchain.middleware import AgentLensMiddleware
 

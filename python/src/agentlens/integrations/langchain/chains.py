@@ -1,4 +1,4 @@
-"""Which run a chain, and everything below it, belongs to; by LangChain's own run ids."""
+"""The run that a chain and everything below it belongs to, by LangChain's own run ids."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from uuid import UUID
 from agentlens.forks import ForkLock
 from agentlens.run import Run
 
-# What never ends is forgotten, oldest first.
+# Chains that never end are evicted, oldest first.
 MAX_OPEN_CALLS = 10_000
 
 
 @dataclass(frozen=True)
 class Chain:
-    """`owned`: the run was started for this chain, and ends with it. `thread` is LangGraph's id of a conversation."""
+    """`owned`: the run was started for this chain and ends with it. `thread` is LangGraph's conversation id."""
 
     run: Run
     owned: bool = False
@@ -63,7 +63,7 @@ class Chains:
         with self._lock:
             return self._tools.pop(run_id, None)
 
-    # A graph that pauses for a human ends its chain; the run goes on with the next chain of the same thread.
+    # A graph that pauses for a human ends its chain; the run continues with the next chain of the same thread.
 
     def interrupt(self, run: Run) -> None:
         self._keep(self._interrupted, run.id, True)
@@ -88,5 +88,5 @@ class Chains:
                 del where[next(iter(where))]
 
 
-# One for the process: a tool asks which run its chain belongs to, whichever handler has seen the chain.
+# One per process: a tool looks up the run of its chain, regardless of which handler has seen the chain.
 chains = Chains()

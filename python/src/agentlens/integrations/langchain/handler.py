@@ -1,4 +1,4 @@
-"""The callback handler: it records, and ends a run that was stopped. It guards no tools: callbacks come too late."""
+"""The callback handler: records, and ends a stopped run. It guards no tools, because callbacks come too late."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ else:
 
 class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
     """
-    `init()` hands one to every callback manager; give one in `callbacks=` where it was called with `integrations=[]`.
-    A manager that has one already is given no second.
+    `init()` adds one to every callback manager; pass one in `callbacks=` if it was called with `integrations=[]`. A
+    manager never gets a second one.
     """
 
     framework_name: ClassVar[str] = "langchain"
     distribution: ClassVar[str | None] = "langchain-core"
-    # Elsewhere than in the caller's own thread, before the model is called, an exception would stop nothing.
+    # An exception only stops anything in the caller's own thread, before the model is called.
     raise_error = True
     run_inline = True
 
@@ -99,8 +99,8 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        told = [reading.message(message) for batch in messages for message in batch]
-        self._model_starts(run_id, parent_run_id, told, metadata or {}, kwargs)
+        history = [reading.message(message) for batch in messages for message in batch]
+        self._model_starts(run_id, parent_run_id, history, metadata or {}, kwargs)
 
     def on_llm_start(
         self,
@@ -113,7 +113,7 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         told = [{"role": "user", "content": prompt} for prompt in prompts]
-        self._model_starts(run_id, parent_run_id, told, metadata or {}, kwargs)
+        self._model_starts(run_id, parent_run_id, history, metadata or {}, kwargs)
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._model_ends(run_id, response, None)
@@ -129,7 +129,7 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         told: Mapping[str, Any],
         kwargs: Mapping[str, Any],
     ) -> None:
-        """Raises RunStopped, and nothing else."""
+        """Raises only RunStopped."""
         instance = self.instance if self.active else None
         if instance is None:
             return
@@ -148,7 +148,7 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         read = None if error is not None else lambda: reading.answer(response)
         CallGuard(instance).end_model(run, call_id, read, error)
 
-    # `init` guards and records tools where they run. A handler with a client of its own has only callbacks.
+    # `init` guards and records tools where they run. A handler with its own client only has callbacks.
 
     def on_tool_start(
         self,

@@ -23,9 +23,9 @@ class _Plugin(BaseFrameworkPlugin):
 
 class AgentLensMiddleware(AgentMiddleware):
     """
-    Guards the tools of one agent, and ends its loop gracefully where its run is stopped. `interrupt=True`: a call that
-    a human has to approve pauses the graph (LangGraph's `interrupt`, which needs a checkpointer and a thread id);
-    resume it after the decision, and the same call is asked about again.
+    Guards the tools of one agent, and ends its loop gracefully when its run is stopped. `interrupt=True`: a call
+    that needs approval pauses the graph (LangGraph's `interrupt`, which needs a checkpointer and a thread id).
+    Resume it after the decision; the same call is then decided again.
     """
 
     def __init__(self, *, interrupt: bool = False) -> None:
@@ -79,14 +79,14 @@ class AgentLensMiddleware(AgentMiddleware):
 
 
 def _run() -> Run | None:
-    """Of the chain that this code runs in."""
+    """The run of the chain that this code runs in."""
     from langchain_core.runnables.config import ensure_config
 
     return chains.run_of(getattr(ensure_config().get("callbacks"), "parent_run_id", None))
 
 
 def _pause(decision: Decision, run: Run) -> None:
-    """Raises LangGraph's interrupt. On resumption it returns: then the platform still says that nobody has decided."""
+    """Raises LangGraph's interrupt. On resumption it returns while the approval is still pending."""
     from langgraph.types import interrupt
 
     chains.interrupt(run)

@@ -1,4 +1,4 @@
-"""What LangChain's own objects say."""
+"""Reads LangChain's objects."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def message(sent: Any) -> dict[str, Any]:
 
 
 def answer(response: Any) -> ModelAnswer:
-    """Of an LLMResult."""
+    """Reads an LLMResult."""
     generation = next((item for batch in response.generations for item in batch), None)
-    said = getattr(generation, "message", None)
-    usage = getattr(said, "usage_metadata", None)
-    told = getattr(said, "response_metadata", None) or {}
+    message = getattr(generation, "message", None)
+    usage = getattr(message, "usage_metadata", None)
+    metadata = getattr(message, "response_metadata", None) or {}
     output = response.llm_output or {}
     text = getattr(generation, "text", None)
     return ModelAnswer(
         text=text or None,
         usage=_usage(usage) if usage else _plain_usage(output.get("token_usage") or {}),
-        model=told.get("model_name") or output.get("model_name"),
-        finish_reason=told.get("finish_reason") or told.get("stop_reason"),
+        model=metadata.get("model_name") or output.get("model_name"),
+        finish_reason=metadata.get("finish_reason") or metadata.get("stop_reason"),
     )
 
 
 def tool_input(tool: Any, given: Any) -> dict[str, Any]:
-    """The arguments the model chose, without what the framework puts in."""
+    """The model's arguments, without those that the framework adds."""
     if not isinstance(given, dict):
         return {"input": given}
     strip = getattr(tool, "_filter_injected_args", None)
@@ -56,7 +56,7 @@ def input_with(tool: Any, given: Any, decided: dict[str, Any]) -> Any:
 
 
 def refusal(decision: Decision, name: str, call_id: str | None) -> Any:
-    """One result for the call: LangChain refuses to go on with a call that has none."""
+    """One result for the call: LangChain does not continue after a call without one."""
     if call_id is None:
         return decision.message
     from langchain_core.messages import ToolMessage
@@ -65,7 +65,7 @@ def refusal(decision: Decision, name: str, call_id: str | None) -> Any:
 
 
 def error_in(result: Any) -> str | None:
-    """A tool with `handle_tool_error`, and LangGraph's ToolNode, turn what was raised into a message."""
+    """A tool with `handle_tool_error`, and LangGraph's ToolNode, turn exceptions into messages."""
     return str(getattr(result, "content", "")) if getattr(result, "status", None) == "error" else None
 
 

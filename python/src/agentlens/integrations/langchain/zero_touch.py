@@ -1,4 +1,4 @@
-"""What `init()` patches."""
+"""The patches of `init()`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ToolSeam(BaseFrameworkPlugin):
 
 
 class _NotOurStop(logging.Filter):
-    """LangChain logs every exception of a callback; a run that was stopped is no fault of one."""
+    """LangChain logs every exception of a callback; a stopped run is not an error."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "RunStopped" not in record.getMessage()
@@ -66,8 +66,8 @@ class _NotOurStop(logging.Filter):
 
 handler = AgentLensCallbackHandler()
 handler.active = False
-# A hook works on every thread only if the handler is its variable's default, and it stays for the process: the handler
-# asks its own flag.
+# A hook works on every thread only if the handler is its variable's default, which stays for the process, so the
+# handler checks its own flag.
 _hook: ContextVar[AgentLensCallbackHandler | None] = ContextVar("agentlens_langchain_handler", default=handler)
 _patches = Patches()
 _quiet = _NotOurStop()
