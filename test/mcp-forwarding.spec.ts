@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from '@jest/globals';
 import { block, TestPlatform } from '@agentlens/sdk/testing';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { proxyStreams } from '../integrations/js/mcp-proxy/src/proxy-stdio.ts';
 import { served } from './mcp-http-world.ts';

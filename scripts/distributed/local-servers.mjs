@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
-import { freePort } from '../../libs/testing/src/servers/server-process.ts';
 import { startNats } from '../../libs/testing/src/servers/nats.ts';
 import { startRedis } from '../../libs/testing/src/servers/redis.ts';
+import { freePort } from '../../libs/testing/src/servers/server-process.ts';
 import { keptSecret } from './kept-secret.mjs';
 
 const dataDir = resolve(process.argv[2]);

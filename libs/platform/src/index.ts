@@ -32,8 +32,8 @@ export {
   controlStateMessage,
   formatPosition,
   moreSevere,
-  START_POSITION,
   parsePosition,
+  START_POSITION,
 } from './control/index.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keptMemoryState } from './open-platform.ts';
 import { createLogger } from './log/create-logger.ts';
+import { keptMemoryState } from './open-platform.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 let folder: string;

@@ -1,4 +1,4 @@
-import { type TcpProxy, tcpProxy, type TestServer } from '@agentlens/testing';
+import { type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
 import pg from 'pg';
 import { request } from 'undici';
 import { until } from '../bench/poll.ts';

@@ -1,8 +1,8 @@
 import { type EventBatch, factsOfMessage, tenantOfEvents } from '@agentlens/contracts';
 import {
   ACK,
-  backOff,
   BusUnavailable,
+  backOff,
   type HandlingOutcome,
   type Received,
   settleAll,

@@ -3,7 +3,7 @@ import { type Database, OutboxRelay, type Tables } from '@agentlens/database';
 import type { Rearming } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { HealthAnswer, Platform } from '@agentlens/platform';
-import { baselineStart, type DailyRollup, healthScore, type HealthWindow, healthWindow } from '@agentlens/runs';
+import { baselineStart, type DailyRollup, type HealthWindow, healthScore, healthWindow } from '@agentlens/runs';
 import { type Kysely, sql } from 'kysely';
 import { AgentEventsConsumer } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';

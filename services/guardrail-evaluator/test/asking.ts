@@ -26,7 +26,7 @@ export async function ask(bus: EventBus, fields: Partial<DecisionRequest> = {}):
 }
 
 /** Resolves to the value of an answer, or throws its problem. */
-export async function valueOf<A>(
+export async function replyValue<A>(
   answer: Promise<{ ok: true; value: A } | { ok: false; problem: unknown }>,
 ): Promise<A> {
   const settled = await answer;

@@ -3,7 +3,7 @@ import { openDatabase } from '@agentlens/database';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { BreakersRepository } from '../src/breakers/breakers.repository.ts';
-import { valueOf } from './asking.ts';
+import { replyValue } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
@@ -61,7 +61,7 @@ describe('the breaker of a run', () => {
       .where('tenant_id', '=', platform.tenantId)
       .execute();
     expect(rows).toMatchObject([{ scope: 'run', scope_id: 'run-1', state: { kind: 'open', reason: 'iterations' } }]);
-    await valueOf(
+    await replyValue(
       platform.harness.bus.request(COMMANDS.resetBreaker, {
         tenantId: platform.tenantId,
         scope: 'run',
@@ -194,7 +194,7 @@ describe('the breaker of a run', () => {
     const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
     const recorded = () => platform.changes.some((one) => one.tenantId === platform.tenantId);
     await eventually(() => expect(recorded()).toBe(true));
-    await valueOf(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    await replyValue(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
     expect((await asking()).verdict).toBe('ALLOW');
     expect(await platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref)).toMatchObject({
       ok: false,
@@ -264,7 +264,7 @@ describe('the breaker of a run', () => {
     expect(await patch(2, { maxTokens: 9 })).toMatchObject({ value: { maxTokens: 9, maxIterations: 8, version: 3 } });
     expect(await set(undefined, {})).toMatchObject({ value: { maxIterations: 50, version: 4 } });
     expect(await bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 3 })).toMatchObject(other(4));
-    await valueOf(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
+    await replyValue(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
     expect(await patch(undefined, { maxTokens: 9 })).toMatchObject({ ok: false, problem: { status: 404 } });
     // A version from before the deletion does not match the limits that were set afterwards.
     expect(await set(4, {})).toMatchObject(other(0));
@@ -284,7 +284,7 @@ describe('the breaker of a run', () => {
     const { limits } = new BreakersRepository(database, () => Date.now());
     expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toMatchObject({ maxIterations: 2 });
     const before = new Date().toISOString();
-    await valueOf(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    await replyValue(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
     expect(await limits.changedSince(before)).toContain(platform.tenantId);
     expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toBeUndefined();
     await database.close();

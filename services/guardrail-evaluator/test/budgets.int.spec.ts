@@ -1,6 +1,6 @@
 import { COMMANDS, type DecisionRequest } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aQuestion, valueOf } from './asking.ts';
+import { aQuestion, replyValue } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
@@ -82,7 +82,7 @@ describe('a budget', () => {
     const money = await budget({ scope: 'agent', limitUsd: 2 });
     const { reservationId = '' } = await reserve(1, { callId: 'call' });
     await publish(aModelCall({ usage: { costUsd: 0.7 } }));
-    await valueOf(
+    await replyValue(
       platform.harness.bus.request(COMMANDS.settleReservation, {
         tenantId: platform.tenantId,
         reservationId,
@@ -117,7 +117,7 @@ describe('a budget', () => {
     const estimate = { tokens: 0, costUsd: 0.01 };
     const caller = (n: number) => ({ tenantId: platform.tenantId, estimate, callId: `call-${n}`, deadlineMs: 30_000 });
     const answers = await Promise.all(
-      Array.from({ length: 500 }, (_, n) => valueOf(platform.harness.bus.request(patient, aQuestion(caller(n))))),
+      Array.from({ length: 500 }, (_, n) => replyValue(platform.harness.bus.request(patient, aQuestion(caller(n))))),
     );
     const allowed = answers.filter(({ verdict }) => verdict === 'ALLOW');
     expect(allowed).toHaveLength(400);
@@ -138,7 +138,7 @@ describe('a budget', () => {
         scopeId,
       });
     const money = await budget({ scope: 'agent', limitUsd: 2, period: 'day' });
-    expect(await valueOf(balances())).toMatchObject({ budget: { id: money.id }, pots: [] });
+    expect(await replyValue(balances())).toMatchObject({ budget: { id: money.id }, pots: [] });
     await publish(aModelCall({ usage: { costUsd: 0.7 } }), aModelCall({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
     await settled();
     await reserve(0.4, { callId: 'call' });
@@ -146,8 +146,8 @@ describe('a budget', () => {
     const periodStart = new Date().toISOString().slice(0, 10);
     const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
     const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
-    expect((await valueOf(balances())).pots).toEqual([overdrawn, pot]);
-    expect((await valueOf(balances('agent-1'))).pots).toEqual([pot]);
+    expect((await replyValue(balances())).pots).toEqual([overdrawn, pot]);
+    expect((await replyValue(balances('agent-1'))).pots).toEqual([pot]);
     const unknown = { tenantId: platform.tenantId, budgetId: 'nobody' };
     expect(await platform.harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({
       problem: { status: 404 },
@@ -184,7 +184,7 @@ describe('a budget', () => {
     await publish(aModelCall({ usage: { costUsd: 1 } }));
     await settled();
     expect((await asking()).verdict).toBe('BLOCK');
-    await valueOf(
+    await replyValue(
       platform.harness.bus.request(COMMANDS.deleteBudget, { tenantId: platform.tenantId, budgetId: money.id }),
     );
     expect((await asking()).verdict).toBe('ALLOW');

@@ -10,7 +10,7 @@ import {
 } from '@agentlens/contracts';
 import { aBatch, anEvent, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import { ask, valueOf } from './asking.ts';
+import { ask, replyValue } from './asking.ts';
 import { type Harness, openHarness } from './harness.ts';
 
 /**
@@ -65,7 +65,7 @@ export function decidingPlatform() {
     asking: (fields: Partial<DecisionRequest> = {}) => ask(harness.bus, { tenantId, ...fields }),
 
     limit: (scope: 'tenant' | 'agent' | 'run', scopeId: string, body: object) =>
-      valueOf(harness.bus.request(COMMANDS.setBreakerLimits, { tenantId, scope, scopeId, body })),
+      replyValue(harness.bus.request(COMMANDS.setBreakerLimits, { tenantId, scope, scopeId, body })),
 
     publish: (...events: AgentEvent[]) =>
       harness.bus.publish(agentEvents, aBatch({ tenantId, receivedAt: new Date().toISOString(), events })),
@@ -77,7 +77,7 @@ export function decidingPlatform() {
     },
 
     budget: (body: object) =>
-      valueOf(
+      replyValue(
         harness.bus.request(COMMANDS.createBudget, {
           tenantId,
           body: { name: 'Money', scope: 'tenant', period: 'total', limitUsd: 1, ...body },

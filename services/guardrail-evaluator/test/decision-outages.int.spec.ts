@@ -7,7 +7,7 @@ import { connectRedisState } from '@agentlens/state';
 import { eventually, freshDatabase, startRedis, type TcpProxy, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EvaluatorPorts } from '../src/wire.ts';
-import { anAlert, ask, valueOf } from './asking.ts';
+import { anAlert, ask, replyValue } from './asking.ts';
 import { startEvaluator } from './start-evaluator.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -21,7 +21,7 @@ const approvalQuestions: unknown[] = [];
 const end = Promise.withResolvers<Alert>();
 let storeAsked = 0;
 
-const makeRule = (body: object) => valueOf(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
+const makeRule = (body: object) => replyValue(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
 const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
   makeRule({
     ...{ name, onUnavailable, actionType: 'block', conditionType: 'max_calls' },
@@ -68,7 +68,7 @@ beforeAll(async () => {
   });
   for (const onUnavailable of ['allow', 'block']) {
     const budget = { name: onUnavailable, scope: 'agent', scopeId: onUnavailable, period: 'day', limitUsd: 1 };
-    await valueOf(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
+    await replyValue(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
     await makeRule({
       ...{ name: `Ask, else ${onUnavailable}`, actionType: 'require_approval', onUnavailable },
       ...{ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: `ask-${onUnavailable}` } },

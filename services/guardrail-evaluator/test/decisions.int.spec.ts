@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { valueOf } from './asking.ts';
+import { replyValue } from './asking.ts';
 import { aModelCall, decidingPlatform } from './deciding-platform.ts';
 
 const platform = decidingPlatform();
@@ -23,7 +23,7 @@ describe('a decision', () => {
   it('follows the rules of the tenant on every replica, and a blocked call is not counted', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
-    const rule = await valueOf(
+    const rule = await replyValue(
       platform.harness.bus.request(COMMANDS.createRule, {
         tenantId: platform.tenantId,
         body: {
@@ -52,7 +52,7 @@ describe('two replicas at once', () => {
       conditionConfig: { tools: ['*'], max },
       actionType: 'block',
     };
-    await valueOf(platform.harness.bus.request(COMMANDS.createRule, { tenantId: platform.tenantId, body }));
+    await replyValue(platform.harness.bus.request(COMMANDS.createRule, { tenantId: platform.tenantId, body }));
     return (evaluators: Awaited<ReturnType<typeof replica>>[]) =>
       eventually(() => {
         for (const { evaluator } of evaluators) expect(evaluator.rules.decisions.matching(question())).toHaveLength(1);
@@ -85,7 +85,7 @@ describe('a restart of every process in the middle of a run', () => {
     await replica();
     await limit('run', 'run-1', { maxTokens: 1_000, maxIterations: 100 });
     const money = await budget({ scope: 'run', limitUsd: 1 });
-    await valueOf(
+    await replyValue(
       platform.harness.bus.request(COMMANDS.createRule, {
         tenantId: platform.tenantId,
         body: {

@@ -1,10 +1,10 @@
 import type { EventBus } from '@agentlens/messaging';
 import { ingestEvents } from '@agentlens/operations/ingest';
 import {
-  callerOf,
   CLOCK,
   type Clock,
   CONFIG,
+  callerOf,
   EVENT_BUS,
   HEALTH,
   type HealthRegistry,
@@ -42,9 +42,9 @@ import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
 import { PriceTable } from './intake/price-table.ts';
 import { RunOwners } from './intake/run-owners.ts';
+import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
-import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';

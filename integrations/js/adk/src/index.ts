@@ -1,5 +1,5 @@
 import type { AgentLensClient, RunStatus } from '@agentlens/sdk';
-import { Guard, type GuardOptions, replaceExports, type RunScope } from '@agentlens/sdk/adapter';
+import { Guard, type GuardOptions, type RunScope, replaceExports } from '@agentlens/sdk/adapter';
 import { guardModel } from './guard-model.ts';
 import { guardTool } from './guard-tool.ts';
 import type { Event, LlmAgentClass, Model, RunnerClass, RunParams, Tool } from './shapes.ts';

@@ -1,4 +1,4 @@
-import { refusalText, type RunScope } from '@agentlens/sdk/adapter';
+import { type RunScope, refusalText } from '@agentlens/sdk/adapter';
 import type { AiSettings, Approval, ApprovalContext, ApproveCall, ApproveTool, Tool } from './shapes.ts';
 
 type Scoped = () => Promise<RunScope>;

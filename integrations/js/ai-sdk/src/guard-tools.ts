@@ -1,5 +1,5 @@
-import type { RunScope } from '@agentlens/sdk/adapter';
 import { blockedResult } from '@agentlens/sdk';
+import type { RunScope } from '@agentlens/sdk/adapter';
 import type { Execute, Tool, Tools } from './shapes.ts';
 
 type Scoped = () => Promise<RunScope>;

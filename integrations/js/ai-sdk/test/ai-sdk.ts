@@ -1,6 +1,6 @@
+import { type AiVersion, ScriptedAiModels } from '../../conformance/fixtures/scripted-ai-model.ts';
 import { conform } from '../../conformance/src/conform.ts';
 import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec } from '../../conformance/src/driver.ts';
-import { type AiVersion, ScriptedAiModels } from '../../conformance/fixtures/scripted-ai-model.ts';
 
 /** The exports of `ai` that the driver calls, alike in all three majors. */
 interface Ai {

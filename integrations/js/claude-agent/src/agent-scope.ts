@@ -1,8 +1,7 @@
-import { type ModelCall, type RunScope, refusalText } from '@agentlens/sdk/adapter';
 import { isAgentStopped, type LlmResponse } from '@agentlens/sdk';
-import type { HookInput, HookOutput } from './shapes.ts';
+import { type ModelCall, type RunScope, refusalText } from '@agentlens/sdk/adapter';
+import type { ApiEvent, HookInput, HookOutput } from './shapes.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
-import type { ApiEvent } from './shapes.ts';
 
 /** One agent of a query, the main one or a sub-agent: its run, and the model call that goes on in it. */
 export class AgentScope {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { guard } from '@agentlens/claude-agent';
 import * as claude from '@anthropic-ai/claude-agent-sdk';
 import { z } from 'zod';
-import { serveMessages } from './messages-api.ts';
 import { conform } from '../../conformance/src/conform.ts';
 import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec, Turn } from '../../conformance/src/driver.ts';
 import { Script } from '../../conformance/src/script.ts';
+import { serveMessages } from './messages-api.ts';
 
 type Claude = typeof claude;
 

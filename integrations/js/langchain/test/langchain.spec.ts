@@ -1,6 +1,6 @@
 import { guard } from '@agentlens/langchain';
-import { AIMessage, type BaseMessage, fakeModel } from 'langchain';
 import * as langchain from 'langchain';
+import { AIMessage, type BaseMessage, fakeModel } from 'langchain';
 import { conform } from '../../conformance/src/conform.ts';
 import {
   type AgentSpec,

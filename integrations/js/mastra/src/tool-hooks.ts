@@ -1,6 +1,6 @@
+import type { Decision } from '@agentlens/sdk';
 import { AgentStopped, blockedResult } from '@agentlens/sdk';
 import type { Guard } from '@agentlens/sdk/adapter';
-import type { Decision } from '@agentlens/sdk';
 import type { ToolHookContext, ToolHooks } from './shapes.ts';
 
 /** What was decided about results, until the processor takes them out of the messages. */

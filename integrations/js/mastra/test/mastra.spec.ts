@@ -3,9 +3,9 @@ import * as mastra from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { MockLanguageModelV2 } from 'ai-v5/test';
 import { z } from 'zod';
+import { ScriptedAiModels } from '../../conformance/fixtures/scripted-ai-model.ts';
 import { conform } from '../../conformance/src/conform.ts';
 import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec } from '../../conformance/src/driver.ts';
-import { ScriptedAiModels } from '../../conformance/fixtures/scripted-ai-model.ts';
 
 type Mastra = typeof mastra;
 type Model = ConstructorParameters<Mastra['Agent']>[0]['model'];

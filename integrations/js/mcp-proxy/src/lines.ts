@@ -1,5 +1,5 @@
-import { StringDecoder } from 'node:string_decoder';
 import type { Readable, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 
 /** A longer message is refused. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AgentLensClient } from '@agentlens/sdk';
-import { guardOf, pinGuardOf, type ProxyOptions } from './guard-of.ts';
+import { guardOf, type ProxyOptions, pinGuardOf } from './guard-of.ts';
 import { clientMessagesOf, invalid, type Message, serverMessagesOf, writeMessage } from './json-rpc.ts';
 import { LineWriter, linesOf } from './lines.ts';
 import { isDecided, Session, type Verdict } from './session.ts';

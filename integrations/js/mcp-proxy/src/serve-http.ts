@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { AgentLensClient } from '@agentlens/sdk';
 import { ClientReply } from './client-reply.ts';
-import { guardOf, pinGuardOf, type ProxyOptions } from './guard-of.ts';
+import { guardOf, type ProxyOptions, pinGuardOf } from './guard-of.ts';
 import { type HttpSession, HttpSessions } from './http-sessions.ts';
 import { clientMessagesOf, invalid, isRequest, type Message, serverMessagesOf, writeMessage } from './json-rpc.ts';
 import { MAX_MESSAGE_BYTES, textWithin } from './lines.ts';

@@ -1,4 +1,4 @@
-import { type Guard, refusalText, type RunScope } from '@agentlens/sdk/adapter';
+import { type Guard, type RunScope, refusalText } from '@agentlens/sdk/adapter';
 import {
   errorOf,
   type Id,

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, request as http } from 'node:http';
+import { request as http, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as https } from 'node:https';
 import { type Message, writeMessage } from './json-rpc.ts';
 

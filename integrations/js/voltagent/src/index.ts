@@ -1,5 +1,5 @@
 import type { AgentLensClient } from '@agentlens/sdk';
-import { Guard, type GuardOptions, replaceExports, type RunScope } from '@agentlens/sdk/adapter';
+import { Guard, type GuardOptions, type RunScope, replaceExports } from '@agentlens/sdk/adapter';
 import { guardModel } from './guard-model.ts';
 import type { AgentClass, AgentSettings, CallOptions, Hooks } from './shapes.ts';
 import { guardHooks } from './tool-hooks.ts';

@@ -5,10 +5,10 @@ import type { Effects } from '../effects/effects.ts';
 import {
   type CallOptions,
   type LLMClient,
-  messagesOf,
   type ModelInput,
   type ModelPart,
   type ModelResponse,
+  messagesOf,
 } from './llm-client.ts';
 import {
   type ModelNeed,

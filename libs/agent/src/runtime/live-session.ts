@@ -3,8 +3,8 @@ import { AgentError, errorInfo, isAgentError, messageOf } from '../core/agent-er
 import type { AgentEvent, DriverEvent } from '../core/agent-event.ts';
 import {
   type Activity,
-  activityOf,
   type AgentState,
+  activityOf,
   IDLE,
   type StateEvent,
   stateOf,

@@ -4,7 +4,7 @@ import { eventually, type FixedClock, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ControlBoard, RUN_ORDER_MS } from './control-board.ts';
-import { advance, type ControlItem, formatPosition, START_POSITION, parsePosition } from './control-item.ts';
+import { advance, type ControlItem, formatPosition, parsePosition, START_POSITION } from './control-item.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const silent = { warn: () => undefined, info: () => undefined };

@@ -4,8 +4,8 @@ export {
   type ControlItem,
   type ControlPosition,
   formatPosition,
-  START_POSITION,
   parsePosition,
+  START_POSITION,
 } from './control-item.ts';
 export { type ControlState, controlStateMessage, moreSevere } from './control-state.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';

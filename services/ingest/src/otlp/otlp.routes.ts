@@ -14,16 +14,16 @@ import {
 } from '@agentlens/contracts/otlp';
 import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
 import {
-  callerOf,
   CONFIG,
+  callerOf,
   LOGGER,
   type Platform,
   type PlatformConfig,
   ProblemException,
   ProblemFilter,
+  type RouteSettings,
   readInSlices,
   routeOf,
-  type RouteSettings,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';

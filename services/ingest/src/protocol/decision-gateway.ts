@@ -1,14 +1,14 @@
 import {
-  canonicalJson,
   COMMANDS,
+  canonicalJson,
   contentHash,
   type Decision,
-  decisionDecided,
   type DecisionRequest,
+  decisionDecided,
   HANDLEBAR_DIALECT,
   sha256Hex,
-  timeOrderedId,
   type TranslatedEvent,
+  timeOrderedId,
 } from '@agentlens/contracts';
 import { mixesScripts } from '@agentlens/guardrails/names';
 import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';

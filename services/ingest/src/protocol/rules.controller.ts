@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import {
   BUNDLE_KEY_LABEL,
-  canonicalJson,
   ClientId,
   COMMANDS,
+  canonicalJson,
   type GuardrailRule,
   type RuleBundle,
   sha256Hex,
@@ -16,8 +16,8 @@ import {
   type Caller,
   CurrentCaller,
   EVENT_BUS,
-  parseOr400,
   ProblemException,
+  parseOr400,
   requireAgent,
   Serves,
 } from '@agentlens/platform';

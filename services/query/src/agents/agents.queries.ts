@@ -1,6 +1,6 @@
 import { AgentTool } from '@agentlens/contracts';
 import type { AgentDirectivesTable, AgentsTable } from '@agentlens/database';
-import { type Agent, type AgentFilter, AGENTS_LIST, type ControlStateView } from '@agentlens/operations';
+import { AGENTS_LIST, type Agent, type AgentFilter, type ControlStateView } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { controlStates, isPaused } from '../control/control-states.ts';

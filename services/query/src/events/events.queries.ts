@@ -1,4 +1,4 @@
-import { type EventFilter, EVENTS_LIST, type StoredEvent, type Total, withEnds } from '@agentlens/operations';
+import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
