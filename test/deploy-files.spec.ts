@@ -91,7 +91,7 @@ describe('the check of the Kubernetes manifests', () => {
     expect(said).toContain('Deployment/ingest: container ingest: readOnlyRootFilesystem must be true');
     expect(said).toContain('failureThreshold must be integer');
     expect(said).toContain('periodSecnds');
-    expect(said).toContain('0.0.0.0/0 must leave out 10.0.0.0/8');
+    expect(said).toContain('0.0.0.0/0 must exclude 10.0.0.0/8');
     expect(said).toContain('Deployment/action-dispatcher: envFrom must have the secrets agentlens, agentlens-action-');
     expect(said).toContain('Service/lost: selects no pod');
   });

@@ -23,18 +23,18 @@ export interface BenchOptions {
 
 export const HELP = `npm run bench -- [scenario ...] [options]
 
-  decisions           this scenario only; several may be named (names: --list)
-  --only T1,queries   the same as an option: these scenarios only (names: --list)
-  --smoke             the short set, a minute at most
-  --seconds N         how long load is sent in each measurement (default 6, smoke 4)
+  decisions           run only this scenario; you can name several (names: --list)
+  --only T1,queries   the same as an option
+  --smoke             the short set, at most a minute
+  --seconds N         duration of the load in each measurement (default 6, smoke 4)
   --rows N            stored events for the queries (default 1000000)
   --json FILE         write the figures as JSON
-  --against REF       run this build and the one of REF in turn; exit 1 where the CPU per event
-                      of this one is more than 1.15 times that of REF; under T1, or T2 or T3 where named;
-                      with --smoke 0 as well where REF cannot be measured here, which it then says
+  --against REF       compare this build with that of REF, in turn; exit 1 if the CPU per event
+                      of this one is more than 1.15 times that of REF; uses T1, or the named one of T1 to T3;
+                      with --smoke, exit 0 with a message if REF cannot be measured here
   --rounds N          pairs of runs in a comparison (default 4)
-  --profile FOLDER    write a CPU profile of every service there
-  --list              name the scenarios`;
+  --profile FOLDER    write a CPU profile of every service
+  --list              list the scenarios`;
 
 const DEFAULT_SECONDS = 6;
 const SMOKE_SECONDS = 4;

@@ -46,7 +46,7 @@ export function distinctCounters(count: number): HarnessRule[] {
 }
 
 /** Applies to every event of an agent that never sends one. */
-export function unheard(agentId: string): HarnessRule {
+export function ruleOfAbsentAgent(agentId: string): HarnessRule {
   return { ...countOfEvents('of an absent agent', 5), agentId };
 }
 

@@ -15,13 +15,13 @@ export interface FaultOptions {
 
 export const HELP = `npm run faults -- [options]
 
-  --smoke             the short set, three minutes at most (the default)
+  --smoke             the short set, at most three minutes (default)
   --all               every fault
-  --only F-05,F-12    these only (--list names them); with --smoke in their short form
-  --seed N            make the choices of an earlier run again; without it a new one, which is printed
-  --minutes N         how long the soak lasts (default 3; a release wants 30)
-  --reports FOLDER    where the reports go (default reports)
-  --list              name the faults`;
+  --only F-05,F-12    run only these (ids: --list); with --smoke in their short form
+  --seed N            repeat the choices of an earlier run; default: a new seed, which is printed
+  --minutes N         duration of the soak (default 3; use 30 for a release)
+  --reports FOLDER    folder for the reports (default reports)
+  --list              list the faults`;
 
 const SEEDS = 1_000_000;
 

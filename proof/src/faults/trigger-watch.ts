@@ -65,7 +65,7 @@ interface Seen {
   readonly conditionValue: number;
 }
 
-function tell(message: FromWatch): void {
+function report(message: FromWatch): void {
   parentPort?.postMessage(message);
 }
 
@@ -77,8 +77,8 @@ connection.subscribe(guardrailTriggered.pattern(), {
   callback: (error, message) => {
     if (error !== null) return;
     const atMs = monotonicMs();
-    tell({ kind: 'seen', atMs, ...message.json<Seen>() });
+    report({ kind: 'seen', atMs, ...message.json<Seen>() });
   },
 });
 await connection.flush();
-tell({ kind: 'watching' });
+report({ kind: 'watching' });

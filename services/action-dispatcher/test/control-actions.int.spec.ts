@@ -278,7 +278,7 @@ describe('control actions', () => {
       expect(delivery.result).toBe('failed');
     });
     expect(world.clock.now() - begun).toBeLessThan(120_000);
-    expect((await world.history(trigger))?.action_detail).toMatch(/HTTP 503|did not answer/);
+    expect((await world.history(trigger))?.action_detail).toMatch(/HTTP 503|was unavailable/);
   });
 
   it('fail at once if AgentGate rejects the request', async () => {

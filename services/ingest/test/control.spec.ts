@@ -210,7 +210,7 @@ describe('the control stream', () => {
     const listener = await connect();
     await listener.until('ready');
     protocol.gateway.revoke('agent');
-    expect((await listener.until('closed'))[0]?.data.reason).toMatch(/not valid/);
+    expect((await listener.until('closed'))[0]?.data.reason).toMatch(/no longer valid/);
   });
 
   it('requires an agent', async () => {

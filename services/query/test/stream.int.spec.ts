@@ -268,7 +268,7 @@ describe('the end of a stream', () => {
     const reader = await connect('', undefined, key);
     await api.call('DELETE', `/api/keys/${id}`);
     const [closed] = await reader.until('closed');
-    expect(closed?.data.reason).toContain('not valid');
+    expect(closed?.data.reason).toContain('no longer valid');
     await eventually(() => expect(reader.ended()).toBe(true));
   });
 

@@ -24,12 +24,12 @@ const MAX_KEYS = 10_000;
 
 /** Decides when to report a use of a key: the first one, then at most once a minute per key. */
 export class KeyUses {
-  readonly #toldAtMs = new BoundedMap<number>(MAX_KEYS);
+  readonly #reportedAtMs = new BoundedMap<number>(MAX_KEYS);
 
   isNews(keyId: string, nowMs: number): boolean {
-    const toldAtMs = this.#toldAtMs.get(keyId);
-    if (toldAtMs !== undefined && nowMs - toldAtMs < REPORT_EVERY_MS) return false;
-    this.#toldAtMs.set(keyId, nowMs);
+    const reportedAtMs = this.#reportedAtMs.get(keyId);
+    if (reportedAtMs !== undefined && nowMs - reportedAtMs < REPORT_EVERY_MS) return false;
+    this.#reportedAtMs.set(keyId, nowMs);
     return true;
   }
 }

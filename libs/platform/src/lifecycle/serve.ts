@@ -7,7 +7,7 @@ import { stopTelemetry } from '../telemetry/telemetry.ts';
  * Releases memory that only the start needed: loading modules leaves about 20 MB of half-empty heap. Takes a quarter of
  * a second before the process serves. Does nothing without `--expose-gc`, which `scripts/node-options` sets.
  */
-function giveBackMemory(): void {
+function releaseStartupMemory(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
@@ -25,7 +25,7 @@ const SAME_SIGNAL_MS = 500;
 export async function listen(app: NestFastifyApplication, platform: Platform): Promise<string> {
   const { host, port } = platform.config.http;
   await startApp(app);
-  giveBackMemory();
+  releaseStartupMemory();
   await app.listen(port, host);
   const address = app.getHttpServer().address();
   const actual = address !== null && typeof address === 'object' ? address.port : port;

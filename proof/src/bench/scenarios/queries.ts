@@ -99,7 +99,7 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
   const latencies = new Latencies();
   const failed: FigureCheck[] = [];
   let lastCheck = check('answers', 0, 0);
-  const hear = ({ status, text }: Answer, ms: number) => {
+  const onAnswer = ({ status, text }: Answer, ms: number) => {
     latencies.record(ms * 1000);
     lastCheck = status === 200 ? question.check(JSON.parse(text) as never) : check('status of the answer', 200, status);
     if (lastCheck.expected !== lastCheck.actual) failed.push(lastCheck);
@@ -109,7 +109,7 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
     question,
     random,
     { most: REQUESTS, seconds: bench.seconds },
-    hear,
+    onAnswer,
   );
   return {
     scenario: 'queries',
@@ -137,10 +137,10 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
 async function warmedUp(stage: Stage, question: Question, random: () => number): Promise<LatencySummary> {
   const first = new Latencies();
   await untilSteady(MAX_SLICES, async ({ length }) => {
-    const hear = (_answer: Answer, ms: number) => {
+    const onAnswer = (_answer: Answer, ms: number) => {
       if (length === 0) first.record(ms * 1000);
     };
-    const { asked, usage } = await series(stage, question, random, { seconds: SLICE_SECONDS }, hear);
+    const { asked, usage } = await series(stage, question, random, { seconds: SLICE_SECONDS }, onAnswer);
     return serverCpu(usage) / asked;
   });
   return first.summary();
@@ -152,7 +152,7 @@ async function series(
   question: Question,
   random: () => number,
   { most = Number.POSITIVE_INFINITY, seconds }: { readonly most?: number; readonly seconds: number },
-  hear: (answer: Answer, ms: number) => void,
+  onAnswer: (answer: Answer, ms: number) => void,
 ): Promise<{ readonly asked: number; readonly seconds: number; readonly usage: MeteredUsage }> {
   const meter = new UsageMeter(stage.stack);
   const startedAt = performance.now();
@@ -163,7 +163,7 @@ async function series(
       const askedAt = performance.now();
       const answer = await stage.get(question.path(random));
       // Excludes the time to parse 1,000 events, which adds a fifth and is not the platform's.
-      hear(answer, performance.now() - askedAt);
+      onAnswer(answer, performance.now() - askedAt);
     }
   };
   await Promise.all(Array.from({ length: question.atOnce }, worker));

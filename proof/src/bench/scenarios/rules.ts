@@ -1,4 +1,4 @@
-import { TEN_RULES, unheard } from '../rule-drafts.ts';
+import { TEN_RULES, ruleOfAbsentAgent } from '../rule-drafts.ts';
 import type { Scenario } from '../scenario.ts';
 import { measureVariants, type Variant } from '../variants.ts';
 
@@ -30,7 +30,7 @@ function tenAnd(others: number): Variant {
     name: others === 0 ? TEN : `${TEN} + ${others} others`,
     beside: others === 0 ? NONE : TEN,
     async prepare(stage) {
-      const ids = await stage.setRules(others === 0 ? TEN_RULES : [...TEN_RULES, unheard('absent-0')]);
+      const ids = await stage.setRules(others === 0 ? TEN_RULES : [...TEN_RULES, ruleOfAbsentAgent('absent-0')]);
       const last = ids.at(-1);
       if (others > 1 && last !== undefined) await stage.addAbsent(last, others - 1);
       return {};

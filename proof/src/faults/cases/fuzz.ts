@@ -35,7 +35,7 @@ const fuzz: Fault = {
     const site = await lab.freshSite({ nodeOptions: ['--unhandled-rejections=strict'] });
     const client = await JudgedClient.open(site.stack);
     const { operations, judgement, known } = client;
-    const weakKey = await makeThings(site, client);
+    const weakKey = await createEverything(site, client);
     const catalog = await client.ask<ExampleCatalog>('get /api/guardrails/catalog');
     const draw = new RequestDraw(lab.random, client.document, known, examplesOf(catalog, site.receiver.url('/fuzz')));
     const drawn = operations.filter((operation) => !isOfKeys(operation));
@@ -67,7 +67,7 @@ const fuzz: Fault = {
 };
 
 /** Creates an instance of everything that can be read or decided, and keys. @returns a key that may only send events */
-async function makeThings(site: Site, client: JudgedClient): Promise<string> {
+async function createEverything(site: Site, client: JudgedClient): Promise<string> {
   const rules = firstRules(site.receiver.url('/fuzz'));
   for (const rule of rules) await client.ask('post /api/guardrails', rule);
   await site.rulesHeld(RULES_OF_SITE + rules.length);

@@ -49,7 +49,7 @@ const rolled: Fault = {
 /** Two replicas of each service behind a balancer run under load during the faults, and reject nothing. */
 async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>): Promise<Settled> {
   const site = await lab.freshSite({ replicas: TWO_OF_EACH });
-  const setOutWith = await site.streams.redeliveries();
+  const redeliveriesBefore = await site.streams.redeliveries();
   const givenBack = await site.streams.countGivenBack();
   const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
   try {
@@ -64,7 +64,7 @@ async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>)
       },
     });
     noneRefused(lab, settled);
-    const again = (await site.streams.redeliveries()) - setOutWith;
+    const again = (await site.streams.redeliveries()) - redeliveriesBefore;
     // A stopping service returns what it has not started, and the broker redelivers it at once.
     const unbegun = await givenBack.count();
     lab.measure('messages returned: not started at a stop, or to be retried', unbegun, 'times');

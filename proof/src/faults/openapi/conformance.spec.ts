@@ -49,7 +49,7 @@ describe('a response', () => {
     ['has a member with another type', '{"id":"a","count":"1"}', 'body/count must be integer'],
     ['has a member with another format', '{"id":"a","at":"yesterday"}', 'body/at must match format "date-time"'],
     ['is something else entirely', '[]', 'body must be object'],
-    ['is no JSON', '{"id"', 'the body is no JSON'],
+    ['is not JSON', '{"id"', 'the body is not JSON'],
   ])('%s', (_name, text, complaint) => {
     expect(complaintsOf({ text })).toEqual([expect.stringContaining(complaint)]);
   });

@@ -45,7 +45,7 @@ export class Conformance {
     }
     if (type !== 'application/json') return [];
     const body = parsed(answer.text);
-    return body === undefined ? ['the body is no JSON'] : this.ofBody(declared.schema, body.json);
+    return body === undefined ? ['the body is not JSON'] : this.ofBody(declared.schema, body.json);
   }
 
   private ofBody(schema: Schema, body: unknown): string[] {

@@ -39,7 +39,7 @@ export async function tracedNats(folder: string, sync: string): Promise<NatsRun 
     /** Kills the server and discards what was not synced. */
     powerCut: async () => {
       await run.kill();
-      await keepWhatWasSynced(join(folder, 'data'), syncedFiles(await readFile(trace, 'utf8'), writtenOutBy));
+      await discardUnsynced(join(folder, 'data'), syncedFiles(await readFile(trace, 'utf8'), writtenOutBy));
     },
   };
 }
@@ -84,7 +84,7 @@ async function start(folder: string, sync: string, launch: (args: string[]) => C
   };
 }
 
-async function keepWhatWasSynced(data: string, synced: ReadonlyMap<string, number>): Promise<void> {
+async function discardUnsynced(data: string, synced: ReadonlyMap<string, number>): Promise<void> {
   for (const entry of await readdir(data, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);

@@ -10,14 +10,14 @@ interface CrashPoint {
   readonly name: string;
   /** Bytes that identify this step. */
   readonly sign: string;
-  /** `heard`: the message was received. `sent`: it was sent. `answered`: it was sent and its response received. */
-  readonly when: 'heard' | 'sent' | 'answered';
+  /** `received`: the message was received. `sent`: it was sent. `answered`: it was sent and its response received. */
+  readonly when: 'received' | 'sent' | 'answered';
 }
 
 type Method = (this: Socket, ...call: unknown[]) => boolean;
 
 const POINTS: readonly CrashPoint[] = [
-  { name: 'fetched', sign: 'agent.events.', when: 'heard' },
+  { name: 'fetched', sign: 'agent.events.', when: 'received' },
   { name: 'script ran', sign: 'evalsha', when: 'answered' },
   { name: 'trigger published', sign: 'PUB guardrail.triggered.', when: 'answered' },
   { name: 'acknowledged', sign: '+ACK', when: 'sent' },
@@ -66,7 +66,7 @@ function watchSockets(
 
   Socket.prototype.write = function (this: Socket, ...call: unknown[]): boolean {
     const done = Reflect.apply(write, this, call);
-    const point = pointIn(call[0], (one) => one.when !== 'heard');
+    const point = pointIn(call[0], (one) => one.when !== 'received');
     if (point === undefined || !drawn(point)) return done;
     if (point.when === 'answered') awaited.set(this, point);
     else setImmediate(() => crash(point));
@@ -79,7 +79,7 @@ function watchSockets(
       awaited.delete(this);
       crash(answered);
     }
-    const point = pointIn(call[0], (one) => one.when === 'heard');
+    const point = pointIn(call[0], (one) => one.when === 'received');
     if (point !== undefined && drawn(point)) crash(point);
     return Reflect.apply(push, this, call);
   } as Socket['push'];

@@ -73,7 +73,7 @@ export class AlertDecisions {
       return refusal(422, `Only an approval can be ${STATUS[verdict.verb]}`, 'Acknowledge this alert, or cancel it.');
     }
     const cut = verdict.verb === 'approve' ? await cutOf(tx, row) : null;
-    if (cut !== null) return notWhole(cut);
+    if (cut !== null) return truncatedCall(cut);
     const change = {
       status: STATUS[verdict.verb],
       dedupe: null,
@@ -107,7 +107,7 @@ async function acknowledge(
 }
 
 /** A call that was shown in part cannot be approved. */
-function notWhole(cut: string): CommandAnswer<Alert> {
+function truncatedCall(cut: string): CommandAnswer<Alert> {
   return {
     ok: false,
     problem: {

@@ -82,14 +82,14 @@ export class ControlOrdersService {
     return this.db.transaction().execute(async (tx): Promise<CommandAnswer<ControlOrder>> => {
       // Serialises first orders, which have no row to lock.
       await lockUntilEnd(tx, 'orders', tenantId);
-      const stood = await tx
+      const previous = await tx
         .selectFrom('control_orders')
         .selectAll()
         .where('tenant_id', '=', tenantId)
         .where('scope', '=', scope)
         .where('scope_id', '=', scopeId)
         .executeTakeFirst();
-      const { version: current = 0 } = stood ?? {};
+      const { version: current = 0 } = previous ?? {};
       if (ifVersion !== undefined && ifVersion !== current) return otherVersion('order', ifVersion, current);
       const row = await tx
         .insertInto('control_orders')
@@ -102,7 +102,7 @@ export class ControlOrdersService {
         .returningAll()
         .executeTakeFirstOrThrow();
       const written = orderFromRow(row);
-      const before = stood && orderFromRow(stood);
+      const before = previous && orderFromRow(previous);
       const targetId = `${scope}:${scopeId}`;
       await recordChanges(tx, [
         { tenantId, at: issuedAt, kind: 'order.given', targetId, author, reason: order.reason, before, after: written },

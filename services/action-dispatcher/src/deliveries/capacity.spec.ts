@@ -90,68 +90,60 @@ const to = (id: string, tenantId = 'acme'): Occupant => ({ tenantId, destination
 
 describe('lease book', () => {
   it('makes new deliveries wait behind those already in the table', () => {
-    const holdings = new LeaseBook(LIMITS);
-    expect([holdings.reserve(to('a')), holdings.reserve(to('a')), holdings.reserve(to('a'))]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    holdings.giveBack(to('a'));
-    expect(holdings.reserve(to('a'))).toBe(false);
-    expect(holdings.reserve(to('b'))).toBe(true);
-    expect(holdings.wanting).toBe(true);
+    const leases = new LeaseBook(LIMITS);
+    expect([leases.reserve(to('a')), leases.reserve(to('a')), leases.reserve(to('a'))]).toEqual([true, true, false]);
+    leases.giveBack(to('a'));
+    expect(leases.reserve(to('a'))).toBe(false);
+    expect(leases.reserve(to('b'))).toBe(true);
+    expect(leases.wanting).toBe(true);
 
-    holdings.claimed(holdings.ask(), []);
-    expect(holdings.wanting).toBe(false);
-    expect(holdings.reserve(to('a'))).toBe(true);
+    leases.claimed(leases.ask(), []);
+    expect(leases.wanting).toBe(false);
+    expect(leases.reserve(to('a'))).toBe(true);
   });
 
   it('expects more deliveries, even if leases ended during the claim', () => {
-    const holdings = new LeaseBook(LIMITS);
-    for (let n = 0; n < 2; n++) expect(holdings.reserve(to('a'))).toBe(true);
-    expect(holdings.reserve(to('a'))).toBe(false);
-    const asked = holdings.ask();
-    for (let n = 0; n < 2; n++) holdings.giveBack(to('a'));
-    holdings.claimed(asked, []);
-    expect(holdings.wanting).toBe(true);
+    const leases = new LeaseBook(LIMITS);
+    for (let n = 0; n < 2; n++) expect(leases.reserve(to('a'))).toBe(true);
+    expect(leases.reserve(to('a'))).toBe(false);
+    const asked = leases.ask();
+    for (let n = 0; n < 2; n++) leases.giveBack(to('a'));
+    leases.claimed(asked, []);
+    expect(leases.wanting).toBe(true);
   });
 
   it('remembers a delivery that started to wait during a claim that could not see it', () => {
-    const holdings = new LeaseBook(LIMITS);
-    const asked = holdings.ask();
-    expect([holdings.reserve(to('c')), holdings.reserve(to('c')), holdings.reserve(to('c'))]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    holdings.claimed(asked, []);
-    holdings.claimed(holdings.ask(), []);
-    holdings.giveBack(to('c'));
-    expect(holdings.wanting).toBe(true);
+    const leases = new LeaseBook(LIMITS);
+    const asked = leases.ask();
+    expect([leases.reserve(to('c')), leases.reserve(to('c')), leases.reserve(to('c'))]).toEqual([true, true, false]);
+    leases.claimed(asked, []);
+    leases.claimed(leases.ask(), []);
+    leases.giveBack(to('c'));
+    expect(leases.wanting).toBe(true);
   });
 
   it('claims again for a delivery that was rejected during a claim and waits for a full share', () => {
-    const holdings = new LeaseBook(LIMITS);
-    for (let n = 0; n < 2; n++) holdings.reserve(to('a'));
-    expect(holdings.reserve(to('a'))).toBe(false);
-    for (let n = 0; n < 2; n++) holdings.giveBack(to('a'));
+    const leases = new LeaseBook(LIMITS);
+    for (let n = 0; n < 2; n++) leases.reserve(to('a'));
+    expect(leases.reserve(to('a'))).toBe(false);
+    for (let n = 0; n < 2; n++) leases.giveBack(to('a'));
     // The delivery that is rejected here is written only after the claim has run.
-    const asked = holdings.ask();
-    expect(holdings.reserve(to('a'))).toBe(false);
-    holdings.claimed(asked, []);
-    for (let n = 0; n < 2; n++) expect(holdings.reserve(to('a'))).toBe(true);
-    holdings.claimed(holdings.ask(), []);
-    holdings.giveBack(to('a'));
-    expect(holdings.reserve(to('a'))).toBe(false);
-    expect(holdings.wanting).toBe(true);
+    const asked = leases.ask();
+    expect(leases.reserve(to('a'))).toBe(false);
+    leases.claimed(asked, []);
+    for (let n = 0; n < 2; n++) expect(leases.reserve(to('a'))).toBe(true);
+    leases.claimed(leases.ask(), []);
+    leases.giveBack(to('a'));
+    expect(leases.reserve(to('a'))).toBe(false);
+    expect(leases.wanting).toBe(true);
   });
 
   it('claims enough rows at once that a long scan does not delay all deliveries', () => {
-    const holdings = new LeaseBook({ total: 1_000, perDestination: 1_000, perTenant: 1_000 });
-    const asked = holdings.ask();
+    const leases = new LeaseBook({ total: 1_000, perDestination: 1_000, perTenant: 1_000 });
+    const asked = leases.ask();
     expect(asked.limit).toBe(128);
-    expect(holdings.claimed(asked, Array(128).fill(to('a')))).toBe(true);
-    expect(holdings.wanting).toBe(true);
+    expect(leases.claimed(asked, Array(128).fill(to('a')))).toBe(true);
+    expect(leases.wanting).toBe(true);
   });
 
   const step = fc.oneof(
@@ -167,14 +159,14 @@ describe('lease book', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         let times = 1;
-        const holdings = new LeaseBook(LIMITS, () => times);
+        const leases = new LeaseBook(LIMITS, () => times);
         const written: Occupant[] = [];
         const table: Occupant[] = [];
         const held: Occupant[] = [];
         let woken = false;
         let asked: { readonly of: ReturnType<LeaseBook['ask']>; readonly brings: Occupant[] } | undefined;
         const ask = () => {
-          const of = holdings.ask();
+          const of = leases.ask();
           woken = false;
           const brings = chosen(table, of);
           for (const occupant of brings) table.splice(table.indexOf(occupant), 1);
@@ -186,23 +178,23 @@ describe('lease book', () => {
         };
         const answer = () => {
           if (asked === undefined) return;
-          holdings.claimed(asked.of, asked.brings);
+          leases.claimed(asked.of, asked.brings);
           held.push(...asked.brings);
           asked = undefined;
-          if (holdings.wanting) woken = true;
+          if (leases.wanting) woken = true;
         };
         for (const one of steps) {
           if (one.do === 'record') {
             const occupant = to(one.id, one.id === 'd' ? 'beta' : 'acme');
-            if (holdings.reserve(occupant)) held.push(occupant);
+            if (leases.reserve(occupant)) held.push(occupant);
             else written.push(occupant);
           }
           if (one.do === 'commit') commit();
           if (one.do === 'pace') times = one.times;
           if (one.do === 'end' && held.length > 0) {
             const [ended] = held.splice(one.which % held.length, 1);
-            if (ended !== undefined) holdings.giveBack(ended);
-            if (holdings.wanting) woken = true;
+            if (ended !== undefined) leases.giveBack(ended);
+            if (leases.wanting) woken = true;
           }
           if (one.do === 'ask' && asked === undefined) ask();
           if (one.do === 'answer') answer();
@@ -216,8 +208,8 @@ describe('lease book', () => {
             answer();
           }
           const ended = held.shift();
-          if (ended !== undefined) holdings.giveBack(ended);
-          if (holdings.wanting) woken = true;
+          if (ended !== undefined) leases.giveBack(ended);
+          if (leases.wanting) woken = true;
         }
         expect(table).toEqual([]);
       }),

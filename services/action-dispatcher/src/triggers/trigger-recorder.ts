@@ -84,7 +84,7 @@ export class TriggerRecorder {
     const cooldowns = new Map([...locked].map(([key, { cooldown }]) => [key, cooldown]));
     const past = await readPast(
       tx,
-      inNeedOfThePast(triggers, cooldowns),
+      triggersNeedingHistory(triggers, cooldowns),
       (trigger) => cooldowns.get(cooldownKey(trigger))?.rearmedAt ?? null,
     );
     const cooling = coolBatch(triggers, cooldowns, past);
@@ -115,7 +115,7 @@ function queueNotifications(
 }
 
 /** A trigger that is alone in its batch and newer than the newest needs no lookup: the insert detects a duplicate. */
-function inNeedOfThePast(triggers: readonly Trigger[], cooldowns: ReadonlyMap<string, Cooldown>): Trigger[] {
+function triggersNeedingHistory(triggers: readonly Trigger[], cooldowns: ReadonlyMap<string, Cooldown>): Trigger[] {
   const perKey = new Map<string, number>();
   for (const trigger of triggers) perKey.set(cooldownKey(trigger), (perKey.get(cooldownKey(trigger)) ?? 0) + 1);
   return triggers.filter((trigger) => {

@@ -73,7 +73,7 @@ describe('the comparison with the last release', () => {
     ['a response member becomes any type', { response: op.response.extend({ id: z.unknown() }) }, ['200 id: anything']],
     ['a response member is removed', { response: z.object({ id: z.string() }) }, ['200 cost']],
     ['a header is removed', { tagged: false }, ['200 header ETag', '304 header ETag']],
-  ] as const)('breaks if %s', (_what, change, names) => {
+  ] as const)('fails if %s', (_what, change, names) => {
     expect(brokenBy(change)).toEqual(names.map((name) => `POST /things ${name}`));
   });
 
@@ -83,7 +83,7 @@ describe('the comparison with the last release', () => {
     ['a body gains an optional member', { body: op.body.extend({ more: z.string().optional() }) }],
     ['a response gains a member', { response: op.response.extend({ more: z.string() }) }],
     ['a response member becomes an enum', { response: op.response.extend({ id: z.enum(['a', 'b']) }) }],
-  ])('holds if %s', (_what, change) => {
+  ])('passes if %s', (_what, change) => {
     expect(brokenBy(change)).toEqual([]);
   });
 });
