@@ -95,7 +95,7 @@ export class Agent implements AsyncDisposable {
   /** Creates a session for several turns, or to observe one. */
   createSession(options: RunOptions = {}): ActiveSession {
     if (options.events === 'stored' && this.#config.databaseClient === undefined)
-      throw new AgentError('invalid_config', 'events are stored in a databaseClient: give the agent one');
+      throw new AgentError('invalid_config', 'stored events need a databaseClient on the agent');
     return new ActiveSession(this, options, this.effectsFor(options));
   }
 
@@ -256,7 +256,7 @@ export class Agent implements AsyncDisposable {
     try {
       internals.respond({ inputHash, ...(await ask(request)), requestId });
     } catch (error) {
-      internals.send({ type: 'warning', message: `the permission request could not be answered: ${messageOf(error)}` });
+      internals.send({ type: 'warning', message: `answering the permission request failed: ${messageOf(error)}` });
       internals.refuse(requestId);
     }
   }

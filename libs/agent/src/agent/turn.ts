@@ -185,7 +185,7 @@ export class Turn {
     this.#corrections += 1;
     if (this.#corrections > MAX_CORRECTIONS) {
       const issues = validated.error.issues.map((issue) => ({ ...issue }));
-      throw new AgentError('output_invalid', 'the answer is not what it must be', { info: issues });
+      throw new AgentError('output_invalid', 'the answer does not match the schema', { info: issues });
     }
     await this.#say(Message.user(validated.error.toPrompt()));
     return null;
