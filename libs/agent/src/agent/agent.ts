@@ -154,7 +154,7 @@ export class Agent implements AsyncDisposable {
   async #drive(internals: AgentInternals, options: DriveOptions): Promise<void> {
     const canAsk = options.canAsk ?? this.#config.onPermissionRequest !== undefined;
     internals.context.insertResource(DRIVER, { internals, canAsk });
-    const stopListening = internals.observe((event) => this.#hear(event, internals));
+    const stopListening = internals.observe((event) => this.#onEvent(event, internals));
     try {
       if (hasUnfinishedTurn(internals.session)) {
         await internals.beginTurn();
@@ -237,7 +237,7 @@ export class Agent implements AsyncDisposable {
     return text;
   }
 
-  #hear(event: AgentEvent, internals: AgentInternals): void {
+  #onEvent(event: AgentEvent, internals: AgentInternals): void {
     if (event.type === 'warning') return;
     this.#emit(event.type, event, internals);
     const { hooks, onPermissionRequest } = this.#config;
