@@ -130,9 +130,9 @@ describe('the schema', () => {
 
 describe('self-correction', () => {
   const scripted = (...answers: string[]) => {
-    const told: (string | null)[] = [];
+    const prompts: (string | null)[] = [];
     const ask = (correction: OutputError | null) => {
-      told.push(correction?.toPrompt() ?? null);
+      prompts.push(correction?.toPrompt() ?? null);
       return answers[prompts.length - 1] ?? 'out of answers';
     };
     return { ask, prompts };
