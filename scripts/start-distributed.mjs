@@ -45,7 +45,7 @@ try {
   console.log('Starting NATS, Postgres and Redis ...');
   servers = await startServers();
   const { newApiKey } = await built('libs/platform/dist/auth/api-key.js');
-  const { humanLine } = await built('libs/platform/dist/log/human-line.js');
+  const { humanLine } = await built('libs/platform/dist/log/create-logger.js');
   writeFileSync(natsAddressFile(), `${servers.nats}\n`);
   const isNew = (file) => !existsSync(join(dataDir, file));
   const firstSeen = { admin: isNew('api-key'), platform: isNew('platform-key') };

@@ -4,6 +4,7 @@ export function kubernetesProblems(documents) {
     ...documents.filter((one) => podOf(one)).flatMap(workloadProblems),
     ...documents.filter((one) => podOf(one)).flatMap(secretProblems),
     ...referenceProblems(documents),
+    ...namespaceProblems(documents),
     ...networkProblems(documents),
   ];
 }
@@ -55,6 +56,18 @@ function secretProblems(document) {
   return secrets.join() === wanted.join()
     ? []
     : [`${nameOf(document)}: envFrom must have the secrets ${wanted.join(', ')}`];
+}
+
+/** An object in another namespace than its target has no effect, without an error. */
+function namespaceProblems(documents) {
+  const namespaced = documents.filter(({ kind }) => !['Namespace', 'Kustomization'].includes(kind));
+  const [first] = namespaced.map(({ metadata }) => metadata?.namespace).filter((name) => name !== undefined);
+  return namespaced
+    .filter(({ metadata }) => metadata?.namespace !== first)
+    .map(
+      (one) =>
+        `${nameOf(one)}: is in the namespace ${one.metadata?.namespace ?? 'default'}, the others are in ${first}`,
+    );
 }
 
 /** Selectors, scale targets and backends that point at nothing are silent in Kubernetes. */

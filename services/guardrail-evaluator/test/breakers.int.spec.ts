@@ -113,7 +113,7 @@ describe('the breaker of a run', () => {
   it('by default stops a run that asks, and leaves alone those who never do', async () => {
     newTenant();
     await replica();
-    await publish(...Array.from({ length: 12 }, () => aModelCall({ runId: 'silent' })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent', usage: { totalTokens: 1 } })));
     await settled();
     await asking();
     await eventually(async () => {
@@ -121,8 +121,8 @@ describe('the breaker of a run', () => {
       await settled();
       expect((await runBreaker())?.breaker.usage.iterations).toBeGreaterThan(0);
     });
-    await publish(...Array.from({ length: 12 }, () => aModelCall()));
-    await publish(...Array.from({ length: 12 }, () => aModelCall({ runId: 'silent' })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ usage: { totalTokens: 1 } })));
+    await publish(...Array.from({ length: 52 }, () => aModelCall({ runId: 'silent', usage: { totalTokens: 1 } })));
     await settled();
     expect((await runBreaker('silent'))?.breaker.state.kind).toBe('closed');
     expect((await asking()).message).toMatch(/open: iterations/);
@@ -161,7 +161,7 @@ describe('the breaker of a run', () => {
   const openBreaker = async () => {
     newTenant();
     await replica();
-    await limit('tenant', platform.tenantId, {});
+    await limit('tenant', platform.tenantId, { maxIterations: 10 });
     await publish(...Array.from({ length: 12 }, () => aModelCall({ usage: { totalTokens: 1 } })));
     await settled();
     expect((await asking()).message).toMatch(/open: iterations/);
@@ -262,7 +262,7 @@ describe('the breaker of a run', () => {
       bus.request(COMMANDS.patchBreakerLimits, { ...ref, ifVersion, body });
     expect(await patch(1, { maxTokens: 9 })).toMatchObject(other(2));
     expect(await patch(2, { maxTokens: 9 })).toMatchObject({ value: { maxTokens: 9, maxIterations: 8, version: 3 } });
-    expect(await set(undefined, {})).toMatchObject({ value: { maxIterations: 10, version: 4 } });
+    expect(await set(undefined, {})).toMatchObject({ value: { maxIterations: 50, version: 4 } });
     expect(await bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 3 })).toMatchObject(other(4));
     await told(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
     expect(await patch(undefined, { maxTokens: 9 })).toMatchObject({ ok: false, problem: { status: 404 } });
@@ -298,7 +298,7 @@ describe('the breaker of a run', () => {
     const patched = (body: unknown) => platform.harness.bus.request(COMMANDS.patchBreakerLimits, { ...ref, body });
     expect(await patched({ maxTokns: 1 })).toMatchObject({ ok: false, problem: { status: 400 } });
     expect(await patched({ maxTokens: -1 })).toMatchObject({ problem: { details: [{ path: 'maxTokens' }] } });
-    expect(await patched({})).toMatchObject({ value: { maxTokens: 5, maxIterations: 10 } });
+    expect(await patched({})).toMatchObject({ value: { maxTokens: 5, maxIterations: 50 } });
   });
 
   it('refuses limits that make no sense, and resets of runs nobody knows', async () => {

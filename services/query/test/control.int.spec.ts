@@ -182,7 +182,7 @@ describe('breakers', () => {
     const { body } = await api.get('/api/breakers/limits');
     expect(body).toMatchObject({
       defaults: { maxTokens: 200_000, maxIterations: 50, maxCostUsd: 10 },
-      limits: [{ scope: 'agent', scopeId: 'agent-1', version: 1, limits: { maxTokens: 5, maxIterations: 10 } }],
+      limits: [{ scope: 'agent', scopeId: 'agent-1', version: 1, limits: { maxTokens: 5, maxIterations: 50 } }],
     });
   });
 
@@ -218,7 +218,7 @@ describe('breakers', () => {
     expect(await api.call('PATCH', '/api/breakers/limits', { body })).toMatchObject({
       status: 200,
       headers: { etag: '"4"' },
-      body: { scope: 'agent', scopeId: 'agent-1', version: 4, limits: { maxIterations: 10 } },
+      body: { scope: 'agent', scopeId: 'agent-1', version: 4, limits: { maxIterations: 50 } },
     });
     expect(asked).toEqual([2, 2, 2, undefined]);
     for (const one of serving) await one.close();
@@ -237,7 +237,7 @@ describe('breakers', () => {
     const body = { scope: 'tenant', limits: { maxTokens: 7 } };
     expect(await api.call('PUT', '/api/breakers/limits', { body })).toMatchObject({
       status: 200,
-      body: { scope: 'tenant', scopeId: 'acme', limits: { maxTokens: 7, maxIterations: 10 } },
+      body: { scope: 'tenant', scopeId: 'acme', limits: { maxTokens: 7, maxIterations: 50 } },
     });
     expect(await api.call('POST', '/api/breakers/agent/crew%2Flead/reset')).toMatchObject({ status: 200 });
     const author = { keyId: api.keys.admin.id, keyName: 'admin' };

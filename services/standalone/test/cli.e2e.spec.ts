@@ -44,7 +44,7 @@ describe('the command line, as it is installed', () => {
       result,
     ]);
     expect(Object.fromEntries(results)).toEqual({
-      ...{ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok' },
+      ...{ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok', rules: 'ok' },
     });
     expect(code).toBe(0);
   });

@@ -117,7 +117,7 @@ describe('an agent with the SDK', () => {
     const stopped: unknown = await (async () => {
       for (;;) await step();
     })().catch((error: unknown) => error);
-    expect([isAgentStopped(stopped), modelCalls, run.breakerState]).toMatchObject([true, 10, { reason: 'iterations' }]);
+    expect([isAgentStopped(stopped), modelCalls, run.breakerState]).toMatchObject([true, 50, { reason: 'iterations' }]);
     // The platform's breaker of the run opened with it. Somebody lets it go on, and somebody else has had enough.
     await eventually(async () => {
       const { body } = await people.get('/api/breakers?scope=run&limit=200');
@@ -200,7 +200,7 @@ describe('an agent with the SDK', () => {
       }
     };
     const stopped: unknown = await looping().catch((error: unknown) => error);
-    expect([isAgentStopped(stopped), calls]).toEqual([true, 10]);
+    expect([isAgentStopped(stopped), calls]).toEqual([true, 50]);
     expect(stopped).toMatchObject({ decision: { control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } } });
     await run.end('error');
   });

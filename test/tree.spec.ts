@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(root, path)));
+
+/** Sources by the measure of the targets: no tests, no generated files, no applied migrations. */
+const NOT_A_SOURCE =
+  /\.(spec|test)\.|\/tests?\/|testing\/|migrations\/|\/generated\/|\/built\/|\.d\.ts$|^(test|interop|scripts)\//;
+const sources = tracked.filter((path) => /\.(ts|tsx|py|css|lua)$/.test(path) && !NOT_A_SOURCE.test(path));
+const modules = tracked.filter((path) => /^(libs|services|apps|integrations\/js|proof)\/.*\.tsx?$/.test(path));
+const lines = (path: string) => read(path).split('\n').length - 1;
+
+/** Upper bounds that only go down. The goals are 25 % short files and 40 short files with a single importer. */
+const MAX_SOURCES = 1_610;
+const MAX_SHORT_SHARE = 0.35;
+const MAX_SHORT_WITH_ONE_IMPORTER = 120;
+/** Words of README and docs. The goal is 48,000. */
+const MAX_DOC_WORDS = 52_500;
+const SHORT_LINES = 50;
+
+/** Imports of each module within the repository: `types` has those that are erased. */
+function importsOf(path: string): { readonly values: string[]; readonly types: string[] } {
+  const found = { values: [] as string[], types: [] as string[] };
+  for (const [statement, isType, from = ''] of read(path).matchAll(
+    /^(?:import|export)\s+(type\s)?[^;]*?from\s*'(\.[^']+)'/gm,
+  )) {
+    const target = normalize(join(dirname(path), from));
+    const isErased = isType !== undefined || /^import \{( type \w+( as \w+)?,?)+ \}/.test(statement);
+    found[isErased ? 'types' : 'values'].push(target);
+  }
+  return found;
+}
+
+/** Groups of modules that import each other. */
+function circles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const reachable = new Map<string, Set<string>>();
+  const reach = (from: string): Set<string> => {
+    const known = reachable.get(from);
+    if (known !== undefined) return known;
+    const seen = new Set<string>();
+    const open = [...(imports.get(from) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      open.push(...(imports.get(next) ?? []));
+    }
+    reachable.set(from, seen);
+    return seen;
+  };
+  return [...imports.keys()].filter((path) => reach(path).has(path)).map((path) => [path]);
+}
+
+describe('the tree', () => {
+  it('has no import circle between files', () => {
+    const code = modules.filter((path) => !/\.(spec|contract|testing)\.tsx?$|\/test\/|\/generated\//.test(path));
+    expect(circles(new Map(code.map((path) => [path, importsOf(path).values])))).toEqual([]);
+  });
+
+  it('does not grow in files', () => {
+    expect(sources.length).toBeGreaterThan(1_000);
+    expect(sources.length).toBeLessThanOrEqual(MAX_SOURCES);
+  });
+
+  it('keeps one idea in one file instead of in several short ones', () => {
+    const short = sources.filter((path) => lines(path) < SHORT_LINES);
+    expect(short.length / sources.length).toBeLessThanOrEqual(MAX_SHORT_SHARE);
+    const importers = new Map<string, Set<string>>();
+    for (const path of tracked.filter((file) => /\.(ts|tsx|mjs)$/.test(file) && !/\.spec\.|\/test\//.test(file))) {
+      for (const [, from = ''] of read(path).matchAll(/['"](\.\.?\/[^'"\n]+)['"]/g)) {
+        const target = normalize(join(dirname(path), from));
+        importers.set(target, (importers.get(target) ?? new Set()).add(path));
+      }
+    }
+    const single = short.filter((path) => /\.tsx?$/.test(path) && importers.get(path)?.size === 1);
+    expect(single.length).toBeLessThanOrEqual(MAX_SHORT_WITH_ONE_IMPORTER);
+  });
+
+  it('has documentation of bounded length', () => {
+    const pages = tracked.filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
+    const words = pages.reduce((sum, path) => sum + read(path).split(/\s+/).filter(Boolean).length, 0);
+    expect(words).toBeGreaterThan(10_000);
+    expect(words).toBeLessThanOrEqual(MAX_DOC_WORDS);
+  });
+});
