@@ -66,7 +66,7 @@ describe('the examples', () => {
     const [, root = ''] = /in (\/\S+)/.exec(output) ?? [];
     expect(await readFile(join(root, 'hello.js'), 'utf8')).toBe("console.log('hello');\n");
     const refused = await typed('coder-console.mjs', ['--scripted'], 'fix the spelling\nn\n', folder);
-    expect(refused).toContain('A human output no');
+    expect(refused).toContain('A human said no');
     await rm(folder, { recursive: true });
   });
 });

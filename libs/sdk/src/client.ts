@@ -61,7 +61,7 @@ export class AgentLensClient {
   #feed: ControlFeed | undefined;
   #closing: Promise<void> | undefined;
   /** Cancels the exit handler. */
-  readonly #stayed: (() => void) | undefined;
+  readonly #cancelExitHandler: (() => void) | undefined;
 
   constructor(options: AgentLensOptions) {
     checkOptions(options);
@@ -90,7 +90,7 @@ export class AgentLensClient {
     });
     this.#host = this.#runHost();
     if (this.#settings.isDefaultBreaker) logger.info?.(`agentlens: ${DEFAULT_BREAKER_NOTE}`);
-    this.#stayed = this.#runtime.atExit?.(() => this.#lose());
+    this.#cancelExitHandler = this.#runtime.atExit?.(() => this.#abandonEvents());
     void this.#registration.wait();
   }
 
@@ -142,7 +142,7 @@ export class AgentLensClient {
     const config = parentRunId === undefined ? given : { ...given, parentRunId };
     const run = new Run(runId, config, this.#host);
     this.#runs.set(runId, run);
-    await this.#tellStart(run, config, START_TRIES);
+    await this.#reportStart(run, config, START_TRIES);
     return run;
   }
 
@@ -172,7 +172,7 @@ export class AgentLensClient {
     return this.shutdown();
   }
 
-  #lose(): void {
+  #abandonEvents(): void {
     const lost = this.#sink.abandon();
     if (lost > 0) this.warn(`${lost} events were lost because the process ended: await shutdown() or drain() first`);
   }
@@ -222,7 +222,7 @@ export class AgentLensClient {
     });
   }
 
-  async #tellStart(run: Run, config: RunConfig, triesLeft: number): Promise<void> {
+  async #reportStart(run: Run, config: RunConfig, triesLeft: number): Promise<void> {
     const agentId = await this.#registration.wait();
     const asked =
       agentId === undefined
@@ -230,13 +230,13 @@ export class AgentLensClient {
         : await this.#server.startRun(run.id, startRequest(config, agentId, this.#settings.heartbeatMs));
     if (asked.ok) run.lockDown(asked.value);
     else if (asked.why === 'key_refused') run.keyRefused();
-    else if (asked.why !== 'refused' && triesLeft > 1) this.#tellStartLater(run, config, triesLeft - 1);
+    else if (asked.why !== 'refused' && triesLeft > 1) this.#reportStartLater(run, config, triesLeft - 1);
   }
 
   /** Reports a run's start to a server that was unavailable at the time. The run does not wait for it. */
-  #tellStartLater(run: Run, config: RunConfig, triesLeft: number): void {
+  #reportStartLater(run: Run, config: RunConfig, triesLeft: number): void {
     this.#runtime.clock.timer(() => {
-      if (!run.isEnded) void this.#tellStart(run, config, triesLeft);
+      if (!run.isEnded) void this.#reportStart(run, config, triesLeft);
     }, START_RETRY_MS);
   }
 
@@ -247,7 +247,7 @@ export class AgentLensClient {
     const orderId = this.#orders.take(message, agentId);
     if (orderId === null || !isRecord(message)) return;
     for (const run of this.#runs.values()) run.ordersChanged();
-    if (message.scope !== 'run' || this.#has(String(message.scopeId))) this.#acknowledge(orderId, agentId);
+    if (message.scope !== 'run' || this.#hasRun(String(message.scopeId))) this.#acknowledge(orderId, agentId);
     this.#wakeApprovals();
   }
 
@@ -257,7 +257,7 @@ export class AgentLensClient {
   }
 
   /** Whether this process has or had the run. */
-  #has(runId: string): boolean {
+  #hasRun(runId: string): boolean {
     return this.#runs.has(runId) || this.#ended.has(runId);
   }
 
@@ -297,7 +297,7 @@ export class AgentLensClient {
     this.#rules.close();
     await Promise.all([...this.#runs.values()].map((run) => run.end('interrupted')));
     await this.#sink.drain(this.#settings.drainMs);
-    this.#stayed?.();
+    this.#cancelExitHandler?.();
     this.#registration.close();
     this.#sink.close();
     this.#wakeApprovals();

@@ -72,13 +72,13 @@ describe('with fail mode closed', () => {
     await fc.assert(
       fc.asyncProperty(agent, fc.array(asking, { minLength: 1, maxLength: 4 }), async (registered, questions) => {
         const server = new TestPlatform();
-        const heard: Reply[] = [];
+        const received: Reply[] = [];
         let script: Reply[] = [];
         const call = (request: HttpCall): Promise<HttpAnswer> => {
           if (request.url.endsWith('/v1/agents')) return replyWith(registered);
           if (!request.url.endsWith('/evaluate')) return server.http.call(request);
           const next = script.shift() ?? 'breaks';
-          heard.push(next);
+          received.push(next);
           return replyWith(next);
         };
         const options = { failMode: 'closed', control: 'off', runtime: { http: { ...server.http, call } } } as const;
@@ -86,12 +86,12 @@ describe('with fail mode closed', () => {
         const run = await passingTime(server, client.startRun());
         let isOldServer = false;
         for (const question of questions) {
-          heard.length = 0;
+          received.length = 0;
           script = [...question.replies];
           const passed = await passingTime(server, hasPassed(run, question));
-          isOldServer ||= question.hook === 'beforeLlm' && heard.some(isUnknownPhase);
-          const allowed = heard.some(isAllowed) || (question.hook === 'beforeLlm' && isOldServer);
-          if (passed && !allowed) throw new Error(`passed after ${JSON.stringify(heard)}`);
+          isOldServer ||= question.hook === 'beforeLlm' && received.some(isUnknownPhase);
+          const allowed = received.some(isAllowed) || (question.hook === 'beforeLlm' && isOldServer);
+          if (passed && !allowed) throw new Error(`passed after ${JSON.stringify(received)}`);
         }
       }),
       { numRuns: 300 },
@@ -135,9 +135,9 @@ async function passingTime<T>(server: TestPlatform, pending: Promise<T>): Promis
 }
 
 /** Reads an answer as strictly as the guarantee requires, independently of the code under test. */
-function isAllowed(heard: Reply): boolean {
-  if (typeof heard === 'string' || heard.status < 200 || heard.status > 299) return false;
-  const body = parseJson(heard.text);
+function isAllowed(received: Reply): boolean {
+  if (typeof received === 'string' || received.status < 200 || received.status > 299) return false;
+  const body = parseJson(received.text);
   if (!isRecord(body) || body.verdict !== 'ALLOW' || body.control !== 'CONTINUE') return false;
   if (!isRecord(body.cause) || body.cause.kind !== 'ALLOW') return false;
   const bypasses = body.bypasses ?? [];
@@ -149,8 +149,8 @@ function isSettled(item: unknown): boolean {
   return item.did === 'block' || (item.ruleId !== '*' && (item.why === 'missing' || item.why === 'error'));
 }
 
-function isUnknownPhase(heard: Reply): boolean {
-  if (typeof heard === 'string') return false;
-  if (heard.status === 404 || heard.status === 405) return true;
-  return heard.status === 400 && heard.text.includes('"path":"phase"');
+function isUnknownPhase(received: Reply): boolean {
+  if (typeof received === 'string') return false;
+  if (received.status === 404 || received.status === 405) return true;
+  return received.status === 400 && received.text.includes('"path":"phase"');
 }

@@ -85,8 +85,8 @@ describe('while the server fails', () => {
 
   it('a transport that ignores signals cannot hang the agent', async () => {
     const server = new TestPlatform();
-    const deaf = { ...server.http, call: () => new Promise<never>(() => undefined) };
-    const connecting = server.client({ runtime: { http: deaf }, control: 'off' });
+    const hangingHttp = { ...server.http, call: () => new Promise<never>(() => undefined) };
+    const connecting = server.client({ runtime: { http: hangingHttp }, control: 'off' });
     await server.clock.advance(1_000);
     const client = await connecting;
     const starting = client.startRun();

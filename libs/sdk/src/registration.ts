@@ -13,7 +13,7 @@ export interface RegistrationDependencies {
 
 const UNREGISTERED: NotAnswered = { ok: false, why: 'unregistered' };
 const BACKOFF_BASE_MS = 1_000;
-const BACKOFF_MOST_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 
 /**
  * Registers the agent and keeps retrying: without its id no decision can be requested and no event sent. Callers that
@@ -69,7 +69,7 @@ export class RegistrationAttempts {
     this.#cancel?.();
     // Waiting does not fix a rejected key. It is retried when a run or a call needs the id.
     if (this.#closed || this.#refused !== undefined) return;
-    const ms = backoffMs(this.#failures, this.#tools.random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
+    const ms = backoffMs(this.#failures, this.#tools.random, BACKOFF_BASE_MS, MAX_BACKOFF_MS);
     this.#cancel = this.#tools.clock.timer(() => void this.wait(), ms);
   }
 }

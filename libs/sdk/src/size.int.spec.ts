@@ -45,7 +45,7 @@ describe('the bundle of an edge agent', () => {
     expect(code).not.toMatch(/\bnew Function\(|\beval\(/);
   });
 
-  it('contains no schema library', async () => {
+  it('carries no schema library', async () => {
     expect(await bundled("export { AgentLens } from './src/index.ts'")).not.toContain('ZodError');
   });
 });

@@ -74,7 +74,7 @@ export class ActiveSession implements AsyncDisposable {
    */
   async run(input = this.#results.length === 0 ? this.#options.input : undefined): Promise<AgentResult> {
     if (this.#running)
-      throw new AgentError('illegal_transition', 'a turn is going on: wait for it, or steer it by the handle');
+      throw new AgentError('illegal_transition', 'a turn is running: wait for it, or steer it with the handle');
     this.#running = true;
     try {
       const first = this.#handle === undefined;

@@ -95,7 +95,7 @@ export class Agent implements AsyncDisposable {
   /** Creates a session for several turns, or to observe one. */
   createSession(options: RunOptions = {}): ActiveSession {
     if (options.events === 'stored' && this.#config.databaseClient === undefined)
-      throw new AgentError('invalid_config', 'events are stored in a databaseClient: give the agent one');
+      throw new AgentError('invalid_config', 'stored events need a databaseClient on the agent');
     return new ActiveSession(this, options, this.effectsFor(options));
   }
 
@@ -154,7 +154,7 @@ export class Agent implements AsyncDisposable {
   async #drive(internals: AgentInternals, options: DriveOptions): Promise<void> {
     const canAsk = options.canAsk ?? this.#config.onPermissionRequest !== undefined;
     internals.context.insertResource(DRIVER, { internals, canAsk });
-    const stopListening = internals.observe((event) => this.#hear(event, internals));
+    const stopListening = internals.observe((event) => this.#onEvent(event, internals));
     try {
       if (hasUnfinishedTurn(internals.session)) {
         await internals.beginTurn();
@@ -237,7 +237,7 @@ export class Agent implements AsyncDisposable {
     return text;
   }
 
-  #hear(event: AgentEvent, internals: AgentInternals): void {
+  #onEvent(event: AgentEvent, internals: AgentInternals): void {
     if (event.type === 'warning') return;
     this.#emit(event.type, event, internals);
     const { hooks, onPermissionRequest } = this.#config;
@@ -256,7 +256,7 @@ export class Agent implements AsyncDisposable {
     try {
       internals.respond({ inputHash, ...(await ask(request)), requestId });
     } catch (error) {
-      internals.send({ type: 'warning', message: `the permission request could not be answered: ${messageOf(error)}` });
+      internals.send({ type: 'warning', message: `answering the permission request failed: ${messageOf(error)}` });
       internals.refuse(requestId);
     }
   }

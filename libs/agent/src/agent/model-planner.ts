@@ -9,7 +9,7 @@ export function modelPlanner(): Planner {
 
 async function plan(state: PlannerState): Promise<PlanStep> {
   if (state.model === null)
-    throw new AgentError('invalid_config', 'the agent has no model provider: give it one, or a planner of its own');
+    throw new AgentError('invalid_config', 'the agent has no model provider: add one, or set a planner');
   const { tools, callOptions, signal } = state;
   const response = await state.model.call(state.messages, {
     ...callOptions,
@@ -23,7 +23,7 @@ async function plan(state: PlannerState): Promise<PlanStep> {
   }));
   if (calls.length > 0) return { type: 'tool', calls, assistant };
   if (response.stopReason === 'max_tokens')
-    throw new AgentError('model_cut_off', 'the answer reached its longest length before its end');
+    throw new AgentError('model_cut_off', 'the answer reached the maximum length');
   const text = textOf(response.content);
   return { type: 'finish', result: text, message: text, assistant };
 }

@@ -29,7 +29,7 @@ export function subAgentTool(
     },
     async execute({ task }, context) {
       const driver = context.getResource(DRIVER);
-      if (driver === undefined) return ToolResult.error('tool_failed', 'a sub-agent runs only inside of an agent');
+      if (driver === undefined) return ToolResult.error('tool_failed', 'a sub-agent runs only inside an agent');
       const { currentToolUseId } = context;
       const child = await driver.internals.spawnChild(agent.id, agent.asFunction({ canAsk: driver.canAsk }), {
         ...{ input: task, limits: agent.runLimits },

@@ -56,11 +56,11 @@ export class Turn {
     const { internals, pipeline, record, maxSteps } = this.#deps;
     const settled = await pipeline.settleOpenCalls();
     if (settled.length > 0) await this.#rememberLast();
-    if (input !== undefined) await this.#say(Message.user(input));
+    if (input !== undefined) await this.#addMessage(Message.user(input));
     else {
       const last = internals.session.getHistory().at(-1);
       // Interrupted before anything was stored, or after everything was.
-      if (last === undefined) await this.#say(Message.user(this.#deps.task));
+      if (last === undefined) await this.#addMessage(Message.user(this.#deps.task));
       else if (last.role === 'assistant') return (await this.#finish(textOf(last.content)))?.result;
     }
     for (let step = 1; ; step++) {
@@ -68,7 +68,7 @@ export class Turn {
       if (step > maxSteps) throw new AgentError('limit_reached', 'the run has reached its limit of steps');
       record.steps = step;
       internals.send({ type: 'step-start', step });
-      await this.#hearSteering();
+      await this.#takeSteering();
       const outcome = await this.#step(step);
       internals.send({ type: 'step-end', step });
       if (outcome !== null) return outcome.result;
@@ -95,16 +95,16 @@ export class Turn {
   async #act(plan: PlanStep, step: number): Promise<readonly ActionResult[]> {
     switch (plan.type) {
       case 'internal':
-        if (plan.assistant !== undefined) await this.#say(plan.assistant);
+        if (plan.assistant !== undefined) await this.#addMessage(plan.assistant);
         await this.#note(plan.message);
         return [];
       case 'message':
         await this.#inspect(plan.message, 'plan');
-        await this.#say(plan.assistant ?? Message.assistant(plan.message));
+        await this.#addMessage(plan.assistant ?? Message.assistant(plan.message));
         return [];
       case 'finish':
-        if (plan.assistant !== undefined) await this.#say(plan.assistant);
-        else if (plan.message !== undefined) await this.#say(Message.assistant(plan.message));
+        if (plan.assistant !== undefined) await this.#addMessage(plan.assistant);
+        else if (plan.message !== undefined) await this.#addMessage(Message.assistant(plan.message));
         return [];
       case 'tool':
         return this.#callTools(plan, step);
@@ -127,7 +127,7 @@ export class Turn {
       if (!safety.allowsTool(name))
         internals.send({ type: 'safety', phase: 'plan', rule: 'tool-lists', action: 'block', inputHash: id });
     const message = plan.assistant ?? Message.assistant(calls.map((call) => ({ type: 'tool_use', ...call })));
-    await this.#say(message);
+    await this.#addMessage(message);
     const actions = await this.#execute(calls, step);
     await this.#rememberLast();
     return actions;
@@ -185,9 +185,9 @@ export class Turn {
     this.#corrections += 1;
     if (this.#corrections > MAX_CORRECTIONS) {
       const issues = validated.error.issues.map((issue) => ({ ...issue }));
-      throw new AgentError('output_invalid', 'the answer is not what it must be', { info: issues });
+      throw new AgentError('output_invalid', 'the answer does not match the schema', { info: issues });
     }
-    await this.#say(Message.user(validated.error.toPrompt()));
+    await this.#addMessage(Message.user(validated.error.toPrompt()));
     return null;
   }
 
@@ -202,16 +202,16 @@ export class Turn {
     return inspected.value;
   }
 
-  async #hearSteering(): Promise<void> {
+  async #takeSteering(): Promise<void> {
     for (
       let message = this.#deps.internals.steering();
       message !== undefined;
       message = this.#deps.internals.steering()
     )
-      if (message.type === 'user-input') await this.#say(Message.user(message.content));
+      if (message.type === 'user-input') await this.#addMessage(Message.user(message.content));
   }
 
-  async #say(message: Message): Promise<void> {
+  async #addMessage(message: Message): Promise<void> {
     this.#deps.internals.session.addMessage(message);
     await this.#remember(message);
   }

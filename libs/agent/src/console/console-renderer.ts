@@ -151,7 +151,7 @@ export class ConsoleRenderer {
 }
 
 function shortOf(output: unknown): string {
-  const said = isPlainObject(output) && typeof output.error === 'string' ? output.error : output;
-  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  const shown = isPlainObject(output) && typeof output.error === 'string' ? output.error : output;
+  const text = typeof shown === 'string' ? shown : JSON.stringify(shown);
   return text.length > MAX_RESULT_CHARS ? `${text.slice(0, MAX_RESULT_CHARS)}…` : text;
 }

@@ -98,7 +98,7 @@ function without(from: Activity, list: readonly string[], item: string, type: st
 }
 
 function illegal(from: Activity, type: string): AgentError {
-  return new AgentError('illegal_transition', `"${type}" cannot happen to an agent that is ${stateOf(from).kind}`);
+  return new AgentError('illegal_transition', `"${type}" is not allowed while the agent is ${stateOf(from).kind}`);
 }
 
 /** The activity for a state set by a hand-written loop; lists are kept if the state has them. */

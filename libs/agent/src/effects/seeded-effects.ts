@@ -17,7 +17,7 @@ export class SeededSource {
   constructor({ seed, startAt = '2026-01-01T00:00:00.000Z' }: SeedOptions) {
     this.seed = seed;
     this.startMs = typeof startAt === 'number' ? startAt : Date.parse(startAt);
-    if (Number.isNaN(this.startMs)) throw new RangeError(`startAt is no instant: ${startAt}`);
+    if (Number.isNaN(this.startMs)) throw new RangeError(`startAt is not a valid instant: ${startAt}`);
     this.#generator = xoroshiro128plus(seed);
   }
 

@@ -51,10 +51,10 @@ export class FileSandbox implements HostFiles {
     const file = await this.#open(real, constants.O_RDONLY, path);
     try {
       const info = await file.stat();
-      if (!info.isFile()) throw failed(`${path} is no file`);
+      if (!info.isFile()) throw failed(`${path} is not a file`);
       if (info.size > MAX_BYTES) throw failed(`${path} is larger than ${MAX_BYTES} bytes`);
       const bytes = await file.readFile();
-      if (bytes.subarray(0, 8_000).includes(0)) throw failed(`${path} is no text file`);
+      if (bytes.subarray(0, 8_000).includes(0)) throw failed(`${path} is not a text file`);
       return { text: bytes.toString('utf8'), hash: sha256(bytes), bytes: bytes.length };
     } finally {
       await file.close();
@@ -66,7 +66,7 @@ export class FileSandbox implements HostFiles {
     text: string,
     { ifHash }: { readonly ifHash?: string | null } = {},
   ): Promise<{ readonly hash: string }> {
-    if (!this.#writable) throw denied('files may be read only');
+    if (!this.#writable) throw denied('files are read-only');
     const real = await this.#inside(path);
     const current = await this.#currentHash(real, path);
     if (ifHash !== undefined && current !== ifHash)
@@ -96,7 +96,7 @@ export class FileSandbox implements HostFiles {
     pattern: string,
     { folder = '.', limit = MAX_FILES }: { readonly folder?: string; readonly limit?: number } = {},
   ): Promise<readonly string[]> {
-    if (isAbsolute(pattern) || pattern.split('/').includes('..')) throw denied('a pattern stays inside of the folder');
+    if (isAbsolute(pattern) || pattern.split('/').includes('..')) throw denied('a pattern must stay inside the folder');
     const root = await this.#rootPath();
     const cwd = await this.#inside(folder);
     const found = await glob(pattern, {
@@ -127,7 +127,7 @@ export class FileSandbox implements HostFiles {
   async #currentHash(real: string, path: string): Promise<string | null> {
     const info = await lstat(real).catch(missing);
     if (info === null) return null;
-    if (!info.isFile()) throw failed(`${path} is no file`);
+    if (!info.isFile()) throw failed(`${path} is not a file`);
     const file = await this.#open(real, constants.O_RDONLY, path);
     try {
       return sha256(await file.readFile());
@@ -140,19 +140,19 @@ export class FileSandbox implements HostFiles {
     try {
       return await open(real, flags | constants.O_NOFOLLOW);
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') throw failed(`there is no file ${path}`);
+      if (systemCode(error) === 'ENOENT') throw failed(`${path} does not exist`);
       throw failed(`${path} cannot be opened (${systemCode(error)})`);
     }
   }
 
   /** The real path, if it is inside and not protected. A path that does not exist yet is judged by its folder. */
   async #inside(path: string): Promise<string> {
-    if (path.includes('\0')) throw denied('a path holds no zero byte');
+    if (path.includes('\0')) throw denied('a path must not contain a zero byte');
     const root = await this.#rootPath();
     const asked = isAbsolute(path) ? resolve(path) : resolve(root, path);
     const real = await realPathOf(asked);
     // An absolute path may reach the root through a link.
-    if (real !== root && !real.startsWith(root + sep)) throw denied(`${path} is outside of the agent's folder`);
+    if (real !== root && !real.startsWith(root + sep)) throw denied(`${path} is outside the agent's folder`);
     const inside = relative(root, real).split(sep).join('/');
     if (this.#isProtected(inside)) throw denied(`${path} is protected`);
     return real;
@@ -173,7 +173,7 @@ async function realPathOf(path: string): Promise<string> {
   const real = await realpath(path).catch(missing);
   if (real !== null) return real;
   // A write would go through a dangling link.
-  if ((await lstat(path).catch(missing)) !== null) throw denied('the path is a link that leads nowhere');
+  if ((await lstat(path).catch(missing)) !== null) throw denied('the path is a dangling link');
   const parent = dirname(path);
   if (parent === path) return path;
   return join(await realPathOf(parent), basename(path));

@@ -55,7 +55,7 @@ export class HttpHost implements HostHttp {
 
   #checkHost(url: string): void {
     const host = URL.parse(url)?.hostname.toLowerCase();
-    if (host === undefined) throw new AgentError('invalid_input', 'the address is no URL');
+    if (host === undefined) throw new AgentError('invalid_input', 'the address is not a URL');
     const allowed = this.#allow.some((name) => (name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name));
     if (!allowed) throw new AgentError('denied_by_host', `the host ${host} is not on this agent's list`);
   }
@@ -63,8 +63,7 @@ export class HttpHost implements HostHttp {
   async #fill(value: string | Secret, used: Map<string, string>): Promise<string> {
     if (!(value instanceof Secret)) return value;
     const found = await this.#secrets(value.name);
-    if (found === undefined || found === '')
-      throw new AgentError('invalid_config', `there is no secret named ${value.name}`);
+    if (found === undefined || found === '') throw new AgentError('invalid_config', `unknown secret ${value.name}`);
     used.set(value.name, found);
     return found;
   }

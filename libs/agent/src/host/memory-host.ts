@@ -30,7 +30,7 @@ export function memoryHost({ files = {}, shell, http }: MemoryHostOptions = {}):
     files: {
       read: async (path): Promise<ReadFile> => {
         const text = kept.get(place(path));
-        if (text === undefined) throw new AgentError('tool_failed', `there is no file ${path}`);
+        if (text === undefined) throw new AgentError('tool_failed', `${path} does not exist`);
         return { text, hash: hashOf(text), bytes: Buffer.byteLength(text) };
       },
       write: async (path, text, { ifHash } = {}) => {

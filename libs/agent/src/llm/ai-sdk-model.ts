@@ -32,14 +32,14 @@ export function fromAiSdkModel(model: AiSdkModel): LLMClient {
   if (!['v2', 'v3', 'v4'].includes(specificationVersion))
     throw new AgentError(
       'invalid_config',
-      `models of the specification ${specificationVersion} are not known: v2, v3 and v4 are`,
+      `unsupported model specification ${specificationVersion}; supported are v2, v3 and v4`,
     );
   async function* stream(input: ModelInput, options: CallOptions = {}): AsyncGenerator<ModelPart> {
     const { signal } = options;
     if (options.model !== undefined && options.model !== modelId)
       throw new AgentError(
         'model_invalid_request',
-        `${provider} was made for ${modelId} and cannot ask ${options.model}`,
+        `${provider} was created for ${modelId} and cannot call ${options.model}`,
       );
     try {
       const { stream: parts } = await model.doStream(requestOf(input, options) as never);
@@ -161,7 +161,7 @@ async function* read(stream: ReadableStream<unknown>, { provider, modelId }: AiS
       default:
     }
   }
-  throw cutOff(provider, 'the stream ended without an end');
+  throw cutOff(provider, 'the stream ended without a finish event');
 }
 
 /** A broken stream may be reported as an end of unknown kind. */
@@ -173,7 +173,7 @@ function finishReason(
 ): StopReason {
   const { finishReason: given } = part;
   const reason = isPlainObject(given) ? given.unified : given;
-  if (incomplete) throw cutOff(provider, 'a tool call has no end');
+  if (incomplete) throw cutOff(provider, 'a tool call is incomplete');
   if (reason === 'error') throw new AgentError('model_unavailable', `${provider} ended the stream with an error`);
   const known = FINISHED[String(reason)];
   if (known === undefined) throw cutOff(provider, `the stream ended for an unknown reason (${String(reason)})`);

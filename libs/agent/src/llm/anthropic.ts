@@ -26,7 +26,7 @@ export interface AnthropicOptions {
 }
 
 const PROVIDER = 'anthropic';
-const DEFAULT_MOST_TOKENS = 8_192;
+const DEFAULT_MAX_TOKENS = 8_192;
 const BUDGETS = { low: 2_000, medium: 8_000, high: 24_000 } as const;
 const STOPS: Readonly<Record<string, StopReason>> = {
   ...{ end_turn: 'end_turn', stop_sequence: 'end_turn', tool_use: 'tool_use', max_tokens: 'max_tokens' },
@@ -64,7 +64,7 @@ export function anthropic(options: AnthropicOptions): LLMClient {
 }
 
 function requestOf(input: ModelInput, options: CallOptions, model: string) {
-  const { system, tools, toolChoice, thinking, maxOutputTokens = DEFAULT_MOST_TOKENS, temperature, stop } = options;
+  const { system, tools, toolChoice, thinking, maxOutputTokens = DEFAULT_MAX_TOKENS, temperature, stop } = options;
   const budget = thinking === undefined ? undefined : (thinking.budgetTokens ?? BUDGETS[thinking.effort ?? 'medium']);
   return {
     ...{ model, stream: true, messages: mergedMessages(messagesOf(input)).map(messageOf) },
@@ -117,7 +117,7 @@ async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<ModelPart
   let usage: Record<string, unknown> = {};
   for await (const { data } of serverSentEvents(body)) {
     const event = parseJson(data);
-    if (!isPlainObject(event)) throw cutOff(PROVIDER, 'an event is no JSON');
+    if (!isPlainObject(event)) throw cutOff(PROVIDER, 'an event is not valid JSON');
     const key = String(event.index);
     if (event.type === 'message_start' && isPlainObject(event.message)) {
       id = String(event.message.id);

@@ -134,7 +134,7 @@ async function collect(
     if (part.type === 'text-delta' || part.type === 'thinking-delta') emit({ type: part.type, text: part.text });
     if (part.type === 'response') response = part.response;
   }
-  if (response === undefined) throw new AgentError('model_cut_off', 'the answer ended without its end');
+  if (response === undefined) throw new AgentError('model_cut_off', 'the answer was truncated');
   return response;
 }
 
@@ -169,6 +169,6 @@ async function priced(host: GuardedModelHost, response: ModelResponse): Promise<
   const costUsd = await knownCost(model, usage);
   if (costUsd !== undefined) return { ...response, costUsd };
   host.unpriced.add(model);
-  host.emit({ type: 'warning', message: `the price of ${model || 'the model'} is not known: its cost is not counted` });
+  host.emit({ type: 'warning', message: `the price of ${model || 'the model'} is unknown: its cost is not counted` });
   return response;
 }

@@ -35,7 +35,7 @@ export async function postToModel(
 
 /** A provider's address without a trailing slash. @throws AgentError `invalid_config` */
 export function baseUrlOf(url: string): string {
-  if (URL.parse(url) === null) throw new AgentError('invalid_config', `baseUrl is no URL: ${url}`);
+  if (URL.parse(url) === null) throw new AgentError('invalid_config', `baseUrl is not a URL: ${url}`);
   return url.replace(/\/+$/, '');
 }
 

@@ -117,7 +117,7 @@ async function* read(body: ReadableStream<Uint8Array>, provider: string): AsyncG
   for await (const { data } of serverSentEvents(body)) {
     if (data === '[DONE]') break;
     const chunk = parseJson(data);
-    if (!isPlainObject(chunk)) throw cutOff(provider, 'an event is no JSON');
+    if (!isPlainObject(chunk)) throw cutOff(provider, 'an event is not valid JSON');
     if (chunk.error !== undefined)
       throw new AgentError('model_unavailable', `${provider} ended the stream with an error`);
     named.id ||= typeof chunk.id === 'string' ? chunk.id : '';

@@ -123,11 +123,11 @@ describe('a price', () => {
     total: 1_100_000,
     children: 0,
   };
-  it('prices cached tokens separately', () => {
+  it('counts cached tokens separately', () => {
     expect(costOf({ input: 10, output: 50, cacheRead: 1 }, usage)).toBeCloseTo(6 + 0.4 + 5);
   });
 
-  it('is priced only if the model is known', async () => {
+  it('is known only for known models', async () => {
     expect(await knownCost('gpt-4o', usage)).toBeGreaterThan(0);
     expect(await knownCost('openai/gpt-4o', usage)).toBe(await knownCost('gpt-4o', usage));
     expect(await knownCost('no-such-model', usage)).toBeUndefined();

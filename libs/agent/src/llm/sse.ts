@@ -18,7 +18,8 @@ export async function* serverSentEvents(body: ReadableStream<Uint8Array>): Async
       const text = decoder.decode(value, { stream: true });
       parser.feed(text);
       unread = events.length > 0 ? 0 : unread + text.length;
-      if (unread > MAX_EVENT_CHARS) throw new AgentError('model_cut_off', 'the provider sent an event without an end');
+      if (unread > MAX_EVENT_CHARS)
+        throw new AgentError('model_cut_off', 'the provider sent an event that is too long');
       yield* events.splice(0);
     }
   } finally {

@@ -82,7 +82,7 @@ export function filteredDatabase(client: DatabaseClient, gate: MemoryGate): Data
       const place = `${collection}/${key}`;
       gate.roles?.check(gate.principal, 'memory.write', place);
       const kept = await passed(gate, value, collection, { store: 'database', op: 'write', key: place });
-      if (kept === undefined) throw new AgentError('blocked_by_safety', 'the safety policy does not let this be kept');
+      if (kept === undefined) throw new AgentError('blocked_by_safety', 'the safety policy blocked this write');
       return gate.effects.perform('memory', { do: 'write', collection, key, value: kept }, () =>
         client.write(collection, key, kept, options),
       );

@@ -83,7 +83,7 @@ export class InMemoryDatabaseClient implements DatabaseClient {
 
 /** @throws AgentError `conflict` */
 export function checkVersion(current: number | undefined, ifAbsent: boolean, ifVersion: number | undefined): void {
-  if (ifAbsent && current !== undefined) throw new AgentError('conflict', 'there is a document of this key already');
+  if (ifAbsent && current !== undefined) throw new AgentError('conflict', 'a document with this key already exists');
   if (ifVersion !== undefined && current !== ifVersion)
     throw new AgentError('conflict', 'another writer changed the document: read it again');
 }

@@ -11,7 +11,7 @@ export function pathOf(field: string): string[] {
   if (!FIELD.test(field))
     throw new AgentError(
       'invalid_input',
-      `${JSON.stringify(field)} is no field: names of letters, digits and _ with dots between`,
+      `${JSON.stringify(field)} is not a valid field: use letters, digits and _, separated by dots`,
     );
   return field.split('.');
 }

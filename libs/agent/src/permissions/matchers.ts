@@ -63,7 +63,7 @@ function compilePattern(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
-    throw new AgentError('invalid_config', `the pattern ${JSON.stringify(pattern)} is no RE2 pattern`, {
+    throw new AgentError('invalid_config', `the pattern ${JSON.stringify(pattern)} is not a valid RE2 pattern`, {
       cause: error,
     });
   }

@@ -26,7 +26,7 @@ export async function readRulesFile(path: string): Promise<PermissionRule[]> {
     throw new AgentError('invalid_config', `the rules file ${path} cannot be read`, { cause: error });
   });
   const value = parseJson(text);
-  if (!isPlainObject(value) || !Array.isArray(value.rules)) throw invalid(path, 'it holds no list "rules"');
+  if (!isPlainObject(value) || !Array.isArray(value.rules)) throw invalid(path, 'it must have a list "rules"');
   if (typeof value.version === 'number' && value.version > VERSION)
     throw new AgentError('schema_too_new', `${path} was written by a newer version`);
   return value.rules.map((rule: unknown, index) => readRule(rule, path, `rules[${index}]`));
@@ -40,10 +40,10 @@ export async function writeRulesFile(path: string, rules: readonly PermissionRul
 }
 
 function readRule(value: unknown, path: string, at: string): PermissionRule {
-  if (!isPlainObject(value)) throw invalid(path, `${at} is no object`);
+  if (!isPlainObject(value)) throw invalid(path, `${at} must be an object`);
   const { id, scope = { kind: 'global' }, priority = 0, matcher, decision } = value;
-  if (typeof id !== 'string') throw invalid(path, `${at}.id is no text`);
-  if (typeof priority !== 'number') throw invalid(path, `${at}.priority is no number`);
+  if (typeof id !== 'string') throw invalid(path, `${at}.id must be a string`);
+  if (typeof priority !== 'number') throw invalid(path, `${at}.priority must be a number`);
   if (decision !== 'allow' && decision !== 'deny' && decision !== 'ask-user')
     throw invalid(path, `${at}.decision must be allow, deny or ask-user`);
   checkKind(scope, SCOPES, path, `${at}.scope`);

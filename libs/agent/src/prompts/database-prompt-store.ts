@@ -112,7 +112,7 @@ export class DatabasePromptStore implements PromptStore {
     if (template === null)
       throw new AgentError(
         'template_invalid',
-        `there is no prompt ${templateId}${version === undefined ? '' : ` version ${version}`}`,
+        `unknown prompt ${templateId}${version === undefined ? '' : ` version ${version}`}`,
       );
     const engine = this.#engine(template.engine ?? 'fstring');
     const wanted = new Set([...(template.requiredVars ?? []), ...(await engine.variables(template.text))]);
@@ -181,15 +181,16 @@ export class DatabasePromptStore implements PromptStore {
   /** @throws AgentError `template_invalid` for secrets and for texts that the policy blocks */
   async #inspect(text: string): Promise<void> {
     if (redactStored(text) !== text)
-      throw new AgentError('template_invalid', 'the template holds a secret or personal data');
+      throw new AgentError('template_invalid', 'the template contains a secret or personal data');
     const inspected = await this.#safety.inspect(text, { phase: 'prompt-template' }, () => undefined);
-    if (!inspected.ok) throw new AgentError('template_invalid', `the policy refuses the template: ${inspected.reason}`);
+    if (!inspected.ok)
+      throw new AgentError('template_invalid', `the policy rejected the template: ${inspected.reason}`);
   }
 
   #engine(name: EngineName): TemplateEngine {
     const engine = this.#options.engines.find((known) => known.name === name);
     if (engine === undefined)
-      throw new AgentError('template_invalid', `the engine ${name} is not set up: give it to the prompt store`);
+      throw new AgentError('template_invalid', `the engine ${name} is not configured: pass it to the prompt store`);
     return engine;
   }
 }

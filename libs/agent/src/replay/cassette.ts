@@ -42,12 +42,12 @@ export class Cassette {
     if (typeof schemaVersion !== 'number') throw invalid('it has no schemaVersion');
     if (schemaVersion > SCHEMA_VERSION)
       throw new AgentError('schema_too_new', 'the cassette was recorded by a newer version');
-    if (typeof seed !== 'number' || typeof startAt !== 'number') throw invalid('seed and startAt are no numbers');
+    if (typeof seed !== 'number' || typeof startAt !== 'number') throw invalid('seed and startAt must be numbers');
     const cassette = new Cassette();
     cassette.seed = seed;
     cassette.startAt = startAt;
     for (const [index, entry] of entries.entries()) {
-      if (!isEntry(entry) || entry.n !== index + 1) throw invalid(`entries[${index}] is no entry, or out of order`);
+      if (!isEntry(entry) || entry.n !== index + 1) throw invalid(`entries[${index}] is malformed or out of order`);
       cassette.entries.push(entry);
     }
     return cassette;

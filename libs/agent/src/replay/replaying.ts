@@ -41,8 +41,7 @@ class CassetteEffects implements ReplayingEffects {
 
   constructor(cassette: Cassette) {
     const { seed, startAt, entries } = cassette;
-    if (seed === undefined || startAt === undefined)
-      throw new AgentError('invalid_config', 'the cassette holds no recording');
+    if (seed === undefined || startAt === undefined) throw new AgentError('invalid_config', 'the cassette is empty');
     this.seed = seed;
     this.#entries = entries;
     this.#source = new SeededSource({ seed, startAt });
@@ -144,7 +143,7 @@ class CassetteEffects implements ReplayingEffects {
   #mismatch({ kind, request }: NumberedRequest): AgentError {
     const next = this.#entries.slice(this.#next).find((entry) => entry.kind === kind && entry.request !== undefined);
     if (next === undefined)
-      return new AgentError('replay_mismatch', `the run asks for one more ${kind} than was recorded`, {
+      return new AgentError('replay_mismatch', `the run requested more ${kind} entries than were recorded`, {
         info: { kind },
       });
     const path = firstDifference(next.request, request) ?? '$';

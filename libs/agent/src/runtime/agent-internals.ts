@@ -279,6 +279,6 @@ const LATE = new AgentError('denied', 'no answer in time');
 
 function runOf(live: LiveSession): GuardedRun {
   if (live.run === null)
-    throw new AgentError('illegal_transition', 'models and tools are used within a turn: receive input first');
+    throw new AgentError('illegal_transition', 'models and tools can only be used within a turn: call receive first');
   return live.run;
 }

@@ -29,7 +29,7 @@ const RUN_LIMITS = ['maxSteps', 'maxTokens', 'maxCostUsd', 'maxConsecutiveFailur
 export function checkLimits(limits: object, known: readonly string[], what: string): void {
   for (const [name, value] of Object.entries(limits)) {
     if (!known.includes(name))
-      throw new AgentError('invalid_config', `${what}: there is no limit ${name}; there are ${known.join(', ')}`);
+      throw new AgentError('invalid_config', `${what}: unknown limit ${name}; allowed are ${known.join(', ')}`);
     if (value !== undefined && !(typeof value === 'number' && value >= 0))
       throw new AgentError('invalid_config', `${what}: ${name} must be 0 or a positive number`);
   }

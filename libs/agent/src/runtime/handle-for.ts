@@ -13,7 +13,7 @@ export function handleFor(
   roles: Roles,
 ): AgentHandle {
   const reads = () => roles.check(principal, 'session.read', agentType);
-  const says = () => roles.check(principal, 'session.input', agentType);
+  const checkInput = () => roles.check(principal, 'session.input', agentType);
   return {
     sessionId: handle.sessionId,
     finished: handle.finished,
@@ -30,11 +30,11 @@ export function handleFor(
       return handle.usage;
     },
     sendInput(input, options) {
-      says();
+      checkInput();
       handle.sendInput(input, options);
     },
     sendToolResult(toolUseId, result) {
-      says();
+      checkInput();
       handle.sendToolResult(toolUseId, result);
     },
     respondToPermission(answer) {
@@ -42,15 +42,15 @@ export function handleFor(
       handle.respondToPermission(answer);
     },
     interrupt(reason) {
-      says();
+      checkInput();
       handle.interrupt(reason);
     },
     async shutdown() {
-      says();
+      checkInput();
       await handle.shutdown();
     },
     async [Symbol.asyncDispose]() {
-      says();
+      checkInput();
       await handle.shutdown();
     },
     subscribe(options) {

@@ -66,7 +66,7 @@ class OpenRequests {
     const request = this.#open.get(answer.requestId);
     if (request === undefined) throw new AgentError('stale_answer', 'no request is waiting for this answer');
     if (answer.inputHash !== undefined && answer.inputHash !== request.inputHash)
-      throw new AgentError('stale_answer', 'the answer is about another input than the one that was shown');
+      throw new AgentError('stale_answer', 'the answer is about a different input than the one shown');
     request.answer(answer);
   }
 }
@@ -94,7 +94,7 @@ export class Inbox {
     if (waiter !== undefined) waiter.resolve(message);
     // An interrupt is accepted even if the queue is full.
     else if (this.#messages.length >= this.#capacity && message.type !== 'interrupt')
-      throw new AgentError('capacity', 'the agent has too much input waiting');
+      throw new AgentError('capacity', 'the input queue of the agent is full');
     else this.#messages.push(message);
   }
 

@@ -41,7 +41,7 @@ function compile(name: string, pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
   } catch (error) {
-    throw new AgentError('invalid_config', `filter "${name}": ${JSON.stringify(pattern)} is no RE2 pattern`, {
+    throw new AgentError('invalid_config', `filter "${name}": ${JSON.stringify(pattern)} is not a valid RE2 pattern`, {
       cause: error,
     });
   }

@@ -17,7 +17,7 @@ export type Inspected<T> =
   | { readonly ok: true; readonly value: T; readonly changed: boolean }
   | { readonly ok: false; readonly rule: string; readonly reason: string; readonly terminate: boolean };
 
-const DEFAULT_MOST_CHARS = 100_000;
+const DEFAULT_MAX_CHARS = 100_000;
 /** Filters see no more of one text. */
 const MAX_FILTERED_CHARS = 200_000;
 
@@ -42,7 +42,7 @@ export class SafetyLayer {
 
   constructor(policy: SafetyPolicy = {}) {
     this.#policy = policy;
-    this.maxChars = policy.maxChars ?? DEFAULT_MOST_CHARS;
+    this.maxChars = policy.maxChars ?? DEFAULT_MAX_CHARS;
     this.#rates = new RateLimiter(policy.requestRateLimit);
     const redacting = policy.redact === 'prompts' ? [redactionFilter(['prompt'])] : [];
     const stored = policy.redact === 'none' ? [] : [redactionFilter(['memory-write'])];

@@ -53,7 +53,7 @@ async function sealMetadata(sealer: Sealer, meta: SessionMetadata): Promise<Sess
 
 async function openMetadata(sealer: Sealer, meta: SessionMetadata): Promise<SessionMetadata> {
   const opened = await sealer.open(meta.metadata.sealed, ['session-metadata', meta.session_id]);
-  if (!isPlainObject(opened)) throw new AgentError('decrypt_failed', 'the metadata is no object');
+  if (!isPlainObject(opened)) throw new AgentError('decrypt_failed', 'the metadata is not an object');
   // Sealed above with these two.
   const { entry_count, metadata } = opened as Pick<SessionMetadata, 'entry_count' | 'metadata'>;
   return { ...meta, entry_count, metadata };

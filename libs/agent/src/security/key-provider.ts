@@ -17,14 +17,14 @@ export interface KeyProvider {
 export function staticKeys(keys: Readonly<Record<string, Buffer>>, current: string): KeyProvider {
   for (const [kid, key] of Object.entries(keys)) checkKey(kid, key);
   const key = keys[current];
-  if (key === undefined) throw new AgentError('invalid_config', `there is no key "${current}"`);
+  if (key === undefined) throw new AgentError('invalid_config', `unknown key "${current}"`);
   return { current: () => ({ kid: current, key }), get: (kid) => keys[kid] };
 }
 
 /** One 32-byte base64 key from an environment variable. @throws AgentError `invalid_config` */
 export function keyFromEnvironment(variable: string, kid = 'env'): KeyProvider {
   const text = process.env[variable];
-  if (text === undefined) throw new AgentError('invalid_config', `the variable ${variable} holds no key`);
+  if (text === undefined) throw new AgentError('invalid_config', `the variable ${variable} is not set`);
   return staticKeys({ [kid]: Buffer.from(text, 'base64') }, kid);
 }
 
@@ -34,5 +34,5 @@ export async function keyFromFile(path: string, kid = 'file'): Promise<KeyProvid
 }
 
 function checkKey(kid: string, key: Buffer): void {
-  if (key.length !== 32) throw new AgentError('invalid_config', `the key "${kid}" has not 32 bytes`);
+  if (key.length !== 32) throw new AgentError('invalid_config', `the key "${kid}" must have 32 bytes`);
 }

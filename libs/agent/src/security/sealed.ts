@@ -52,7 +52,7 @@ export class Sealer {
   async open(sealed: unknown, bound: readonly (string | number)[]): Promise<Json> {
     if (!isSealed(sealed)) throw failed('it is not encrypted');
     const master = await this.#keys.get(sealed.kid);
-    if (master === undefined) throw failed(`the key "${sealed.kid}" is not known`);
+    if (master === undefined) throw failed(`the key "${sealed.kid}" is unknown`);
     try {
       const wrapped = Buffer.from(sealed.key, 'base64');
       const plainKey = decrypt(master, wrapped.subarray(0, 12), wrapped.subarray(12, 28), wrapped.subarray(28), [

@@ -241,7 +241,7 @@ export class AgentSession {
 
   #record(body: EntryBody): void {
     if (this.#count >= MAX_ENTRIES)
-      throw new AgentError('capacity', 'the session has too many entries: fork it, or begin a new one');
+      throw new AgentError('capacity', 'the session has too many entries: fork it, or start a new one');
     this.#updatedAt = this.#nowIso();
     this.#count += 1;
     this.#pending.push({ v: SCHEMA_VERSION, seq: this.#count, at: this.#updatedAt, ...body });

@@ -15,15 +15,15 @@ const CALLS = 10;
 /** Answers with the next number that is not in the conversation. */
 const model: LLMClient = {
   async call(input) {
-    const said = messagesOf(input).flatMap(({ content }) =>
+    const written = messagesOf(input).flatMap(({ content }) =>
       content.filter((block) => block.type === 'tool_use'),
     ).length;
-    const call = { type: 'tool_use', id: `call-${said}`, name: 'note', input: { n: said } } as const;
-    const content = said < CALLS ? [call] : [{ type: 'text', text: 'all noted' } as const];
+    const call = { type: 'tool_use', id: `call-${written}`, name: 'note', input: { n: written } } as const;
+    const content = written < CALLS ? [call] : [{ type: 'text', text: 'all noted' } as const];
     return {
       model: 'counting',
       content,
-      stopReason: said < CALLS ? 'tool_use' : 'end_turn',
+      stopReason: written < CALLS ? 'tool_use' : 'end_turn',
       usage: tokensOf({}),
       costUsd: 0,
     };

@@ -120,5 +120,5 @@ function asJson(value: SessionMetadata | SessionEntry): Json {
 }
 
 function notFound(): AgentError {
-  return new AgentError('session_not_found', 'there is no such session');
+  return new AgentError('session_not_found', 'the session does not exist');
 }

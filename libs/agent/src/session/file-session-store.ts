@@ -140,5 +140,5 @@ async function exists(path: string): Promise<boolean> {
 }
 
 function notFound(): AgentError {
-  return new AgentError('session_not_found', 'there is no such session');
+  return new AgentError('session_not_found', 'the session does not exist');
 }

@@ -64,7 +64,7 @@ export class MemorySessionStore implements SessionStore {
 
   #kept(id: string): Kept {
     const kept = this.#sessions.get(id);
-    if (kept === undefined) throw new AgentError('session_not_found', 'there is no such session');
+    if (kept === undefined) throw new AgentError('session_not_found', 'the session does not exist');
     return kept;
   }
 }

@@ -28,7 +28,7 @@ export function readHistory(bytes: Buffer, where: string): ReadHistory {
     const entry = end === -1 ? null : readEntry(bytes.toString('utf8', at, end));
     if (entry === null) {
       if (last) return { entries, torn: true, validBytes: at };
-      throw corrupt(where, at, 'a line is no entry');
+      throw corrupt(where, at, 'a line is not a valid entry');
     }
     if (entry.v > SCHEMA_VERSION) throw new AgentError('schema_too_new', `${where} was written by a newer version`);
     if (entry.seq !== entries.length + 1) throw corrupt(where, at, `entry ${entries.length + 1} is missing`);

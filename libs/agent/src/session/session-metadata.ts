@@ -29,13 +29,13 @@ export function checkSessionId(id: string): string {
 
 /** @throws AgentError `session_corrupt` or `schema_too_new` */
 export function readSessionMetadata(value: unknown, where: string): SessionMetadata {
-  if (!isPlainObject(value)) throw corrupt(where, 'it is no object');
+  if (!isPlainObject(value)) throw corrupt(where, 'it is not an object');
   const { schema_version: version = 1 } = value;
-  if (typeof version !== 'number') throw corrupt(where, 'schema_version is no number');
+  if (typeof version !== 'number') throw corrupt(where, 'schema_version is not a number');
   if (version > SCHEMA_VERSION)
     throw new AgentError('schema_too_new', `${where} was written by a newer version (schema ${version})`);
   for (const key of ['session_id', 'agent_type', 'model', 'provider', 'created_at', 'updated_at'])
-    if (typeof value[key] !== 'string') throw corrupt(where, `${key} is no text`);
+    if (typeof value[key] !== 'string') throw corrupt(where, `${key} is not a string`);
   return {
     ...{ entry_count: 0, child_session_ids: [], metadata: {}, parent_session_id: null, parent_tool_use_id: null },
     ...value,

@@ -54,7 +54,7 @@ export class ScriptedModel implements LLMClient {
 
   async call(input: ModelInput, options: CallOptions = {}): Promise<ModelResponse> {
     for await (const part of this.stream(input, options)) if (part.type === 'response') return part.response;
-    throw new AgentError('model_cut_off', 'the scripted stream ended before its end');
+    throw new AgentError('model_cut_off', 'the scripted stream was truncated');
   }
 
   async *stream(input: ModelInput, options: CallOptions = {}): AsyncIterable<ModelPart> {
@@ -63,14 +63,11 @@ export class ScriptedModel implements LLMClient {
     this.requests.push({ messages, system: options.system, tools: options.tools ?? [], model: options.model });
     const next = this.#steps[at];
     if (next === undefined)
-      throw new AgentError(
-        'model_invalid_request',
-        `the script has ${this.#steps.length} steps and was asked for one more`,
-      );
+      throw new AgentError('model_invalid_request', `the script has only ${this.#steps.length} steps`);
     const step = typeof next === 'function' ? next(messages) : next;
     if (step.delayMs !== undefined) await abortableSleep(step.delayMs, options.signal);
     if (step.error instanceof Error) throw step.error;
-    if (step.error !== undefined) throw new AgentError(step.error, 'the script says so');
+    if (step.error !== undefined) throw new AgentError(step.error, 'scripted error');
     if (step.thinking !== undefined) yield { type: 'thinking-delta', text: step.thinking };
     for (const text of step.text?.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text-delta', text };
     if (step.cutOff === true) return;

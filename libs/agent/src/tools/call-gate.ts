@@ -45,7 +45,8 @@ export class CallGate {
   async decide(call: ToolCall): Promise<Decided> {
     const tool = this.tool(call.name);
     if (tool === undefined) return refuse('unknown_tool', `There is no tool "${call.name}".`, { tools: this.#names() });
-    if (call.malformed !== undefined) return this.#invalidInput(call, [{ path: '', message: 'the input is no JSON' }]);
+    if (call.malformed !== undefined)
+      return this.#invalidInput(call, [{ path: '', message: 'the input is not valid JSON' }]);
     const waitMs = this.#options.safety.takeRate(tool.name, this.#host.effects.now());
     if (waitMs !== null)
       return refuse('rate_limited', 'Too many calls; wait before the next one.', { retryAfterMs: waitMs });
@@ -163,7 +164,7 @@ export class CallGate {
     if (rule === null) {
       this.#host.emit({
         type: 'warning',
-        message: `the answer about ${tool.name} cannot be remembered: it is no plain command`,
+        message: `the answer about ${tool.name} cannot be remembered: it is not a plain command`,
       });
       return;
     }
@@ -236,7 +237,7 @@ export class CallGate {
     this.#equalRefusals = key === this.#lastRefusal ? this.#equalRefusals + 1 : 1;
     this.#lastRefusal = key;
     if (this.#equalRefusals < MAX_EQUAL_REFUSALS) return undefined;
-    return new AgentError('run_ended', `the agent asked for the same refused call of ${call.name} again and again`);
+    return new AgentError('run_ended', `the agent kept repeating the same refused call of ${call.name}`);
   }
 }
 

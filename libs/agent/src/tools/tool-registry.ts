@@ -68,8 +68,11 @@ export class ToolRegistry {
   #add(added: Tool | Connector): void {
     const tool = isConnector(added) ? connectorTool(added) : added;
     if (!NAME.test(tool.name))
-      throw new AgentError('invalid_config', `"${tool.name}" is no tool name: a letter, then letters, digits, _ or -`);
-    if (this.#tools.has(tool.name)) throw new AgentError('conflict', `there is a tool "${tool.name}" already`);
+      throw new AgentError(
+        'invalid_config',
+        `"${tool.name}" is not a valid tool name: use a letter, then letters, digits, _ or -`,
+      );
+    if (this.#tools.has(tool.name)) throw new AgentError('conflict', `the tool "${tool.name}" already exists`);
     this.#tools.set(tool.name, tool);
   }
 }

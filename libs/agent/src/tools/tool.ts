@@ -18,9 +18,12 @@ export function jsonSchemaOf(schema: ToolInputSchema<unknown>, given?: JsonSchem
   const standard: object = schema['~standard'];
   const converter = 'jsonSchema' in standard && isPlainObject(standard.jsonSchema) ? standard.jsonSchema.input : null;
   if (typeof converter !== 'function')
-    throw new AgentError('invalid_config', 'this schema library has no JSON Schema: give the tool `jsonSchema` too');
+    throw new AgentError(
+      'invalid_config',
+      'this schema library cannot produce a JSON Schema: set `jsonSchema` on the tool',
+    );
   const converted: unknown = converter({ target: 'draft-2020-12' });
-  if (!isPlainObject(converted)) throw new AgentError('invalid_config', 'the schema has no JSON Schema');
+  if (!isPlainObject(converted)) throw new AgentError('invalid_config', 'the schema has no valid JSON Schema');
   const { $schema: _version, ...rest } = converted;
   return rest;
 }

@@ -59,7 +59,7 @@ export class RunScope {
     return other ? AbortSignal.any([other, this.signal]) : this.signal;
   }
 
-  /** Makes the run and this scope current during `body`; with `callId`, as the inside of that tool call. */
+  /** Makes the run and this scope current during `body`; with `callId`, as code inside that tool call. */
   enter<R>(body: () => R, callId?: string): R {
     return bindRun(this.run, () => inPlace({ scope: this, outer: this.#outer, callId }, body));
   }

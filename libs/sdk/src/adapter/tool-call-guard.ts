@@ -37,7 +37,7 @@ export interface ToolCallGuardDependencies {
   readonly options: GuardOptions;
   /** Ends the loop with this refusal. */
   readonly stop: (decision: Decision) => void;
-  /** Runs `body` as the inside of a call. */
+  /** Runs `body` as code inside a call. */
   readonly enter: <R>(callId: string, body: () => R) => R;
   readonly ended: () => void;
 }
@@ -100,7 +100,7 @@ export class ToolCallGuard {
   }
 
   /**
-   * A complete call. `execute` runs only if allowed, with the decided arguments and as the inside of the call. Its
+   * A complete call. `execute` runs only if allowed, with the decided arguments, as code inside the call. Its
    * errors are rethrown unchanged. The return value of `refuse` replaces the result of a refused call.
    */
   async call<R, Refusal>(

@@ -20,7 +20,7 @@ export async function* serverSentEvents(chunks: AsyncIterable<string>): AsyncGen
   let data: string[] = [];
   for await (const chunk of chunks) {
     rest += chunk;
-    if (rest.length > MAX_EVENT_CHARS) throw new Error('an event of the control stream has no end');
+    if (rest.length > MAX_EVENT_CHARS) throw new Error('an event of the control stream is too long');
     // A carriage return at the very end may be the first half of a line end.
     const whole = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
     const lines = whole.split(/\r\n|\n|\r/);
@@ -66,7 +66,7 @@ export type FeedMode = 'stream' | 'poll' | 'none';
 const MAX_SILENCE_MS = 35_000;
 const POLL_WAIT_MS = 25_000;
 const BACKOFF_BASE_MS = 500;
-const BACKOFF_MOST_MS = 15_000;
+const MAX_BACKOFF_MS = 15_000;
 const NOT_OFFERED = new Set([404, 405, 406, 501]);
 const NOT_ALLOWED = new Set([401, 403]);
 
@@ -207,7 +207,7 @@ export class ControlFeed {
   #pause(): Promise<void> {
     if (this.#closing.signal.aborted || this.#mode === 'none') return Promise.resolve();
     const { clock, random } = this.#tools;
-    const ms = this.#failures === 0 ? 0 : backoffMs(this.#failures, random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
+    const ms = this.#failures === 0 ? 0 : backoffMs(this.#failures, random, BACKOFF_BASE_MS, MAX_BACKOFF_MS);
     return new Promise((resolve) => {
       const done = () => {
         cancel();

@@ -25,7 +25,7 @@ const NO_BUNDLE: LocalJudgement = { refusal: null, ask: true, blocksWhenUnavaila
 /** All agents of a tenant learn of a change at the same time; spread their requests. */
 const SPREAD_MS = 200;
 /** The answering instance may learn of the change after the agent did. */
-const AGAIN_MS = 2_000;
+const SECOND_REFRESH_MS = 2_000;
 const MIN_REFRESH_MS = 5_000;
 const RETRY_MS = 30_000;
 const NOT_OFFERED_MS = 300_000;
@@ -70,7 +70,7 @@ export class RuleCache {
 
   /** The server announced a change: fetches the rules soon, and again a little later. */
   changed(agentId: string): void {
-    this.#after(this.#tools.random() * SPREAD_MS, agentId, () => this.#after(AGAIN_MS, agentId));
+    this.#schedule(this.#tools.random() * SPREAD_MS, agentId, () => this.#schedule(SECOND_REFRESH_MS, agentId));
   }
 
   /** Concurrent callers share one request. */
@@ -89,12 +89,12 @@ export class RuleCache {
   async #renew(agentId: string): Promise<void> {
     const asked = await this.#tools.fetch(agentId, this.#kept?.tag);
     if (asked.ok && asked.value.kind === 'signed') await this.#take(asked.value, agentId);
-    if (asked.ok && asked.value.kind === 'unchanged') this.#keepOn();
-    this.#again(agentId, !asked.ok || asked.value.kind !== 'none');
+    if (asked.ok && asked.value.kind === 'unchanged') this.#extend();
+    this.#scheduleRefresh(agentId, !asked.ok || asked.value.kind !== 'none');
   }
 
   /** Extends the current bundle as if it had been sent again; a proxy could do the same by replaying it. */
-  #keepOn(): void {
+  #extend(): void {
     if (this.#kept !== undefined) this.#kept = { ...this.#kept, until: this.#until(this.#kept.bundle) };
   }
 
@@ -123,14 +123,14 @@ export class RuleCache {
   }
 
   /** A server without bundles may offer them later, after an upgrade or when the component that makes them is back. */
-  #again(agentId: string, offered: boolean): void {
+  #scheduleRefresh(agentId: string, offered: boolean): void {
     const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
     const ms = offered ? Math.max(MIN_REFRESH_MS, left) : NOT_OFFERED_MS;
-    this.#after(ms, agentId);
+    this.#schedule(ms, agentId);
   }
 
   /** Schedules the next refresh, replacing the planned one. */
-  #after(ms: number, agentId: string, then: () => void = () => undefined): void {
+  #schedule(ms: number, agentId: string, then: () => void = () => undefined): void {
     this.#cancel?.();
     if (this.#closed) return;
     this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId).then(then), ms);

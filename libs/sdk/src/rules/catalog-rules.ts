@@ -27,19 +27,19 @@ export const catalogRules: LocalRules = {
   compile(rules: readonly BundledRule[]): CompiledRules {
     const ready = rules.map((rule) => ({ ...rule, ready: readied(rule) }));
     // A rule that counts calls has to see every call.
-    const mustHear = ready.some((rule) => rule.ready?.counts ?? false);
+    const mustReport = ready.some((rule) => rule.ready?.counts ?? false);
     const applicable = applicableIndex<Ready>(ready);
     return {
       judge(call) {
         const found = applicable(call);
-        if (found.length === 0) return mustHear ? { ...NOTHING, ask: true } : NOTHING;
-        return judged(found, call, mustHear);
+        if (found.length === 0) return mustReport ? { ...NOTHING, ask: true } : NOTHING;
+        return judged(found, call, mustReport);
       },
     };
   },
 };
 
-function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): LocalJudgement {
+function judged(rules: readonly Ready[], call: LocalCall, mustReport: boolean): LocalJudgement {
   const request = new LocalRequest(call);
   const contents = new Contents(call);
   const local: DecisionRule[] = [];
@@ -51,7 +51,7 @@ function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Lo
   if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(remote) };
   const ruling = decide(local, request, NO_FACTS, call.now);
   const undecided = undecidedBy(local, ruling);
-  if (undecided.size === 0) return judgementOf(ruling, mustHear || remote.length > 0, blockerOf(remote));
+  if (undecided.size === 0) return judgementOf(ruling, mustReport || remote.length > 0, blockerOf(remote));
   const left = rules.filter((rule) => remote.includes(rule) || undecided.has(rule.id));
   const decidable = local.filter(({ id }) => !undecided.has(id));
   return judgementOf(decide(decidable, request, NO_FACTS, call.now), true, blockerOf(left));
@@ -62,15 +62,15 @@ function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Lo
  * expensive checks. Rules that would block anyway are left out.
  */
 function undecidedBy(rules: readonly DecisionRule[], { bypasses }: Ruling): ReadonlySet<string> {
-  const ofTheRun = new Set(rules.filter(({ reads }) => reads.some(isOfTheRun)).map(({ id }) => id));
+  const readingRun = new Set(rules.filter(({ reads }) => reads.some(isRunFact)).map(({ id }) => id));
   const undecided = bypasses.filter(({ ruleId, why, did }) => {
-    if (why === 'missing') return ofTheRun.has(ruleId);
+    if (why === 'missing') return readingRun.has(ruleId);
     return why === 'error' || did === 'allow';
   });
   return new Set(undecided.map(({ ruleId }) => ruleId));
 }
 
-function isOfTheRun(part: string): boolean {
+function isRunFact(part: string): boolean {
   return part === 'actor' || part === 'tags';
 }
 

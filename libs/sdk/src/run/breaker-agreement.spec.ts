@@ -114,10 +114,10 @@ describe('the breaker in the agent and the one on the server', () => {
           const callId = `c${n}`;
           const next = step.do === 'model' ? { iterations: 1, by: callId } : { by: callId };
           const expected = step.do === 'model' || step.do === 'tool' ? there.allows(next) : null;
-          const heard = server.events.length;
+          const sent = server.events.length;
           const begun = step.do === 'wait' ? null : await take(run, step, callId);
           await client.drain();
-          for (const event of server.events.slice(heard)) there.observes(event);
+          for (const event of server.events.slice(sent)) there.observes(event);
           expect({ n, begun, state: run.breakerState }).toEqual({ n, begun: expected, state: there.breaker.state });
         }
         await client.shutdown();

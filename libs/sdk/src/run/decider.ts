@@ -28,7 +28,7 @@ export interface DecisionQuestion {
 }
 
 /** What the decider needs from its run. */
-export interface Subjectivity {
+export interface DecidedRun {
   readonly runId: string;
   readonly actor: Actor | undefined;
   readonly tags: Readonly<Record<string, string>>;
@@ -82,13 +82,13 @@ export class Decider {
     this.#tools = tools;
   }
 
-  async decide(run: Subjectivity, question: DecisionQuestion): Promise<Decision> {
+  async decide(run: DecidedRun, question: DecisionQuestion): Promise<Decision> {
     if (run.enforceMode === 'off') return this.#answer(question, { ...ALLOWED, source: 'local' });
     const verdict = this.#atOnce(run, question) ?? (await this.#withRules(run, question));
     return run.enforceMode === 'shadow' ? this.#shadowed(question, verdict) : this.#answer(question, verdict);
   }
 
-  #atOnce(run: Subjectivity, question: DecisionQuestion): Verdict | null {
+  #atOnce(run: DecidedRun, question: DecisionQuestion): Verdict | null {
     const controlState = run.controlState();
     if (controlState.state !== 'running') return stopped(controlState);
     const wrong = wrongEstimate(question.estimate);
@@ -100,7 +100,7 @@ export class Decider {
     return null;
   }
 
-  async #withRules(run: Subjectivity, question: DecisionQuestion): Promise<Verdict> {
+  async #withRules(run: DecidedRun, question: DecisionQuestion): Promise<Verdict> {
     const judgement = this.#judge(run, question);
     if (judgement !== null) {
       if (judgement.refusal !== null) return { ...judgement.refusal, verdict: 'BLOCK', source: 'local' };
@@ -114,7 +114,7 @@ export class Decider {
     const controlState = run.controlState();
     if (controlState.state !== 'running')
       return asked.ok ? stopped(controlState) : { ...stopped(controlState), source: 'fallback', bypass: asked.why };
-    if (asked.ok) return this.#heard(asked.value);
+    if (asked.ok) return this.#verdictOf(asked.value);
     if (question.phase === 'llm.before' && asked.isUnknown === true) {
       this.#modelCallsUnknownUntil = clock.elapsed() + UNKNOWN_MS;
       return PASSED_UNKNOWN;
@@ -122,7 +122,7 @@ export class Decider {
     return this.#fallback(asked.why, judgement);
   }
 
-  #judge(run: Subjectivity, question: DecisionQuestion): LocalJudgement | null {
+  #judge(run: DecidedRun, question: DecisionQuestion): LocalJudgement | null {
     const { rules, clock } = this.#tools;
     if (rules === null) return null;
     const call: LocalCall = {
@@ -143,7 +143,7 @@ export class Decider {
     return rules.judge(call);
   }
 
-  async #ask(run: Subjectivity, question: DecisionQuestion): Promise<Asked<WireDecision>> {
+  async #ask(run: DecidedRun, question: DecisionQuestion): Promise<Asked<WireDecision>> {
     const agentId = await this.#tools.agentId();
     if (agentId === undefined) return this.#tools.unregistered();
     const { toolName, toolTags, oversized } = question;
@@ -168,7 +168,7 @@ export class Decider {
    * The server allows what it could not evaluate in time, as configured by its rules and tenant; failing closed does
    * not.
    */
-  #heard(decision: WireDecision): Verdict {
+  #verdictOf(decision: WireDecision): Verdict {
     const passed = decision.verdict === 'ALLOW' ? decision.bypasses?.find(isUndecided) : undefined;
     if (passed === undefined || this.#tools.settings.failMode === 'open') return { ...decision, source: 'remote' };
     return { ...failedClosed(passed.why === 'deadline' ? 'deadline' : 'unavailable'), bypasses: decision.bypasses };

@@ -46,14 +46,14 @@ describe('a guarded call', () => {
     return server.eventsOf('tool.result')[0]?.data;
   }
 
-  it('includes redacted arguments and results', async () => {
+  it('records redacted arguments and results', async () => {
     expect(await recordedData(true)).toMatchObject({
       arguments: { to: '[email]', subject: 'hi' },
       result: { sent: true },
     });
   });
 
-  it('is omitted if contents are not recorded', async () => {
+  it('records neither if contents are not recorded', async () => {
     const data = await recordedData(false);
     expect(data).toMatchObject({ tool: { name: 'send_mail' }, outcome: 'success' });
     expect(data).not.toHaveProperty('arguments');

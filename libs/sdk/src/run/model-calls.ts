@@ -49,7 +49,7 @@ export class ModelCalls {
     const cleaned = messages.map((message) => story.cleaned(message));
     for (const index of this.#messages.newOnes(messages, options.history)) {
       const message = cleaned[index];
-      if (message !== undefined) story.tellMessage(message);
+      if (message !== undefined) story.recordMessage(message);
     }
     const { estimate, callId = newId() } = options;
     const whole = estimate == null ? undefined : { tokens: estimate.tokens ?? 0, costUsd: estimate.costUsd ?? 0 };
@@ -73,7 +73,7 @@ export class ModelCalls {
     this.#reservations.delete(callId);
     if (response.error !== undefined && response.content.length === 0) return;
     this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });
-    story.tellMessage(story.cleaned(answerMessage(response)));
+    story.recordMessage(story.cleaned(answerMessage(response)));
   }
 
   /** A string counts as one user message. Input that is not a list of messages is decided without messages. */

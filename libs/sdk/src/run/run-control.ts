@@ -49,13 +49,13 @@ export class RunControl {
   lockDown(lockdown: Lockdown): void {
     this.#lockdown = lockdown;
     this.#ancestors = lockdown.ancestors ?? this.#ancestors;
-    this.#obey();
+    this.#abortIfKilled();
   }
 
   /** An order arrived that may concern this run. Connected processes receive all orders. */
   ordersChanged(): void {
     this.#lockdown = { active: false };
-    this.#obey();
+    this.#abortIfKilled();
   }
 
   timeIsOver(): void {
@@ -84,7 +84,7 @@ export class RunControl {
     });
   }
 
-  #obey(): void {
+  #abortIfKilled(): void {
     if (this.now.state === 'killed' && this.#tools.enforces) this.#stop.abort(this.#stopped('the run was stopped'));
   }
 }

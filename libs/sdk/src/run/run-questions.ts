@@ -1,5 +1,5 @@
 import type { Decision } from '../wire/decision.ts';
-import type { Decider, DecisionQuestion, Subjectivity } from './decider.ts';
+import type { Decider, DecisionQuestion, DecidedRun } from './decider.ts';
 
 /**
  * Remembers the refusal that ended the run: a terminating rule or failing closed. Operator orders, breakers and pending
@@ -33,18 +33,14 @@ type Metrics = Readonly<Record<string, number>>;
 /** Decision requests of a run. Each request reports the tokens used since the last one that the server received. */
 export class RunQuestions {
   readonly #decider: Decider;
-  readonly #about: Subjectivity;
+  readonly #about: DecidedRun;
   readonly #stop = new RunStop();
   /** Called for each call without a decision. */
   readonly #bypassed: (decision: Decision, question: DecisionQuestion) => void;
   #tokensIn = 0;
   #tokensOut = 0;
 
-  constructor(
-    decider: Decider,
-    about: Subjectivity,
-    bypassed: (decision: Decision, question: DecisionQuestion) => void,
-  ) {
+  constructor(decider: Decider, about: DecidedRun, bypassed: (decision: Decision, question: DecisionQuestion) => void) {
     this.#bypassed = bypassed;
     this.#decider = decider;
     this.#about = about;

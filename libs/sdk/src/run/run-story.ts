@@ -38,7 +38,7 @@ export class RunStory {
   }
 
   /** Records a message that is already cleaned. */
-  tellMessage(message: AgentMessage): void {
+  recordMessage(message: AgentMessage): void {
     this.tell('message.raw.created', messageData(this.#tools.newId(), message, this.#tools.recordContent));
   }
 

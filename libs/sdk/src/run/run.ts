@@ -283,11 +283,11 @@ export class Run {
     const { runTtlMs } = this.#config;
     this.#story.tell('run.started', startedData(this.#config, agent));
     if (runTtlMs !== undefined) this.#timers.after(runTtlMs, () => this.#expire());
-    if (heartbeatMs > 0) this.#timers.every(heartbeatMs, () => void this.#signOfLife(heartbeatMs));
+    if (heartbeatMs > 0) this.#timers.every(heartbeatMs, () => void this.#heartbeat(heartbeatMs));
   }
 
   /** Sends a heartbeat and applies the answer, for processes without an order stream. */
-  async #signOfLife(everyMs: number): Promise<void> {
+  async #heartbeat(everyMs: number): Promise<void> {
     const agentId = await this.#host.agentId();
     if (agentId === undefined) return;
     const asked = await this.#host.server.heartbeat(this.id, agentId, this.#host.instanceId, everyMs);
@@ -315,10 +315,10 @@ export class Run {
     this.#timers.stop();
     this.#story.tell('run.ended', { status, totalSteps: this.stepIndex });
     this.#host.ended(this);
-    await Promise.all([this.#tellEnd(status), this.#host.sink.drain(this.#host.settings.drainMs)]);
+    await Promise.all([this.#reportEnd(status), this.#host.sink.drain(this.#host.settings.drainMs)]);
   }
 
-  async #tellEnd(status: RunStatus): Promise<void> {
+  async #reportEnd(status: RunStatus): Promise<void> {
     const agentId = await this.#host.agentId();
     if (agentId !== undefined) await this.#host.server.endRun(this.id, agentId, status);
   }

@@ -204,7 +204,7 @@ describe('drain', () => {
 });
 
 describe('every event', () => {
-  it('delivers or counts every event, and the reported counts add up to exactly what was not delivered', async () => {
+  it('is delivered or counted, and the reported counts add up to exactly what was not delivered', async () => {
     const outcome = fc.constantFrom('ok', 'down', 'refused', 'too large', 'busy', 'throttled');
     await fc.assert(
       fc.asyncProperty(

@@ -77,7 +77,7 @@ export class EventSink {
     this.#enqueued++;
     this.#queue.add(event);
     if (this.#cancelTimer === undefined && !this.#closed) this.#schedule();
-    else if (this.#queue.size === this.#options.batchSize) this.#soon();
+    else if (this.#queue.size === this.#options.batchSize) this.#flushSoon();
   }
 
   get stats(): SinkStats {
@@ -115,7 +115,7 @@ export class EventSink {
       this.flush();
       while (!over && this.#settledUpTo < target) await this.#change();
       if (this.#unreported > 0 && !over && this.#tools.agentId() !== undefined) this.#sendNext();
-      while (!over && this.#reportIsOut) await this.#change();
+      while (!over && this.#reportInFlight) await this.#change();
       return this.#settledUpTo >= target && this.#unreported === 0;
     } finally {
       cancel();
@@ -149,7 +149,7 @@ export class EventSink {
     return this.#dropped - this.#reported;
   }
 
-  get #reportIsOut(): boolean {
+  get #reportInFlight(): boolean {
     for (const batch of this.#inFlight) if (batch.reported > 0) return true;
     return false;
   }
@@ -179,7 +179,7 @@ export class EventSink {
   }
 
   /** Sends a full batch after the current turn of the event loop, not within it. */
-  #soon(): void {
+  #flushSoon(): void {
     this.#cancelTimer?.();
     this.#schedule(0);
   }
@@ -232,10 +232,10 @@ export class EventSink {
     for (let attempt = 0; attempt < this.#options.attempts; attempt++) {
       answer = await this.#attempt(body, batch.id);
       if (answer !== null && answer.status >= 200 && answer.status < 300) {
-        this.#arrived(batch, answer);
+        this.#onDelivered(batch, answer);
         return;
       }
-      if (answer?.status === 413 && batch.events.length > 1) return this.#halves(batch);
+      if (answer?.status === 413 && batch.events.length > 1) return this.#sendHalves(batch);
       if (answer !== null && answer.status < 500 && !WORTH_ANOTHER_TRY.has(answer.status)) {
         this.#giveUp(batch, `the server rejected it with ${answer.status}`);
         return;
@@ -247,7 +247,7 @@ export class EventSink {
   }
 
   /** A batch counts as delivered even if some of its events were rejected. */
-  #arrived(batch: Batch, answer: HttpAnswer): void {
+  #onDelivered(batch: Batch, answer: HttpAnswer): void {
     const refused = Math.min(refusedOf(answer), batch.own);
     this.#delivered += batch.own - refused;
     if (refused === 0) return;
@@ -264,7 +264,7 @@ export class EventSink {
   }
 
   /** The batch is too large: the halves become batches with new ids. The drop report goes with the second. */
-  async #halves(batch: Batch): Promise<void> {
+  async #sendHalves(batch: Batch): Promise<void> {
     const middle = Math.floor(batch.events.length / 2);
     const id = () => this.#tools.newId(this.#tools.clock.now());
     const first = Math.min(middle, batch.own);

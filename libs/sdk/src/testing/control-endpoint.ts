@@ -65,13 +65,13 @@ export class ControlEndpoint {
     yield 'retry: 1000\n\n';
     for (let at = after; ; ) {
       for (; at < this.#messages.length; at++) yield frame(this.#messages[at], at + 1);
-      if (!(await this.#news(at, signal))) return;
+      if (!(await this.#waitForMessage(at, signal))) return;
     }
   }
 
   /** Answer to a poll at `after`, once there is something newer. */
   async poll(after: number, signal: AbortSignal): Promise<{ items: readonly ControlMessage[]; next: string }> {
-    if (after >= this.#messages.length) await this.#news(after, signal);
+    if (after >= this.#messages.length) await this.#waitForMessage(after, signal);
     return { items: this.#messages.slice(after), next: String(this.#messages.length) };
   }
 
@@ -92,7 +92,7 @@ export class ControlEndpoint {
   }
 
   /** False when the listener has disconnected. */
-  async #news(at: number, signal: AbortSignal): Promise<boolean> {
+  async #waitForMessage(at: number, signal: AbortSignal): Promise<boolean> {
     while (at >= this.#messages.length && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const done = () => {

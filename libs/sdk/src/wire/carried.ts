@@ -12,10 +12,10 @@ const AROUND = 2;
 const MAX_VALUES = 100_000;
 
 export function carried(value: unknown): Carried {
-  return new Look().at(value, 0);
+  return new Inspection().at(value, 0);
 }
 
-class Look {
+class Inspection {
   readonly #above = new Set<object>();
   #left = MAX_VALUES;
 

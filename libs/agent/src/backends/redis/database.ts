@@ -79,7 +79,7 @@ export class RedisDatabaseClient implements DatabaseClient {
     if (version < 0)
       throw new AgentError(
         'conflict',
-        ifAbsent ? 'there is a document of this key already' : 'another writer changed the document: read it again',
+        ifAbsent ? 'a document with this key already exists' : 'another writer changed the document: read it again',
       );
     return { version };
   }

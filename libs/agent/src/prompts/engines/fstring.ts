@@ -55,7 +55,11 @@ function textAt(data: PlainData, path: readonly string[]): string {
 }
 
 function invalid(at: number): AgentError {
-  return new AgentError('template_invalid', `at character ${at}: a brace is no variable; write {{ or }} for a brace`, {
-    info: { at },
-  });
+  return new AgentError(
+    'template_invalid',
+    `at character ${at}: this brace does not start a variable; write {{ or }} for a literal brace`,
+    {
+      info: { at },
+    },
+  );
 }

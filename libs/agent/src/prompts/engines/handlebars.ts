@@ -94,7 +94,7 @@ function collect(node: unknown, names: Set<string>, scopes: readonly string[]): 
   if (type === 'PathExpression') {
     const { parts, data, original } = rest as { parts: string[]; data: boolean; original: string };
     if (parts.some((part) => part === '__proto__' || part === 'constructor' || part === 'prototype'))
-      throw new AgentError('template_invalid', `"${original}" is no variable`);
+      throw new AgentError('template_invalid', `"${original}" is not a variable`);
     const [name] = parts;
     if (!data && name !== undefined && !scopes.includes(name) && !scopes.includes('*')) names.add(name);
     return;
@@ -111,10 +111,7 @@ function collect(node: unknown, names: Set<string>, scopes: readonly string[]): 
     };
     const helper = HELPERS.some((name) => name === path.original);
     if (!helper && params.length > 0)
-      throw new AgentError(
-        'template_invalid',
-        `there is no helper "${path.original}": there are ${HELPERS.join(', ')}`,
-      );
+      throw new AgentError('template_invalid', `unknown helper "${path.original}": allowed are ${HELPERS.join(', ')}`);
     if (!helper) collect(path, names, scopes);
     collect(params, names, scopes);
     collect(hash, names, scopes);

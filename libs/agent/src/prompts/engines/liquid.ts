@@ -48,7 +48,7 @@ function guarded<T>(run: () => T): T {
   } catch (error) {
     const message = messageOf(error);
     if (/limit exceeded/i.test(message))
-      throw new AgentError('template_limit', 'the template takes too long or makes too much', { cause: error });
+      throw new AgentError('template_limit', 'the template takes too long or produces too much', { cause: error });
     throw new AgentError('template_invalid', message.split('\n')[0] ?? '', { cause: error });
   }
 }

@@ -32,7 +32,7 @@ export function grepTool(): Tool {
     pathsOf: ({ path = '.' }) => [path],
     async execute({ pattern, path, glob = '**/*' }, context) {
       const compiled = compile(pattern);
-      if (compiled === null) return ToolResult.error('invalid_input', 'The pattern is no RE2 pattern.');
+      if (compiled === null) return ToolResult.error('invalid_input', 'The pattern is not a valid RE2 pattern.');
       const { files } = context.host;
       const names = await files.list(glob, { ...(path === undefined ? {} : { folder: path }), limit: MAX_FILES });
       const hits: string[] = [];
