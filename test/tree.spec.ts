@@ -37,6 +37,13 @@ function importsOf(path: string): { readonly values: string[]; readonly types: s
   return found;
 }
 
+/** Files that run as a process or a thread of their own are named by address, which the compiler does not check. */
+function addressedBy(path: string): string[] {
+  return [...read(path).matchAll(/new URL\('(\.[^']+\.(?:ts|mjs|js|lua|sql|json))', import\.meta\.url\)/g)]
+    .map(([, address = '']) => normalize(join(dirname(path), address)))
+    .filter((address) => !/(^|\/)(dist|node_modules)\//.test(address));
+}
+
 /** Groups of modules that import each other. */
 function circles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   const reachable = new Map<string, Set<string>>();
@@ -86,5 +93,14 @@ describe('the tree', () => {
     const words = pages.reduce((sum, path) => sum + read(path).split(/\s+/).filter(Boolean).length, 0);
     expect(words).toBeGreaterThan(10_000);
     expect(words).toBeLessThanOrEqual(MAX_DOC_WORDS);
+  });
+
+  it('has every file that another one starts by its address', () => {
+    const missing = modules.flatMap((path) =>
+      addressedBy(path)
+        .filter((address) => !existsSync(join(root, address)))
+        .map((address) => `${path} names ${address}`),
+    );
+    expect(missing).toEqual([]);
   });
 });

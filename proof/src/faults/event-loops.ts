@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const PRELOAD = new URL('./preload/event-loop.ts', import.meta.url).href;
 const NODE_OPTIONS = ['--import', PRELOAD];
@@ -61,21 +59,4 @@ export class EventLoops {
     const { p99Ms } = JSON.parse(await readFile(this.file(name), 'utf8')) as { readonly p99Ms: number };
     return p99Ms;
   }
-}
-
-// Loaded into Node with --import by the soak. Writes the event loop delay while the process runs.
-
-const RESOLUTION_MS = 10;
-const EVERY_MS = 5_000;
-const NANOS_PER_MS = 1e6;
-
-const file = process.env.PROOF_EVENT_LOOP_FILE;
-if (file !== undefined) {
-  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delays.enable();
-  setInterval(() => {
-    // The histogram counts the pause between two readings as delay.
-    const p99Ms = Math.max(0, delays.percentile(99) / NANOS_PER_MS - RESOLUTION_MS);
-    writeFileSync(file, JSON.stringify({ p99Ms }));
-  }, EVERY_MS).unref();
 }

@@ -140,7 +140,7 @@ def test_a_version_that_was_not_tried_is_said(
 
     assert toy_framework.done == ["on"]
     assert agentlens.status().integrations == {"toy": "untried version 9.1.0rc1"}
-    assert "not tried with" in caplog.text
+    assert "is not a tested version" in caplog.text
 
 
 def test_a_name_nobody_knows_is_refused_and_a_provider_is_explained(caplog: pytest.LogCaptureFixture) -> None:
@@ -148,4 +148,4 @@ def test_a_name_nobody_knows_is_refused_and_a_provider_is_explained(caplog: pyte
         TestServer().client(integrations=["longchain"])
     agentlens.shutdown()
     TestServer().client(integrations=["openai"])
-    assert "no patch of the provider openai" in caplog.text
+    assert "the provider openai has no patch" in caplog.text

@@ -1,8 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { fastify } from 'fastify';
 import { Pool } from 'undici';
 import type { Primitive } from './primitive.ts';
 import { callTimes, HUNDRED_EVENTS, inFlight } from './sample.ts';
@@ -47,14 +45,3 @@ async function cpuOf(server: ChildProcess): Promise<number> {
   server.send('used');
   return (await answer)[0].cpuMicros;
 }
-
-/** A process that parses request bodies and discards them. Reports its usage on request. */
-const server = fastify({ bodyLimit: 2_000_000 });
-server.post('/', (_, reply) => reply.code(202).send());
-await server.listen({ port: 0, host: '127.0.0.1' });
-process.on('message', () => {
-  const { user, system } = process.cpuUsage();
-  process.send?.({ cpuMicros: user + system });
-});
-process.send?.({ port: (server.server.address() as AddressInfo).port });
-process.once('disconnect', () => process.exit(0));

@@ -1,4 +1,4 @@
-import { TEN_RULES, ruleOfAbsentAgent } from '../rule-drafts.ts';
+import { ruleOfAbsentAgent, TEN_RULES } from '../rule-drafts.ts';
 import type { Scenario } from '../scenario.ts';
 import { measureVariants, type Variant } from '../variants.ts';
 

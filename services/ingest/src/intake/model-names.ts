@@ -7,7 +7,7 @@ export interface ModelName {
 
 interface NameForm {
   readonly pattern: RegExp;
-  /** The host whose prices apply, whatever provider the client states. */
+  /** The host whose prices apply, regardless of the provider the client states. */
   readonly providerId: string;
 }
 
@@ -33,7 +33,7 @@ const FORMS: readonly NameForm[] = [
 ];
 
 /** LiteLLM nests at most `bedrock/converse/<region>/<id>`; a longer path is not a model's name. */
-const MOST_SEGMENTS = 8;
+const MAX_SEGMENTS = 8;
 
 /**
  * The names under which the price table may list a model, the most telling first: a name that says who hosts it, the
@@ -57,7 +57,7 @@ export function modelNames(model: string, provider: string | undefined): readonl
 function partsOf(model: string): readonly ModelName[] {
   const parts: ModelName[] = [{ modelId: model }];
   let rest = model;
-  while (parts.length < MOST_SEGMENTS) {
+  while (parts.length < MAX_SEGMENTS) {
     const slash = rest.indexOf('/');
     if (slash <= 0 || slash === rest.length - 1) break;
     parts.push({ modelId: rest.slice(slash + 1), providerId: rest.slice(0, slash) });

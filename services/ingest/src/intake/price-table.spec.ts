@@ -97,7 +97,7 @@ describe('PriceTable', () => {
     expect(cost(model, { inputTokens: 1000, outputTokens: 100 }, provider)).toBeCloseTo(usd, 10);
   });
 
-  it("has no price for a model on a server of one's own, whoever made it", () => {
+  it('has no price for any model on a self-hosted server', () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
     for (const model of ['ollama/deepseek-r1', 'hosted_vllm/gpt-4o']) expect(cost(model, usage)).toBeUndefined();
     expect(cost('gpt-4o', usage, 'vllm')).toBeUndefined();

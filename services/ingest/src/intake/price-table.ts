@@ -4,7 +4,7 @@ import { type BilledTokens, billedTokens } from './billed-tokens.ts';
 import { type ModelName, modelNames } from './model-names.ts';
 
 /** Bounds the memory that a client can take by inventing names of models. */
-const MOST_REMEMBERED_MODELS = 2_000;
+const MAX_REMEMBERED_MODELS = 2_000;
 
 /** Servers that people run themselves. No vendor's price applies to a model on one. */
 const SELF_HOSTED: ReadonlySet<string> = new Set([
@@ -29,7 +29,7 @@ export class PriceTable implements PriceBook {
     const provider = modelNames(model, undefined)
       .map((name) => findProvider(optionsOf(name))?.id)
       .find((id) => id !== undefined);
-    if (this.#providers.size >= MOST_REMEMBERED_MODELS) this.#providers.clear();
+    if (this.#providers.size >= MAX_REMEMBERED_MODELS) this.#providers.clear();
     this.#providers.set(model, provider);
     return provider;
   }

@@ -129,7 +129,7 @@ interface Priced {
 
 function costOf(tokens: Tokens, call: Priced, prices: PriceBook): Usage {
   const { usage = {}, costUsd, cacheWrite1hTokens, reasoningTokens, sentTotal } = tokens;
-  // The conventions define the input tokens with the cached tokens in them; `tokensOf` mends sources that differ.
+  // The conventions define the input tokens with the cached tokens in them; `tokensOf` corrects sources that differ.
   const counts = { usage, cachedInside: true, cacheWrite1hTokens, reasoningTokens, sentTotal };
   return pricedUsage(costUsd, { ...call, ...counts }, prices);
 }
