@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from './support/chromium.ts';
+import { openBrowser, signIn } from './support/chromium.ts';
 import { type RunningPlatform, startPlatform } from './support/platform.ts';
 import { call } from './support/traffic.ts';
 
@@ -51,7 +51,7 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
   const openedWith = async (key: string, alertId: string, before?: () => void): Promise<Page> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce' });
     const { address } = platform;
-    await context.request.post(`${address}/api/session`, { data: { key }, headers: { origin: address } });
+    await signIn(context, { address, key });
     const page = await context.newPage();
     if (before !== undefined) await page.addInitScript(before);
     page.setDefaultTimeout(60_000);

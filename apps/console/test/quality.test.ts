@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser } from './support/chromium.ts';
+import { openBrowser, signIn } from './support/chromium.ts';
 import { pagesOf } from './support/pages.ts';
 import { type RunningPlatform, startPlatform } from './support/platform.ts';
 import { Agent, aNight, call } from './support/traffic.ts';
@@ -71,8 +71,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
       reducedMotion: 'reduce',
       ...options,
     });
-    const { address, key } = platform;
-    await context.request.post(`${address}/api/session`, { data: { key }, headers: { origin: address } });
+    await signIn(context, platform);
     return context;
   };
   const opened = async (context: BrowserContext, path: string): Promise<Page> => {
@@ -273,10 +272,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   void it('takes no scope it has not: a reader sees what it may not press', async () => {
     const { key } = await call(platform, 'POST', '/api/keys', { name: 'reader', scopes: ['read'] });
     const context = await browser.newContext();
-    await context.request.post(`${platform.address}/api/session`, {
-      data: { key },
-      headers: { origin: platform.address },
-    });
+    await signIn(context, { address: platform.address, key });
     const page = await opened(context, '/approvals');
     const approve = page.getByRole('button', { name: /Approve once…/ });
     await approve.waitFor();

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext } from 'playwright-core';
-import { openBrowser } from './support/chromium.ts';
+import { openBrowser, signIn } from './support/chromium.ts';
 import { pagesOf } from './support/pages.ts';
 
 const [, , address = '', key = '', ...only] = process.argv;
@@ -30,7 +30,7 @@ try {
 }
 
 async function shoot(context: BrowserContext, suffix: string): Promise<void> {
-  await context.request.post(`${address}/api/session`, { data: { key }, headers: { origin: address } });
+  await signIn(context, { address, key });
   const page = await context.newPage();
   page.on('console', (message) => message.type() === 'error' && console.log(`${suffix}: ${message.text()}`));
   page.on('pageerror', (error) => console.log(`${suffix}: ${error.stack}`));

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { cacheFolder } from '../../../../libs/testing/src/servers/debian-packages.ts';
 
 const PACKAGE = '@sparticuz/chromium';
@@ -54,4 +54,21 @@ async function fetched(): Promise<{ path: string; args: string[] }> {
     path: await packaged.executablePath(),
     args: [...packaged.args.filter((arg) => !unwanted.test(arg)), '--no-sandbox'],
   };
+}
+
+/**
+ * Signs a browser in as the console does: the cookie, and the page secret in the storage of the console's origin. It
+ * is in place before the first page loads.
+ */
+export async function signIn(
+  context: BrowserContext,
+  { address, key }: { readonly address: string; readonly key: string },
+): Promise<void> {
+  const response = await context.request.post(`${address}/api/session`, {
+    data: { key },
+    headers: { origin: address },
+  });
+  if (!response.ok()) throw new Error(`signing in failed with ${response.status()}: ${await response.text()}`);
+  const { pageSecret } = (await response.json()) as { readonly pageSecret: string };
+  await context.addInitScript((secret) => localStorage.setItem('agentlens.page-secret', secret), pageSecret);
 }
