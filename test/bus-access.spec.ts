@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const topicNames = new Map(Object.entries(contracts).filter(([, value]) => TOPICS.some((topic) => topic === value)));
 const commandNames = new Map(Object.entries(COMMANDS));
 
-/** What libs do for a service: keys are forgotten and their use is told, orders are followed, messages are given up. */
+/** What libs do for a service: evict keys and report their use, follow orders, give up messages. */
 const IN_LIBS = new Set<object>([
   contracts.keysChanged,
   contracts.keyUsed,

@@ -30,7 +30,7 @@ describe('the check of the compose file', () => {
     ['a container that runs as root', 'user: "70:70"', 'user: "0:0"', 'services.postgres: must not run as root'],
     ['a root file system that can be written', 'read_only: true', 'read_only: false', 'read_only must be true'],
     ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
-    ['a variable nobody documented', 'REDIS_PASSWORD:?', 'REDIS_PASWORD:?', 'REDIS_PASWORD is not documented'],
+    ['an undocumented variable', 'REDIS_PASSWORD:?', 'REDIS_PASWORD:?', 'REDIS_PASWORD is not documented'],
     ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
     [
       'a service with the login of another',

@@ -141,7 +141,7 @@ const written = fc
   .map(([value, broken, end]) => `${broken(JSON.stringify(value))}${end}`);
 
 describe('the MCP proxy over stdio', () => {
-  it('forwards nothing but what was decided, whatever bytes a client writes', async () => {
+  it('forwards only what was decided, for all bytes a client can write', async () => {
     const bytes = fc.uint8Array({ maxLength: 4 }).map((array) => Buffer.from(array));
     await fc.assert(
       fc.asyncProperty(
@@ -284,7 +284,7 @@ describe('the MCP proxy over HTTP', () => {
     expect(world.received).toEqual([]);
   });
 
-  it('writes the body itself, as UTF-8 JSON, whatever the headers say', async () => {
+  it('writes the body itself, as UTF-8 JSON, regardless of the headers', async () => {
     const { lens } = await aPlatform();
     await using world = await served(lens);
     const odd = { 'content-type': 'application/json; charset=utf-16' };

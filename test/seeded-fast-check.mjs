@@ -1,5 +1,5 @@
 // Stands in for fast-check where the fault suite runs specs (jest.config.mjs): every property draws from the seed of the run
-// and is tried at least as often as the run asks, whatever is enough for its spec day by day.
+// and is tried at least as often as the run asks, regardless of the number its spec uses on other days.
 import fc from '../node_modules/fast-check/lib/fast-check.js';
 
 /** What fast-check does by itself. */

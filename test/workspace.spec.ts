@@ -192,7 +192,7 @@ describe('the folders of a service', () => {
 });
 
 describe('exports', () => {
-  /** Published, or read as a whole: what nobody here imports, somebody elsewhere may. */
+  /** Published, or read as a whole: what no file here imports, other projects may. */
   const published =
     /libs\/(agent|sdk|operations|client|testing)\/|generated\/|\.(spec|contract|testing)\.ts$|index\.ts$/;
 

@@ -15,7 +15,7 @@ const onlyAnswers = process.argv.includes('--answers');
 
 /** Answers that never end, a second agent at work, and what would end the access or the decisions of all the others. */
 const LEFT_OUT = ['openStream', 'openAlertStream', 'openControlStream', 'startDemo', 'createOrder'];
-/** They need operations that were told to depend on each other, which the document does not say. */
+/** They need declared dependencies between operations, which the document does not have. */
 const NOT_CHECKED = ['use_after_free', 'ensure_resource_availability', 'ignored_auth', 'object_level_authorization'];
 
 const notChecked = onlyAnswers ? [...NOT_CHECKED, 'positive_data_acceptance', 'negative_data_rejection'] : NOT_CHECKED;

@@ -1,5 +1,5 @@
 // Real agents against a real platform, in both of its modes. Each is started as its framework's documentation says, with
-// only the two variables of OpenTelemetry; what becomes of it is compared with what its model reported.
+// only the two variables of OpenTelemetry; the stored events are compared with what its model reported.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

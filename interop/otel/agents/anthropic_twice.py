@@ -1,4 +1,4 @@
-"""Anthropic's client, which traces by itself, with OpenLLMetry beside it: every call is told twice."""
+"""Anthropic's client, which traces by itself, with OpenLLMetry beside it: every call is reported twice."""
 
 from anthropic import Anthropic
 from opentelemetry.instrumentation.anthropic import AnthropicInstrumentor

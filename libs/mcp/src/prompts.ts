@@ -10,7 +10,7 @@ import type { McpSession } from './session.ts';
 import { TOOLS } from './tools/index.ts';
 import { decisionSummary } from './tools/runs.ts';
 
-const MOST_DECISIONS = 5;
+const MAX_DECISIONS = 5;
 
 /** Registers the two most common questions, with the data to answer them. */
 export function registerPrompts(server: McpServer, session: McpSession): void {
@@ -35,7 +35,7 @@ export function registerPrompts(server: McpServer, session: McpSession): void {
 }
 
 async function explainBlock({ client, consoleUrl }: McpSession, runId: string): Promise<GetPromptResult> {
-  const query = { runId, verdict: 'BLOCK', limit: MOST_DECISIONS };
+  const query = { runId, verdict: 'BLOCK', limit: MAX_DECISIONS };
   const { decisions } = await client.listDecisions({ query });
   const ruleIds = [...new Set(decisions.flatMap(({ finalRuleId }) => finalRuleId ?? []))];
   const rules = await Promise.all(

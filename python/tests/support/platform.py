@@ -81,7 +81,7 @@ class Platform:
         return list(self.people("GET", f"/api/runs/{run_id}/timeline")["entries"])
 
     def answers(self, key: str, tool: str) -> str:
-        """What a call of this tool is told now."""
+        """The decision that a call of this tool receives."""
         body = {"phase": "tool.before", "agentId": "warm-up", "tool": {"name": tool}, "args": {}}
         answer = self._call("POST", "/v1/runs/warm-up/evaluate", body, key)
         return f"{answer['verdict']} {answer['cause']['kind']}"

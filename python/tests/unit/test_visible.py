@@ -1,4 +1,4 @@
-"""An event reaches the platform within two flush intervals, without a flush and whatever else the process does."""
+"""An event reaches the platform within two flush intervals, without a flush, under every load of the process."""
 
 from __future__ import annotations
 

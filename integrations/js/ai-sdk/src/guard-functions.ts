@@ -57,7 +57,7 @@ export function endings(
   return {
     onError: async (event) => {
       const { error } = event as { error?: unknown };
-      // As the framework does if nobody listens.
+      // As the framework does without a listener.
       if (onError === undefined) console.error(error);
       else await onError(event);
       const scope = await scoped();

@@ -56,7 +56,7 @@ function toolSet(ai: Ai, specs: readonly ToolSpec[]): Record<string, unknown> {
   return Object.fromEntries(tools);
 }
 
-/** Version 5 takes no call of a tool that it was not told of. */
+/** Version 5 rejects calls of tools that were not registered. */
 function providerTools(ai: Ai, { turns }: AgentSpec): Record<string, unknown> {
   const uses = turns.flatMap((turn) => (turn instanceof Error ? [] : turn)).filter((part) => typeof part !== 'string');
   const names = uses.filter(({ providerResult }) => providerResult !== undefined).map(({ tool }) => tool);

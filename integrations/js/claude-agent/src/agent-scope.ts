@@ -11,7 +11,7 @@ export class AgentScope {
   readonly #recorded: (response: LlmResponse) => void;
   #awaitsAnswer = true;
 
-  /** `recorded` is told of each answer of a model. */
+  /** `recorded` receives each response of a model. */
   constructor(scope: Promise<RunScope>, recorded: (response: LlmResponse) => void) {
     this.scope = scope;
     this.#recorded = recorded;

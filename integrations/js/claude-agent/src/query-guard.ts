@@ -29,7 +29,7 @@ interface SubAgent {
   isInBackground?: boolean;
 }
 
-/** One query: the run of its turn, its sub-agents, and the hooks by which the framework asks and tells of their calls. */
+/** One query: the run of its turn, its sub-agents, and the hooks through which the framework asks about and reports their calls. */
 export class QueryGuard {
   readonly #guard: Guard;
   readonly #prompt: unknown;
@@ -55,19 +55,19 @@ export class QueryGuard {
     return this.#turn;
   }
 
-  /** The user's hooks with ours after them: a refusal wins over whatever else is answered. */
+  /** The user's hooks with ours after them: a refusal wins over every other answer. */
   hooksWith(own: Hooks = {}): Hooks {
     const { failMode } = this.#guard.lens;
     const matcher = (hook: Hook) => ({
       ...{ hooks: [hook], timeout: HOOK_TIMEOUT_S },
-      // A hook that throws lets the call happen, unless it is told otherwise.
+      // A hook that throws lets the call happen, unless a later hook refuses it.
       ...(failMode === 'closed' ? { onFailure: 'block' as const } : {}),
     });
     const added = Object.entries(this.#hooks()).map(([event, hook]) => [event, [...(own[event] ?? []), matcher(hook)]]);
     return { ...own, ...Object.fromEntries(added) };
   }
 
-  /** What the framework tells of its model calls, and of the end of a turn. */
+  /** What the framework reports about its model calls and the end of a turn. */
   async message(message: SdkMessage): Promise<void> {
     const { type, event, parent_tool_use_id: parentCall, session_id } = message;
     if (type === 'stream_event' && event !== undefined) await this.#ofCall(parentCall, session_id).modelEvent(event);

@@ -10,7 +10,7 @@ interface Answer {
 }
 
 /**
- * The model's answers in a sub-agent's transcript. The framework's messages tell of some of them only, with the usage of
+ * The model's answers in a sub-agent's transcript. The framework's messages contain only some of them, with the usage of
  * the beginning; the transcript has their exact usage as soon as their tools have run.
  */
 export class SubAgentTranscript {

@@ -91,7 +91,7 @@ for (const dialect of DIALECTS)
       platform.rule({
         tools: ['refund'],
         answer: () => {
-          // The second question is that of an agent that waits: somebody has decided by then.
+          // The second question is that of an agent that waits: a person has decided by then.
           if (++asked === 2) platform.approvals.approve();
           return needApproval();
         },

@@ -3,7 +3,7 @@ import { modelMiddleware } from './guard-model.ts';
 import { guardMiddleware, guardTools } from './guard-tools.ts';
 import type { Agent, CallConfig, CreateAgent } from './shapes.ts';
 
-/** `createAgent` whose agents are guarded, whatever they become part of: each call of one is a run. */
+/** `createAgent` whose agents are guarded in every graph that includes them. Each call of an agent is a run. */
 export function guardCreateAgent(guard: Guard, original: CreateAgent): CreateAgent {
   return (settings) => {
     const { tools, middleware = [] } = settings;

@@ -28,7 +28,7 @@ export function requestProcessor(
   };
 }
 
-/** Takes results that must not be used out of the messages, and tells of tools that the provider ran. */
+/** Removes results that must not be used from the messages, and reports tools that the provider ran. */
 export function resultProcessor(guard: Guard, withheld: WithheldResults): Processor {
   return {
     id: `${ID}-results`,

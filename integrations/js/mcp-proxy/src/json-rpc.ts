@@ -50,7 +50,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The messages of a client's line or body. Whatever differs from plain JSON-RPC 2.0 is refused. */
+/** The messages of a client's line or body. Anything but plain JSON-RPC 2.0 is refused. */
 export function clientMessagesOf(text: string): readonly ReadMessage[] {
   const parsed = parseStrict(text);
   if (parsed.problem !== undefined) return [refused(null, PARSE_ERROR, parsed.problem)];
@@ -94,7 +94,7 @@ export function isId(id: unknown): id is Id {
   return typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-/** A refused call, as a tool's result: clients show it to the model, and an error of the protocol to nobody. */
+/** A refused call, as a tool's result: clients show it to the model, but hide errors of the protocol from it. */
 export function refusalOf(id: Id, text: string): Message {
   // Required since the protocol of 2026-07-28, ignored by older clients.
   const result = { resultType: 'complete', content: [{ type: 'text', text }], isError: true };

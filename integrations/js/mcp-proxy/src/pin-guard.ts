@@ -6,7 +6,7 @@ export interface PinGuardSettings {
   readonly mode: PinMode;
   readonly pins: ToolPins;
   readonly server: string;
-  /** Opens runs in which reviews are asked for; it waits for a person whatever the proxy's own guard does. */
+  /** Opens runs in which reviews are asked for; it waits for a person in every mode of the proxy's own guard. */
   readonly guard: Guard;
   readonly warn: (message: string) => void;
 }

@@ -14,7 +14,7 @@ import {
 import type { PinGuard } from './pin-guard.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
-/** How often a client is told that a human is still being asked, ms. */
+/** How often a client learns that a call still waits for a person, ms. */
 const PROGRESS_EVERY_MS = 5_000;
 /** Requests that only describe or connect. Every other one is decided before it is forwarded, unknown ones too. */
 const NOT_DECIDED: ReadonlySet<string> = new Set([
@@ -36,7 +36,7 @@ export interface SessionSettings {
   readonly pins?: PinGuard;
 }
 
-/** What becomes of a message: forwarded as it is, forwarded changed, answered to its sender, or dropped. */
+/** What happens to a message: forwarded as it is, forwarded changed, answered to its sender, or dropped. */
 export type Verdict =
   | { readonly pass: true }
   | { readonly pass: false; readonly send?: Message; readonly answer?: Message };
@@ -134,7 +134,7 @@ export class Session {
     );
     own.waiting.delete(id);
     if (cancel.signal.aborted) {
-      // The sender wants no answer any more, and the other side has not heard of it.
+      // The sender no longer wants a response, and the other side has not received the request.
       own.open.delete(id);
       await scope.tools.after(decision.callId, { error: new Error('cancelled by its sender') });
       return DROP;
@@ -194,7 +194,7 @@ export class Session {
     const scope = await this.#scope();
     const { resultType } = result ?? {};
     if (result !== undefined && resultType !== undefined && resultType !== 'complete') {
-      // The server asks for something first; the call comes again.
+      // The server asks for something first; the client then repeats the call.
       scope.tools.leave(callId);
       return PASS;
     }

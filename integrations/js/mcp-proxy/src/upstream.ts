@@ -32,7 +32,7 @@ export class Upstream {
     if (body === '') delete headers['content-type'];
     else {
       headers['content-length'] = Buffer.byteLength(body);
-      // The proxy wrote it, as UTF-8, whatever the client's header says.
+      // The proxy wrote it as UTF-8, regardless of the client's header.
       headers['content-type'] = 'application/json';
     }
     const call = this.#url.protocol === 'https:' ? https : http;
@@ -51,7 +51,7 @@ export class Upstream {
     });
   }
 
-  /** Something the client did not say, in its name. Nobody waits for the answer. */
+  /** Something the client did not say, in its name. No caller waits for the response. */
   tell(from: IncomingMessage, message: Message): void {
     void this.send(from, writeMessage(message)).then(
       ({ answer }) => answer.resume(),

@@ -124,8 +124,8 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: 'names the approval at once if it is not to wait',
     async play(world) {
-      world.server.rule({ tools: ['*.write'], answer: needApproval('eyes', 'Somebody has to look') });
-      assert.match(textOf(await write(await world.guarded('--no-wait'), '/tmp/a')), /Somebody has to look/);
+      world.server.rule({ tools: ['*.write'], answer: needApproval('eyes', 'A person has to look') });
+      assert.match(textOf(await write(await world.guarded('--no-wait'), '/tmp/a')), /A person has to look/);
       assert.deepEqual(world.effects, []);
     },
   },

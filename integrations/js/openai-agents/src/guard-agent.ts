@@ -3,7 +3,7 @@ import { guardModel } from './guard-model.ts';
 import { noteThrown, ToolGuard } from './guard-tools.ts';
 import type { Agent, AgentClass, AgentSettings, Tool } from './shapes.ts';
 
-/** The class of agents whose model and tools are guarded, in whatever runner they run. */
+/** The class of agents whose model and tools are guarded, in every runner. */
 export function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass {
   const toolGuard = new ToolGuard(guard);
   const guarded = (settings: AgentSettings): AgentSettings =>

@@ -8,7 +8,7 @@ import {
 
 const GUARDED = new WeakSet<object>();
 
-/** A model whose calls are asked about and reported. What is not a model itself is found by the agent, and comes again. */
+/** A model whose calls are asked about and reported. A value that is not a model is resolved by the agent, which then passes the model. */
 export function guardModel(guard: Guard, model: unknown): unknown {
   if (!isModel(model) || GUARDED.has(model)) return model;
   const replaced = {

@@ -63,7 +63,7 @@ function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass {
       },
     };
     const given = guarded(options, scope);
-    // The framework tells of an abort when the reader is gone already, if at all.
+    // The framework reports an abort after the reader is gone, if at all.
     const aborted = () => void end(new DOMException('The stream was aborted', 'AbortError'));
     given.abortSignal?.addEventListener('abort', aborted, { once: true });
     try {
