@@ -211,6 +211,16 @@ def test_the_langchain_handler_records_with_a_client_alone(platform: Platform, c
     assert {call["sessionId"]} == {answer["sessionId"], platform.event("llm_call")["sessionId"]}
 
 
+def test_the_langchain_handler_records_models_that_complete_text(platform: Platform, client: Any) -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models.fake import FakeListLLM
+
+    handler = AgentLensCallbackHandler(client=client, agent_id="a")
+    assert FakeListLLM(responses=["7"]).invoke("how much?", {"callbacks": [handler]}) == "7"
+    assert platform.event("llm_call")["payload"]["messages"] == [{"role": "user", "content": "how much?"}]
+    assert platform.event("llm_response")["payload"]["completion"] == "7"
+
+
 def test_the_crewai_handler_tells_the_story_of_a_crew(server: TestServer) -> None:
     handler = AgentLensCrewAIHandler("press")
     agent, task = SimpleNamespace(role="writer", goal="write"), SimpleNamespace(description="a text")

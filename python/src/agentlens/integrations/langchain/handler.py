@@ -112,7 +112,7 @@ class AgentLensCallbackHandler(BaseFrameworkPlugin, BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        told = [{"role": "user", "content": prompt} for prompt in prompts]
+        history = [{"role": "user", "content": prompt} for prompt in prompts]
         self._model_starts(run_id, parent_run_id, history, metadata or {}, kwargs)
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
