@@ -126,7 +126,7 @@ export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 export { partitionOf } from './partition.ts';
-export { BrokenJson, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
+export { BrokenJson, endOfText, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
 export { detailsOf, otherVersion, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';

@@ -332,8 +332,8 @@ function parsePiece(text: string, offset: number, before: string, after: string)
   }
 }
 
-/** Returns the position of the closing quote, or the end of the text. */
-function endOfText(text: string, opening: number): number {
+/** Returns the position of the closing quote of a JSON string, or the end of the text. */
+export function endOfText(text: string, opening: number): number {
   for (let at = opening + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) at += 1;

@@ -1,5 +1,5 @@
 import { ProblemException } from '@agentlens/platform';
-import { BoundedMap, type Bucket } from '@agentlens/state';
+import { BoundedMap, type Bucket, takeFrom } from '@agentlens/state';
 
 /** Allowance per key. Reading a body costs 5 to 10 ns per byte even if everything in it is rejected. */
 const BYTES_PER_SECOND = 10_000_000;
@@ -20,25 +20,23 @@ export class RejectedBodies {
   }
 
   charge(keyId: string, bytes: number): void {
-    const atMs = this.#now();
-    this.#buckets.set(keyId, { tokens: this.#allowance(keyId, atMs) - bytes, atMs });
+    const { tokens, atMs } = this.#refilled(keyId);
+    this.#buckets.set(keyId, { tokens: tokens - bytes, atMs });
   }
 
   /** @throws ProblemException 429 */
   refuseIfUsedUp(keyId: string): void {
-    const bytes = this.#allowance(keyId, this.#now());
-    if (bytes > 0) return;
-    const seconds = Math.max(1, Math.ceil(-bytes / BYTES_PER_SECOND));
+    const { tokens } = this.#refilled(keyId);
+    if (tokens > 0) return;
+    const seconds = Math.max(1, Math.ceil(-tokens / BYTES_PER_SECOND));
     throw new ProblemException(429, 'Too many rejected requests', {
       hint: `This API key sent more rejected data than it may. Fix what the answers named, then wait ${seconds} s.`,
       headers: { 'retry-after': String(seconds) },
     });
   }
 
-  #allowance(keyId: string, nowMs: number): number {
-    const bucket = this.#buckets.get(keyId);
-    if (bucket === undefined) return BURST_BYTES;
-    const back = (Math.max(0, nowMs - bucket.atMs) / 1_000) * BYTES_PER_SECOND;
-    return Math.min(BURST_BYTES, bucket.tokens + back);
+  /** The body was read already, so its charge always fits: only the refill of the bucket is shared with quotas. */
+  #refilled(keyId: string): Bucket {
+    return takeFrom(this.#buckets.get(keyId), 0, BYTES_PER_SECOND, this.#now(), BURST_BYTES).bucket;
   }
 }

@@ -43,9 +43,11 @@ const MAX_SEGMENTS = 8;
 export function modelNames(model: string, provider: string | undefined): readonly ModelName[] {
   const parts = partsOf(model);
   const hosted = parts.flatMap(({ modelId }) => {
-    const form = FORMS.find(({ pattern }) => pattern.test(modelId));
-    const name = form?.pattern.exec(modelId)?.[1];
-    return form === undefined || name === undefined ? [] : [{ modelId: name, providerId: form.providerId }];
+    for (const { pattern, providerId } of FORMS) {
+      const name = pattern.exec(modelId)?.[1];
+      if (name !== undefined) return [{ modelId: name, providerId }];
+    }
+    return [];
   });
   const stated = provider === undefined ? [] : parts.map(({ modelId }) => ({ modelId, providerId: provider }));
   const nested = parts.filter(({ providerId }) => providerId !== undefined);

@@ -1,4 +1,5 @@
 import type { PriceBook, PricedCall } from '@agentlens/contracts';
+import { BoundedMap } from '@agentlens/state';
 import { calcPrice, findProvider } from '@pydantic/genai-prices';
 import { type BilledTokens, billedTokens } from './billed-tokens.ts';
 import { type ModelName, modelNames } from './model-names.ts';
@@ -22,14 +23,14 @@ const SELF_HOSTED: ReadonlySet<string> = new Set([
 
 /** Prices from the table that comes with the package; nothing is fetched while running. */
 export class PriceTable implements PriceBook {
-  readonly #providers = new Map<string, string | undefined>();
+  readonly #providers = new BoundedMap<string | undefined>(MAX_REMEMBERED_MODELS);
+  readonly #listed = new BoundedMap<readonly ModelName[]>(MAX_REMEMBERED_MODELS);
 
   providerOf(model: string): string | undefined {
     if (this.#providers.has(model)) return this.#providers.get(model);
     const provider = modelNames(model, undefined)
       .map((name) => findProvider(optionsOf(name))?.id)
       .find((id) => id !== undefined);
-    if (this.#providers.size >= MAX_REMEMBERED_MODELS) this.#providers.clear();
     this.#providers.set(model, provider);
     return provider;
   }
@@ -43,7 +44,7 @@ export class PriceTable implements PriceBook {
     if (isSelfHosted(model, provider)) return undefined;
     const tokens = billedTokens(call);
     const timestamp = new Date(atMs);
-    for (const name of modelNames(model, provider)) {
+    for (const name of this.#listedNames(model, provider)) {
       const price = priceOf(tokens, name, timestamp);
       if (price === undefined) continue;
       const factor = tierFactor(serviceTier, price.providerId, price.modelId);
@@ -51,12 +52,24 @@ export class PriceTable implements PriceBook {
     }
     return undefined;
   }
+
+  /** Looking a name up scans the whole table, so the names that it lists are remembered, also if there are none. */
+  #listedNames(model: string, provider: string | undefined): readonly ModelName[] {
+    const key = JSON.stringify([provider, model]);
+    const known = this.#listed.get(key);
+    if (known !== undefined) return known;
+    const names = modelNames(model, provider).filter((name) => priceOf(NO_TOKENS, name, new Date()) !== undefined);
+    this.#listed.set(key, names);
+    return names;
+  }
 }
 
 function isSelfHosted(model: string, provider: string | undefined): boolean {
   const [first = ''] = model.split('/', 1);
   return SELF_HOSTED.has(provider?.toLowerCase() ?? '') || (first !== model && SELF_HOSTED.has(first.toLowerCase()));
 }
+
+const NO_TOKENS: BilledTokens = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 };
 
 interface Price {
   readonly usd: number;

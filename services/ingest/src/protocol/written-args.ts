@@ -1,3 +1,5 @@
+import { endOfText } from '@agentlens/contracts';
+
 /** Numbers that may lose digits when they are parsed. */
 const MAY_LOSE_DIGITS = /[\d.]{16}|\d[eE]/;
 
@@ -9,7 +11,6 @@ const MIN_LOSSY_DIGITS = 16;
 const MAX_NUMBER_CHARS = 400;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
@@ -49,16 +50,6 @@ export function inexactlyReadArgs(body: string): string | undefined {
     }
   }
   return written;
-}
-
-/** The position of the closing quote. */
-function endOfText(body: string, opening: number): number {
-  for (let at = opening + 1; at < body.length; at++) {
-    const code = body.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at;
-  }
-  return body.length;
 }
 
 function endOfNumber(body: string, from: number): number {

@@ -1,5 +1,6 @@
 import type { JsonObject, Usage } from '../../events.ts';
 import type { EventTypeName } from './event-types.ts';
+import { isObject } from './payload-schema.ts';
 import { type PriceBook, pricedUsage } from './prices.ts';
 
 interface QuantifiedEvent {
@@ -60,7 +61,7 @@ function writesZero({ metadata }: QuantifiedEvent): boolean {
 }
 
 function objectOr(value: unknown, otherwise: JsonObject): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : otherwise;
+  return isObject(value) ? value : otherwise;
 }
 
 function text(value: unknown): string | undefined {
