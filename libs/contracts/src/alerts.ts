@@ -38,7 +38,7 @@ export type ApprovalCall = z.infer<typeof ApprovalCall>;
 export const Alert = z.object({
   id: z.string(),
   tenantId: TenantId,
-  kind: z.enum(['approval', 'breaker', 'rule']),
+  kind: z.enum(['approval', 'breaker', 'rule', 'spend']),
   status: AlertStatus,
   severity: z.enum(['info', 'warn', 'error', 'critical']),
   title: z.string(),

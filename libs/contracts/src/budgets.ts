@@ -17,6 +17,13 @@ export const Budget = z.object({
   limitUsd: z.number().positive(),
   enabled: z.boolean().default(true),
   onUnavailable: z.enum(['allow', 'block']).default('block'),
+  /**
+   * Calls without a known price: `allow` counts nothing, `estimate` counts the price of the dearest model of the
+   * provider, `block` does the same and blocks further calls until the period ends.
+   */
+  onUnpriced: z.enum(['allow', 'estimate', 'block']).default('estimate'),
+  /** Whether a call that the agent estimates at 0 USD passes when the budget is spent. */
+  freeCalls: z.enum(['allow', 'block']).default('allow'),
   version: z.int().min(1),
   createdAt: Instant,
   updatedAt: Instant,
@@ -27,7 +34,7 @@ export type Budget = z.infer<typeof Budget>;
 const MIN_LIMIT_USD = 0.000001;
 const MAX_LIMIT_USD = 99_999_999;
 
-const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
+const { name, scope, scopeId, period, enabled, onUnavailable, onUnpriced, freeCalls } = Budget.shape;
 const limitUsd = z
   .number()
   .min(MIN_LIMIT_USD, 'must be at least 0.000001')
@@ -35,7 +42,7 @@ const limitUsd = z
 
 /** Request body that creates a budget. */
 export const BudgetDraft = z
-  .strictObject({ name, scope, scopeId, period, enabled, onUnavailable, limitUsd })
+  .strictObject({ name, scope, scopeId, period, enabled, onUnavailable, onUnpriced, freeCalls, limitUsd })
   .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
     path: ['scopeId'],
     message: 'must be absent: a tenant has one budget of its own',
@@ -45,7 +52,10 @@ export const BudgetDraft = z
  * Request body that changes a budget without affecting what was spent. Another scope or period would be another budget.
  */
 export const BudgetPatch = z
-  .strictObject({ name, limitUsd, enabled: enabled.unwrap(), onUnavailable: onUnavailable.unwrap() })
+  .strictObject({
+    ...{ name, limitUsd, enabled: enabled.unwrap(), onUnavailable: onUnavailable.unwrap() },
+    ...{ onUnpriced: onUnpriced.unwrap(), freeCalls: freeCalls.unwrap() },
+  })
   .partial();
 export type BudgetPatch = z.infer<typeof BudgetPatch>;
 
@@ -59,6 +69,10 @@ export const BudgetPot = z.object({
   reservedUsd: z.number().nonnegative(),
   /** Neither spent nor reserved; 0 if more was spent than the limit. */
   remainingUsd: z.number().nonnegative(),
+  /** Calls without a known price in this period. */
+  unpricedCalls: z.int().nonnegative().default(0),
+  /** Part of `spentUsd` that was estimated for them. */
+  estimatedUsd: z.number().nonnegative().default(0),
 });
 export type BudgetPot = z.infer<typeof BudgetPot>;
 

@@ -12,6 +12,7 @@ import {
   guardrailTriggered,
   keysChanged,
   keyUsed,
+  pricesChanged,
   rulesChanged,
   runChanged,
   runHeartbeats,
@@ -46,7 +47,7 @@ const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMAN
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
-const { deleteRun, deleteRunActions, eraseActor, eraseRunActions } = COMMANDS;
+const { deleteRun, deleteRunActions, eraseActor, eraseRunActions, startReprice } = COMMANDS;
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
@@ -66,20 +67,20 @@ const RULE_WRITING = [
 export const BUS_ACCESS = {
   ingest: {
     publishes: [agentEvents, runHeartbeats, directiveAcknowledged, decisionDecided, keyUsed],
-    reads: [agentEvents, keysChanged, rulesChanged, controlOrdered, directiveIssued, alertChanged],
+    reads: [agentEvents, keysChanged, rulesChanged, pricesChanged, controlOrdered, directiveIssued, alertChanged],
     asks: [decide, importPolicy, ruleBundle],
     answers: [],
   },
   'run-tracking': {
     publishes: [runChanged, keyUsed, deadLetters],
-    reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged],
+    reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged, pricesChanged],
     asks: [deleteRunActions, eraseRunActions],
-    answers: [deleteRun, eraseActor],
+    answers: [deleteRun, eraseActor, startReprice],
   },
   'guardrail-evaluator': {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
     reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
-    asks: [resolveApproval, spendApprovals],
+    asks: [resolveApproval, spendApprovals, raiseAlert],
     answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
   },
   'action-dispatcher': {
@@ -92,10 +93,19 @@ export const BUS_ACCESS = {
     ],
   },
   query: {
-    publishes: [keysChanged, keyUsed],
+    publishes: [keysChanged, pricesChanged, keyUsed],
     reads: [
       ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
-      ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged, directiveAcknowledged, deadLetters],
+      ...[
+        rulesChanged,
+        pricesChanged,
+        controlOrdered,
+        keysChanged,
+        keyUsed,
+        runChanged,
+        directiveAcknowledged,
+        deadLetters,
+      ],
     ],
     asks: [
       ...RULE_WRITING,
@@ -107,6 +117,7 @@ export const BUS_ACCESS = {
       ...WEBHOOKS,
       deleteRun,
       eraseActor,
+      startReprice,
     ],
     answers: [],
   },

@@ -29,6 +29,11 @@ export const CHANGE_KINDS = [
   'webhook.secret_rotated',
   'webhook.deleted',
   'run.deleted',
+  'price.set',
+  'price.deleted',
+  'price_table.loaded',
+  'reprice.started',
+  'reprice.finished',
   'erasure.started',
   'erasure.finished',
 ] as const;

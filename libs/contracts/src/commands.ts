@@ -8,6 +8,7 @@ import { Decision, DecisionRequest } from './decisions.ts';
 import { RearmedRule } from './directives.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
+import { Reprice } from './reprices.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule } from './rules.ts';
@@ -38,6 +39,7 @@ function command<Q extends z.ZodType, A extends z.ZodType>(subject: string, requ
   return { subject, request, answer: answerOf(answer), deadlineMs } as const;
 }
 
+/** An alert to be raised. */
 const RaisedAlert = Alert.pick({
   tenantId: true,
   kind: true,
@@ -47,6 +49,10 @@ const RaisedAlert = Alert.pick({
   agentId: true,
   runId: true,
   ruleId: true,
+}).extend({
+  /** Distinguishes alerts about the same agent. With `at`, it is raised once for the tenant, even if it was closed. */
+  about: z.string().max(500).optional(),
+  at: Instant.optional(),
 });
 
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
@@ -205,7 +211,7 @@ export const COMMANDS = {
     z.object({ spent: z.int().nonnegative() }),
     1_000,
   ),
-  /** Deduplicated by kind, rule, agent and run while one is pending, and rate limited. Returns the alert in force. */
+  /** Deduplicated by kind, rule, agent, run and `about` while one is pending, and rate limited. Returns the alert in force. */
   raiseAlert: command('action.alerts.raise', RaisedAlert, Alert),
   decideAlert: command(
     'action.alerts.decide',
@@ -252,6 +258,8 @@ export const COMMANDS = {
     z.object({ ...authored, tenantId: TenantId, actorId: ClientId }),
     z.object({ id: z.string(), requestedAt: Instant }),
   ),
+  /** Starts recalculating costs in the background. 409 while a reprice of the tenant is running. */
+  startReprice: command('runs.reprice', z.object({ ...authored, tenantId: TenantId, body: z.unknown() }), Reprice),
   /** Erases the contents of triggers, alerts and deliveries of runs, and their sealed calls. Idempotent. */
   eraseRunActions: command(
     'action.runs.erase',

@@ -34,16 +34,39 @@ export type JsonObject = z.infer<typeof JsonObject>;
 export const CostSource = z.enum(['reported', 'priced', 'unpriced']);
 export type CostSource = z.infer<typeof CostSource>;
 
-/** Quantities extracted from the payload by the gateway. Tokens are counts, cost is in USD, latency in milliseconds. */
+const Amount = z.number().nonnegative().optional();
+
+/**
+ * Quantities extracted from the payload by the gateway, in normal form: each kind of token that vendors bill, as a
+ * count; costs in USD; latency in milliseconds.
+ */
 export const Usage = z.object({
-  inputTokens: z.number().nonnegative().optional(),
-  outputTokens: z.number().nonnegative().optional(),
-  totalTokens: z.number().nonnegative().optional(),
-  cacheReadTokens: z.number().nonnegative().optional(),
-  cacheWriteTokens: z.number().nonnegative().optional(),
-  costUsd: z.number().nonnegative().optional(),
+  /** Includes cached reads and writes, and audio. */
+  inputTokens: Amount,
+  /** Includes thinking and audio. */
+  outputTokens: Amount,
+  totalTokens: Amount,
+  cacheReadTokens: Amount,
+  /** Includes `cacheWrite1hTokens`. */
+  cacheWriteTokens: Amount,
+  /** Cache writes that live for an hour; vendors charge more for them. */
+  cacheWrite1hTokens: Amount,
+  reasoningTokens: Amount,
+  audioInputTokens: Amount,
+  audioOutputTokens: Amount,
+  /** The tier that served the call, as the vendor names it: `default`, `flex`, `priority`, `batch`. */
+  serviceTier: z.string().max(100).optional(),
+  costUsd: Amount,
   costSource: CostSource.optional(),
-  latencyMs: z.number().nonnegative().optional(),
+  /** By the price list, even if the client reported another cost. */
+  computedCostUsd: Amount,
+  /** The price that was used: `table@<version>` or `override:<id>@<version>`. */
+  priceRef: z.string().optional(),
+  /** Why there is no cost, if `costSource` is `unpriced`. */
+  unpricedReason: z.string().optional(),
+  /** What an unpriced call costs at most: the price of the dearest model of its provider. */
+  estimatedCostUsd: Amount,
+  latencyMs: Amount,
 });
 export type Usage = z.infer<typeof Usage>;
 

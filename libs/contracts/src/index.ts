@@ -61,8 +61,6 @@ export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from '
 export {
   EVENT_TYPE_NAMES,
   type EventTypeName,
-  type PriceBook,
-  type PricedCall,
   SERVER_ONLY_TYPES,
   type TranslatedEvent,
   type Translation,
@@ -124,10 +122,34 @@ export { HttpAddress } from './http-address.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
-export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
+export { normalUsage, type SentUsage } from './normal-usage.ts';
+export { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 export { partitionOf } from './partition.ts';
 export { BrokenJson, endOfText, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
+export {
+  MAX_PRICE_OVERRIDES,
+  PriceOverride,
+  PriceOverrideDraft,
+  PriceRates,
+} from './price-overrides.ts';
+export {
+  COST_TOLERANCE,
+  type PriceBook,
+  type PricedCall,
+  pricedUsage,
+  type Quote,
+  UNPRICED_REASONS,
+  type UnpricedReason,
+} from './prices.ts';
 export { detailsOf, otherVersion, Problem, ProblemDetail } from './problems.ts';
+export {
+  MAX_REPRICE_DAYS,
+  REPRICE_NOTES,
+  REPRICE_STATES,
+  Reprice,
+  RepriceDraft,
+  RepricedModel,
+} from './reprices.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
@@ -159,6 +181,7 @@ export {
   guardrailTriggered,
   keysChanged,
   keyUsed,
+  pricesChanged,
   rulesChanged,
   runChanged,
   runHeartbeats,

@@ -32,6 +32,10 @@ export type RulesChanged = z.infer<typeof RulesChanged>;
 export const KeysChanged = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
 export type KeysChanged = z.infer<typeof KeysChanged>;
 
+/** Announces that a tenant changed its own prices of models. */
+export const PricesChanged = z.object({ tenantId: TenantId, at: Instant });
+export type PricesChanged = z.infer<typeof PricesChanged>;
+
 /** Notifies that a key was used, at most once a minute per key and instance. A lost message is harmless. */
 export const KeyUsed = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
 export type KeyUsed = z.infer<typeof KeyUsed>;

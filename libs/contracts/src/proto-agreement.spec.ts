@@ -16,6 +16,7 @@ import {
   DirectiveSchema,
   KeysChangedSchema,
   KeyUsedSchema,
+  PricesChangedSchema,
   RulesChangedSchema,
   RunChangedSchema,
   RunHeartbeatsSchema,
@@ -28,7 +29,7 @@ import {
   DeliverySettledSchema,
   TriggerSchema,
 } from './generated/agentlens/v1/guardrails_pb.ts';
-import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
+import { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled, Trigger } from './triggers.ts';
 
 const instant = fc
@@ -57,7 +58,16 @@ const usage = fc.record({
   totalTokens: optional(count),
   cacheReadTokens: optional(count),
   cacheWriteTokens: optional(count),
+  cacheWrite1hTokens: optional(count),
+  reasoningTokens: optional(count),
+  audioInputTokens: optional(count),
+  audioOutputTokens: optional(count),
+  serviceTier: optional(text),
   costUsd: optional(amount),
+  computedCostUsd: optional(amount),
+  priceRef: optional(text),
+  unpricedReason: optional(text),
+  estimatedCostUsd: optional(amount),
   costSource: optional(fc.constantFrom('reported', 'priced', 'unpriced')),
   latencyMs: optional(amount),
 });
@@ -331,6 +341,12 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
     zod: KeysChanged,
     proto: KeysChangedSchema,
     values: fc.record({ tenantId, keyId: text, at: instant }),
+  },
+  {
+    name: 'PricesChanged',
+    zod: PricesChanged,
+    proto: PricesChangedSchema,
+    values: fc.record({ tenantId, at: instant }),
   },
   {
     name: 'DeadLetter',

@@ -9,7 +9,7 @@ import { Directive } from './directives.ts';
 import { eventBatchFacts, eventBatchHeaders, factsOfBatch } from './event-batch-facts.ts';
 import { EventBatch } from './events.ts';
 import { TenantId } from './ids.ts';
-import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
+import { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
@@ -220,6 +220,15 @@ export const keysChanged: Topic<KeysChanged> = {
   messageId: (change) => `${change.keyId}:${change.at}`,
 };
 
+export const pricesChanged: Topic<PricesChanged> = {
+  name: 'control.prices',
+  schema: PricesChanged,
+  stream: 'CONTROL',
+  subject: (change) => `control.prices.${change.tenantId}`,
+  pattern: (tenantId = '*') => `control.prices.${tenantId}`,
+  messageId: (change) => `prices:${change.tenantId}:${change.at}`,
+};
+
 export const keyUsed: Topic<KeyUsed> = {
   name: 'key.used',
   schema: KeyUsed,
@@ -308,6 +317,7 @@ export const TOPICS = [
   runHeartbeats,
   rulesChanged,
   keysChanged,
+  pricesChanged,
   keyUsed,
   directiveIssued,
   controlOrdered,

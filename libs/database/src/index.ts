@@ -17,6 +17,7 @@ export {
   directiveFromRow,
   driftFromRow,
   orderFromRow,
+  priceOverrideFromRow,
   ruleFromRow,
   webhookFromRow,
 } from './rows.ts';

@@ -6,6 +6,7 @@ import {
   type Directive,
   type FieldChange,
   type GuardrailRule,
+  PriceOverride,
   type RuleDrift,
   type WebhookEndpoint,
   type WebhookEvent,
@@ -17,6 +18,7 @@ import type {
   BudgetsTable,
   ControlOrdersTable,
   GuardrailRulesTable,
+  PriceOverridesTable,
   RuleVersionsTable,
   WebhookEndpointsTable,
 } from './schema/tables.ts';
@@ -61,10 +63,22 @@ export function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
     limitUsd: row.limit_usd,
     enabled: row.enabled,
     onUnavailable: row.on_unavailable,
+    onUnpriced: row.on_unpriced,
+    freeCalls: row.free_calls,
     version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** Converts a row to an own price. */
+export function priceOverrideFromRow(row: Selectable<PriceOverridesTable>): PriceOverride {
+  return PriceOverride.parse({
+    ...row.price,
+    ...(row.provider === null ? {} : { provider: row.provider }),
+    ...{ id: row.override_id, tenantId: row.tenant_id, version: row.version, model: row.model, fromDay: row.from_day },
+    ...{ createdAt: row.created_at, updatedAt: row.updated_at },
+  });
 }
 
 /** Converts a row to a directive. */

@@ -77,6 +77,7 @@ export type {
   AccountBalance,
   BudgetAccount,
   BudgetStore,
+  ChargedAccount,
   LedgerEntry,
   ReserveAnswer,
   ReserveRequest,

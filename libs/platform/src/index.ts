@@ -49,9 +49,11 @@ export { BusTransport, Consumes, HandlesCommand } from './messages/message-handl
 export { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
+export { PriceBooks } from './prices/price-books.ts';
 export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
+export { type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
   CLOCK,

@@ -15,7 +15,7 @@ import type { FileRule } from './rule-file.ts';
 import type { ExpectedAnswer, ExpectedTrigger, PlacedTest, RuleTest, TestCall, TestEvent } from './test-file.ts';
 
 /** Events state their cost themselves. */
-const NO_PRICES: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
+const NO_PRICES: PriceBook = { providerOf: () => undefined, quote: () => ({ unpriced: 'unknown_model' }) };
 
 type MadeEvent = { readonly ok: true; readonly event: AgentEvent } | { readonly ok: false; readonly problem: string };
 

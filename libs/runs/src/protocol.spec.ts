@@ -16,7 +16,7 @@ import { ledgerOf } from './ledger.ts';
 import { statusOf } from './run.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
-const noPrices: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
+const noPrices: PriceBook = { providerOf: () => undefined, quote: () => ({ unpriced: 'unknown_model' }) };
 
 /** Events as the gateway publishes them, a second apart. */
 function eventsOf(...translated: TranslatedEvent[]): AgentEvent[] {

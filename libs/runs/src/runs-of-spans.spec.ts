@@ -6,7 +6,10 @@ import { ledgerOf } from './ledger.ts';
 import { statusOf } from './run.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
-const PRICES: PriceBook = { providerOf: () => undefined, costOf: ({ usage }) => (usage.totalTokens ?? 0) / 1e6 };
+const PRICES: PriceBook = {
+  providerOf: () => undefined,
+  quote: ({ usage }) => ({ costUsd: (usage.totalTokens ?? 0) / 1e6, priceRef: 'table@test' }),
+};
 
 const anyAttributes = fc.oneof(
   fc.record({

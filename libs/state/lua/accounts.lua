@@ -1,4 +1,5 @@
--- Lua shared by the budget scripts. An account is a hash with `spent` and `held` (whole billionths of a dollar) and a
+-- Lua shared by the budget scripts. An account is a hash with `spent`, `held` and `guessed` (whole billionths of a dollar;
+-- the last is the part of `spent` that was estimated for calls without a price) and `unpriced` (number of them), and a
 -- sorted set of holds, `<amount>:<reservation>#<number>` by expiry. A reservation is a hash: `i` its id, `n` the number
 -- of calls so far, `o` the open calls, oldest first (JSON, each `[question, estimate, hold, accounts]`), and `b` what
 -- ended the last call. Keys of accounts that only a reservation knows are not in KEYS; they have the same hash tag, the

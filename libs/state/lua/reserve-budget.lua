@@ -1,5 +1,6 @@
 -- KEYS: marker, reservation, then account and holds of each account. ARGV: reservation id, estimate, now, expiry, ttl
--- of the reservation, accounts (JSON), question, maximum number of open calls, then limit and ttl of each account.
+-- of the reservation, accounts (JSON), question, maximum number of open calls, then limit, ttl and '1' if it blocks
+-- after a call without a price, of each account.
 -- Returns {1, expiry}, {0, index of the refusing account} or {-1} if unseeded.
 --- @include "accounts"
 local marker, reservation = KEYS[1], KEYS[2]
@@ -18,7 +19,8 @@ for _, call in ipairs(cjson.decode(before[1] or '[]')) do
 end
 for i = 1, n do
   local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
-  local spent, limit = spentIn(account), tonumber(ARGV[7 + 2 * i])
+  local spent, limit = spentIn(account), tonumber(ARGV[6 + 3 * i])
+  if ARGV[8 + 3 * i] == '1' and redis.call('HEXISTS', account, 'unpriced') == 1 then return {0, i - 1} end
   if spent >= limit or spent + heldIn(account, holds, now) + tonumber(estimate) > limit then return {0, i - 1} end
 end
 local hold = estimate .. ':' .. id .. '#' .. (before[2] or '0')
@@ -26,7 +28,7 @@ for i = 1, n do
   local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
   add(account, 'held', estimate)
   redis.call('ZADD', holds, expiry, hold)
-  keep(account, holds, ARGV[8 + 2 * i])
+  keep(account, holds, ARGV[7 + 3 * i])
 end
 while #open >= tonumber(maxOpen) do table.remove(open, 1) end
 open[#open + 1] = {question, estimate, hold, accounts}

@@ -13,22 +13,36 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of a model call. Cached tokens are included in the input."""
+    """
+    Tokens of a model call, by each kind that vendors bill. Cached tokens and audio are included in the input, thinking
+    and audio in the output, cache writes for an hour in the cache writes.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    audio_input_tokens: int | None = None
+    audio_output_tokens: int | None = None
+    # The tier that served the call, as the vendor names it: default, flex, priority, batch.
+    service_tier: str | None = None
 
-    def wire(self) -> dict[str, int]:
+    def wire(self) -> dict[str, int | str]:
         total = self.input_tokens + self.output_tokens if self.total_tokens is None else self.total_tokens
-        found = {
+        found: dict[str, int | str | None] = {
             "inputTokens": self.input_tokens,
             "outputTokens": self.output_tokens,
             "totalTokens": total,
             "cacheReadTokens": self.cache_read_tokens,
             "cacheWriteTokens": self.cache_write_tokens,
+            "cacheWrite1hTokens": self.cache_write_1h_tokens,
+            "reasoningTokens": self.reasoning_tokens,
+            "audioInputTokens": self.audio_input_tokens,
+            "audioOutputTokens": self.audio_output_tokens,
+            "serviceTier": self.service_tier,
         }
         return {key: value for key, value in found.items() if value is not None}
 

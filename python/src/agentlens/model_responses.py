@@ -6,7 +6,7 @@ responses) and anthropic, as objects or dicts. It imports neither.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agentlens.jsonable import to_json
@@ -32,6 +32,26 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
         "input_token_details.cache_creation",
         "cache_creation_input_tokens",
         "cacheWriteTokens",
+    ),
+    "cache_write_1h_tokens": ("cache_write_1h_tokens", "cache_creation.ephemeral_1h_input_tokens", "cacheWrite1hTokens"),
+    "reasoning_tokens": (
+        "reasoning_tokens",
+        "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+        "output_token_details.reasoning",
+        "reasoningTokens",
+    ),
+    "audio_input_tokens": (
+        "audio_input_tokens",
+        "prompt_tokens_details.audio_tokens",
+        "input_token_details.audio",
+        "audioInputTokens",
+    ),
+    "audio_output_tokens": (
+        "audio_output_tokens",
+        "completion_tokens_details.audio_tokens",
+        "output_token_details.audio",
+        "audioOutputTokens",
     ),
 }
 # Anthropic counts these in addition to `input_tokens`.
@@ -60,7 +80,7 @@ def read_response(
     choice = _first(_at(response, "choices"))
     found = _text(text) if text is not None else _answer_text(response, choice)
     given = usage if usage is not None else _at(response, "usage") or _at(response, "usage_metadata")
-    counted = read_usage(given)
+    counted = _with_tier(read_usage(given), _at(response, "service_tier") or _at(given, "service_tier"))
     name = _at(response, "model")
     reason = _at(choice, "finish_reason") or _at(response, "stop_reason")
     unread: list[UnreadPart] = []
@@ -91,7 +111,15 @@ def read_usage(given: object) -> Usage | None:
         None if any(beside) else counts["total_tokens"],
         counts["cache_read_tokens"],
         counts["cache_write_tokens"],
+        counts["cache_write_1h_tokens"],
+        counts["reasoning_tokens"],
+        counts["audio_input_tokens"],
+        counts["audio_output_tokens"],
     )
+
+
+def _with_tier(usage: Usage | None, tier: object) -> Usage | None:
+    return usage if usage is None or not isinstance(tier, str) else replace(usage, service_tier=tier)
 
 
 def messages_of(given: object) -> list[Message] | None:

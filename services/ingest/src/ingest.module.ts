@@ -1,3 +1,4 @@
+import type { Database } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import { ingestEvents } from '@agentlens/operations/ingest';
 import {
@@ -5,6 +6,7 @@ import {
   type Clock,
   CONFIG,
   callerOf,
+  DATABASE,
   EVENT_BUS,
   HEALTH,
   type HealthRegistry,
@@ -13,6 +15,7 @@ import {
   type Platform,
   type PlatformConfig,
   PlatformModule,
+  PriceBooks,
   QUOTA,
   routeOf,
 } from '@agentlens/platform';
@@ -40,7 +43,6 @@ import { eventsOf, idempotencyKeyOf, isPartial } from './http/events-request.ts'
 import { BATCH_ROUTE, UnreadRefusals } from './http/unread-refusals.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
-import { PriceTable } from './intake/price-table.ts';
 import { RunOwners } from './intake/run-owners.ts';
 import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
@@ -103,12 +105,14 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(Admission) private readonly admission: Admission,
+    @Inject(PriceBooks) private readonly prices: PriceBooks,
     @Inject(HEALTH) health: HealthRegistry,
   ) {
     health.add('publishing', async () => ({
       ok: publisher.oldestMs < STUCK_MS,
       detail: { oldestMs: publisher.oldestMs },
     }));
+    health.add('prices', async () => ({ ok: prices.ready }));
   }
 
   static register(platform: Platform): DynamicModule {
@@ -130,9 +134,19 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
         {
           provide: OtlpIngestor,
           useFactory: otlpIngestor,
-          inject: [EventIngestor, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
+          inject: [EventIngestor, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics, PriceBooks],
         },
-        { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER, RunOwners] },
+        {
+          provide: PriceBooks,
+          useFactory: (bus: EventBus, clock: Clock, logger: Platform['logger'], database: Database) =>
+            new PriceBooks({ bus, clock, logger, database }),
+          inject: [EVENT_BUS, CLOCK, LOGGER, DATABASE],
+        },
+        {
+          provide: EventIntake,
+          useFactory: eventIntake,
+          inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER, RunOwners, PriceBooks],
+        },
         { provide: RunOwners, useFactory: runOwners, inject: [IDEMPOTENCY_STORE, CLOCK, LOGGER] },
         { provide: EventPublisher, useFactory: eventPublisher, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {
@@ -150,7 +164,8 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     };
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
+    await this.prices.start();
     this.admission.start();
   }
 
@@ -159,6 +174,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     await this.decisions.drain();
     await this.publisher.drain();
     await this.heartbeats.drain();
+    await this.prices.stop();
   }
 }
 
@@ -167,10 +183,11 @@ function eventIntake(
   { retentionDays }: PlatformConfig,
   logger: Platform['logger'],
   owners: RunOwners,
+  prices: PriceBooks,
 ): EventIntake {
   const onMemoryLost = (error: unknown) =>
     logger.warn({ err: error }, 'state store unavailable; event ids are not compared with earlier ones');
-  return new EventIntake(memory, new PriceTable(), retentionDays, onMemoryLost, owners);
+  return new EventIntake(memory, prices, retentionDays, onMemoryLost, owners);
 }
 
 function runOwners(memory: IdempotencyStore, clock: Clock, logger: Platform['logger']): RunOwners {
@@ -187,8 +204,9 @@ function otlpIngestor(
   { otlp }: PlatformConfig,
   clock: Clock,
   metrics: OtlpMetrics,
+  prices: PriceBooks,
 ): OtlpIngestor {
-  return new OtlpIngestor(ingestor, new SpanMemory(store, metrics, () => clock.now()), new PriceTable(), otlp, metrics);
+  return new OtlpIngestor(ingestor, new SpanMemory(store, metrics, () => clock.now()), prices, otlp, metrics);
 }
 
 function eventPublisher(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventPublisher {

@@ -290,7 +290,15 @@ describe('budgets', () => {
 
   it('show the spent, reserved and remaining amounts from their owner', async () => {
     const { budgets } = (await api.get('/api/budgets?enabled=true')).body;
-    const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
+    const pot = {
+      scopeId: 'agent-1',
+      periodStart: '2026-03-01',
+      spentUsd: 1,
+      reservedUsd: 0.5,
+      remainingUsd: 11,
+      unpricedCalls: 2,
+      estimatedUsd: 0.25,
+    };
     const questions: unknown[] = [];
     await api.bus.serve(COMMANDS.budgetStanding, async (question) => {
       questions.push(question);

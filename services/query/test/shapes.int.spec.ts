@@ -127,7 +127,15 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.resetBreaker, async () => granted({ ok: true as const }));
   const { body: budgets } = await api.get('/api/budgets');
   await api.bus.serve(COMMANDS.createBudget, async () => granted(budgets.budgets[0]));
-  const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
+  const pot = {
+    scopeId: 'agent-1',
+    periodStart: '2026-03-01',
+    spentUsd: 1,
+    reservedUsd: 0.5,
+    remainingUsd: 11,
+    unpricedCalls: 2,
+    estimatedUsd: 0.25,
+  };
   await api.bus.serve(COMMANDS.updateBudget, async () => granted(budgets.budgets[0]));
   await api.bus.serve(COMMANDS.budgetStanding, async () => granted({ budget: budgets.budgets[0], pots: [pot] }));
   await api.bus.serve(COMMANDS.deleteBudget, async () => granted({ ok: true as const }));

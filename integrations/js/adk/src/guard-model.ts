@@ -54,6 +54,7 @@ async function* guarded(
             inputTokens: usage.promptTokenCount,
             outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
             cacheReadTokens: usage.cachedContentTokenCount,
+            reasoningTokens: usage.thoughtsTokenCount,
           },
         });
       yield response;

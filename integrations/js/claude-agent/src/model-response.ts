@@ -6,12 +6,20 @@ export function responseOf(model: string, usage: Usage, blocks: readonly Content
   return {
     content: blocks.flatMap(partOf),
     model: { name: model, provider: 'anthropic' },
-    usage: {
-      inputTokens: usage.input_tokens,
-      outputTokens: usage.output_tokens,
-      cacheReadTokens: usage.cache_read_input_tokens,
-      cacheWriteTokens: usage.cache_creation_input_tokens,
-    },
+    usage: usageOf(usage),
+  };
+}
+
+/** Anthropic counts cached tokens beside the input tokens; runs count them inside. */
+function usageOf(usage: Usage): LlmResponse['usage'] {
+  const { cache_read_input_tokens: read = 0, cache_creation_input_tokens: write = 0, input_tokens: input = 0 } = usage;
+  return {
+    inputTokens: input + read + write,
+    outputTokens: usage.output_tokens,
+    cacheReadTokens: usage.cache_read_input_tokens,
+    cacheWriteTokens: usage.cache_creation_input_tokens,
+    cacheWrite1hTokens: usage.cache_creation?.ephemeral_1h_input_tokens,
+    serviceTier: usage.service_tier ?? undefined,
   };
 }
 

@@ -79,6 +79,8 @@ export interface Usage {
   readonly output_tokens?: number;
   readonly cache_read_input_tokens?: number;
   readonly cache_creation_input_tokens?: number;
+  readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: number } | null;
+  readonly service_tier?: string | null;
 }
 
 /** What a query used of a model, in all agents. */

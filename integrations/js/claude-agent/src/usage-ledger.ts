@@ -11,12 +11,12 @@ export class UsageLedger {
   #counted = new Map<string, Tokens>();
 
   record({ model, usage }: LlmResponse): void {
-    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage ?? {};
-    const told: Usage = {
-      ...{ input_tokens: inputTokens, output_tokens: outputTokens },
-      ...{ cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens },
+    const { inputTokens = 0, outputTokens, cacheReadTokens: read = 0, cacheWriteTokens: write = 0 } = usage ?? {};
+    const recorded: Usage = {
+      ...{ input_tokens: Math.max(0, inputTokens - read - write), output_tokens: outputTokens },
+      ...{ cache_read_input_tokens: read, cache_creation_input_tokens: write },
     };
-    this.#add(model?.name ?? 'unknown', tokensOf(told));
+    this.#add(model?.name ?? 'unknown', tokensOf(recorded));
   }
 
   /** What the framework counted and nothing recorded, as answers without content. Begins a new count. */

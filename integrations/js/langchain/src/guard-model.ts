@@ -43,6 +43,10 @@ function usageOf({ usage_metadata: usage }: Message) {
     outputTokens: usage.output_tokens,
     cacheReadTokens: usage.input_token_details?.cache_read,
     cacheWriteTokens: usage.input_token_details?.cache_creation,
+    cacheWrite1hTokens: usage.input_token_details?.ephemeral_1h_input_tokens,
+    reasoningTokens: usage.output_token_details?.reasoning,
+    audioInputTokens: usage.input_token_details?.audio,
+    audioOutputTokens: usage.output_token_details?.audio,
   };
 }
 

@@ -5,7 +5,13 @@ export interface Message {
   readonly usage_metadata?: {
     readonly input_tokens?: number;
     readonly output_tokens?: number;
-    readonly input_token_details?: { readonly cache_read?: number; readonly cache_creation?: number };
+    readonly input_token_details?: {
+      readonly cache_read?: number;
+      readonly cache_creation?: number;
+      readonly ephemeral_1h_input_tokens?: number;
+      readonly audio?: number;
+    };
+    readonly output_token_details?: { readonly reasoning?: number; readonly audio?: number };
   };
   readonly contentBlocks?: readonly ContentBlock[];
   readonly text?: string;

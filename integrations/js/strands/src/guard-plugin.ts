@@ -1,7 +1,16 @@
 import type { Decision } from '@agentlens/sdk';
 import { type Guard, refusalText } from '@agentlens/sdk/adapter';
 import { contentOf, recorded } from './messages.ts';
-import type { Block, ModelContext, ModelResult, Plugin, StrandsModule, ToolContext, ToolResult } from './shapes.ts';
+import type {
+  Block,
+  ModelContext,
+  ModelResult,
+  ModelUsage,
+  Plugin,
+  StrandsModule,
+  ToolContext,
+  ToolResult,
+} from './shapes.ts';
 
 /** Wraps every tool and model call of an agent. */
 export function guardPlugin(guard: Guard, strands: StrandsModule): Plugin {
@@ -72,18 +81,27 @@ async function* guardedModel(
     await call.answered({
       content: contentOf(message.content),
       model: about,
-      usage: usage && {
-        inputTokens: usage.inputTokens,
-        outputTokens: usage.outputTokens,
-        cacheReadTokens: usage.cacheReadInputTokens,
-        cacheWriteTokens: usage.cacheWriteInputTokens,
-      },
+      usage: usage && usageOf(usage),
     });
     return outcome;
   } catch (error) {
     await call.failed(about, error);
     throw error;
   }
+}
+
+/** Bedrock and Anthropic count cached tokens beside the input tokens, which their total shows; others inside. */
+function usageOf(usage: ModelUsage) {
+  const { inputTokens: input = 0, outputTokens: output = 0, totalTokens } = usage;
+  const { cacheReadInputTokens: read = 0, cacheWriteInputTokens: write = 0 } = usage;
+  const cached = read + write;
+  const isBeside = cached > input || (cached > 0 && totalTokens === input + output + cached);
+  return {
+    inputTokens: isBeside ? input + cached : input,
+    outputTokens: usage.outputTokens,
+    cacheReadTokens: usage.cacheReadInputTokens,
+    cacheWriteTokens: usage.cacheWriteInputTokens,
+  };
 }
 
 function cleanedContext(

@@ -35,17 +35,18 @@ export interface ModelContext {
   readonly systemPrompt?: unknown;
 }
 
+export interface ModelUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly cacheReadInputTokens?: number;
+  readonly cacheWriteInputTokens?: number;
+}
+
 export interface ModelResult {
   readonly result: {
     readonly message: Message;
-    readonly metadata?: {
-      readonly usage?: {
-        readonly inputTokens?: number;
-        readonly outputTokens?: number;
-        readonly cacheReadInputTokens?: number;
-        readonly cacheWriteInputTokens?: number;
-      };
-    };
+    readonly metadata?: { readonly usage?: ModelUsage };
   };
 }
 

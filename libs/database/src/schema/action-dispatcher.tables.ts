@@ -128,7 +128,7 @@ export interface AgentDirectivesTable {
 export interface AlertsTable {
   tenant_id: string;
   alert_id: string;
-  kind: 'approval' | 'breaker' | 'rule';
+  kind: 'approval' | 'breaker' | 'rule' | 'spend';
   status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled';
   severity: 'info' | 'warn' | 'error' | 'critical';
   title: string;

@@ -92,6 +92,8 @@ export interface BudgetsTable {
   limit_usd: number;
   enabled: boolean;
   on_unavailable: 'allow' | 'block';
+  on_unpriced: Generated<'allow' | 'estimate' | 'block'>;
+  free_calls: Generated<'allow' | 'block'>;
   version: number;
   created_at: Timestamp;
   updated_at: Timestamp;
@@ -108,4 +110,6 @@ export interface BudgetLedgerTable {
   estimate_usd: number;
   cost_usd: number;
   settled_at: Timestamp;
+  /** The call had no known price; the cost is an estimate. */
+  unpriced: Generated<boolean>;
 }

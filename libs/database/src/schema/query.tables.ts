@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { NullableJson, Timestamp } from './columns.ts';
+import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: query. */
 export interface TenantsTable {
@@ -30,6 +30,30 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   version: Generated<number>;
+}
+
+/** Writer: query. Own prices of a tenant. */
+export interface PriceOverridesTable {
+  tenant_id: string;
+  override_id: string;
+  version: number;
+  provider: string | null;
+  model: string;
+  from_day: string;
+  /** The other members of the override. */
+  price: Json;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  deleted_at: Timestamp | null;
+}
+
+/** Writer: query. Price tables that operators loaded, for all tenants; the newest applies. */
+export interface PriceTablesTable {
+  version: string;
+  providers: JsonList;
+  models: number;
+  loaded_at: Generated<string>;
+  loaded_by: string | null;
 }
 
 /** Writer: the service that makes the change. Rows are append-only. */

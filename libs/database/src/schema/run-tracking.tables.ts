@@ -141,6 +141,27 @@ export interface EventsTable {
   received_at: Timestamp;
   /** Whether payload and metadata were removed, except for what totals and trees need. */
   content_expired: Generated<boolean | null>;
+  /** Other kinds of tokens and how the cost was computed; null for other events and those before this column. */
+  pricing: NullableJson;
+}
+
+/** Writer: run-tracking. Jobs that recalculate costs. */
+export interface RepricesTable {
+  tenant_id: string;
+  reprice_id: string;
+  request: Json;
+  state: 'running' | 'finished' | 'failed';
+  /** The last event that is done. */
+  done_at: ColumnType<string | null, string | null | undefined, string | null>;
+  done_event: ColumnType<string | null, string | null | undefined, string | null>;
+  calls: Generated<number>;
+  changed: Generated<number>;
+  delta_usd: Generated<number>;
+  by_model: ColumnType<Record<string, unknown>, string | undefined, string>;
+  error: ColumnType<string | null, string | null | undefined, string | null>;
+  author: NullableJson;
+  started_at: Generated<string>;
+  finished_at: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
 /**

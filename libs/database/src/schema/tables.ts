@@ -22,7 +22,13 @@ import type {
   GuardrailStatesTable,
   RuleVersionsTable,
 } from './guardrail-evaluator.tables.ts';
-import type { ApiKeysTable, AuditEntriesTable, TenantsTable } from './query.tables.ts';
+import type {
+  ApiKeysTable,
+  AuditEntriesTable,
+  PriceOverridesTable,
+  PriceTablesTable,
+  TenantsTable,
+} from './query.tables.ts';
 import type {
   AgentDailyTable,
   AgentsTable,
@@ -32,6 +38,7 @@ import type {
   DeletedRunsTable,
   ErasuresTable,
   EventsTable,
+  RepricesTable,
   RuleDailyTable,
   RunsTable,
 } from './run-tracking.tables.ts';
@@ -40,7 +47,6 @@ import type {
 export type * from './action-dispatcher.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
-export type * from './query.tables.ts';
 export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
@@ -61,6 +67,9 @@ export interface Tables {
   runs: RunsTable;
   deleted_runs: DeletedRunsTable;
   erasures: ErasuresTable;
+  price_overrides: PriceOverridesTable;
+  price_tables: PriceTablesTable;
+  reprices: RepricesTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
   audit_minutes: AuditMinutesTable;

@@ -9,6 +9,12 @@ export interface BudgetAccount {
   readonly keptMs: number;
 }
 
+/** An account that is charged. */
+export interface ChargedAccount extends BudgetAccount {
+  /** What a call without a known price counts: see `Budget.onUnpriced`. */
+  readonly onUnpriced: 'allow' | 'estimate' | 'block';
+}
+
 export interface ReserveRequest {
   readonly tenantId: string;
   /** Groups calls under one id; their settlements refer to it. */
@@ -19,7 +25,7 @@ export interface ReserveRequest {
    */
   readonly question: string;
   readonly estimateUsd: number;
-  readonly accounts: readonly (BudgetAccount & { readonly limitUsd: number })[];
+  readonly accounts: readonly (ChargedAccount & { readonly limitUsd: number })[];
   readonly nowMs: number;
   /** An orphaned reservation is released by then. */
   readonly expiresAtMs: number;
@@ -27,7 +33,10 @@ export interface ReserveRequest {
 
 export type ReserveAnswer =
   | { readonly kind: 'reserved'; readonly expiresAtMs: number }
-  /** The budget is exhausted, or the estimate exceeds what is left. Nothing was held in any account. */
+  /**
+   * The budget is exhausted, the estimate exceeds what is left, or the account blocks after a call without a price.
+   * Nothing was held in any account.
+   */
   | { readonly kind: 'refused'; readonly budgetId: string }
   /** The store has no data for this tenant (it is new, or lost its data): call `seed`. */
   | { readonly kind: 'unseeded' };
@@ -40,8 +49,13 @@ export interface Spending {
   readonly eventId?: string;
   /** Null if unknown: the estimate is charged, or nothing without a reservation. */
   readonly costUsd: number | null;
+  /**
+   * The call has no known price. `estimateUsd` is what it costs at most, or 0 if that is unknown too; accounts that
+   * count estimates are charged with it, or with the estimate of the reservation if it is 0.
+   */
+  readonly unpriced?: { readonly estimateUsd: number };
   /** Accounts to charge if there is no such reservation. */
-  readonly accounts: readonly BudgetAccount[];
+  readonly accounts: readonly ChargedAccount[];
 }
 
 /** `repeated`: it was counted before. `unknown`: a command refers to a reservation that does not exist. */
@@ -51,6 +65,10 @@ export interface AccountBalance {
   readonly spentUsd: number;
   /** Reserved and not yet settled. */
   readonly heldUsd: number;
+  /** Calls without a known price. */
+  readonly unpricedCalls: number;
+  /** Part of `spentUsd` that was estimated for them. */
+  readonly estimatedUsd: number;
 }
 
 /** A cost charged to one account, not yet in the ledger. */
@@ -64,10 +82,14 @@ export interface LedgerEntry {
   readonly estimateUsd: number;
   readonly costUsd: number;
   readonly settledAtMs: number;
+  /** The call had no known price; the cost is an estimate. */
+  readonly unpriced: boolean;
 }
 
 export interface SeededAccount extends BudgetAccount {
   readonly spentUsd: number;
+  readonly unpricedCalls?: number;
+  readonly estimatedUsd?: number;
 }
 
 /**

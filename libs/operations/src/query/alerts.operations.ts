@@ -13,7 +13,7 @@ const READING = { scope: ['read', 'review'] } as const;
 
 const narrowing = {
   status: commaListOf(ALERT_STATUSES).optional(),
-  kind: commaListOf(['approval', 'breaker', 'rule']).optional(),
+  kind: commaListOf(['approval', 'breaker', 'rule', 'spend']).optional(),
   agentId: ClientId.optional(),
   runId: ClientId.optional(),
 };

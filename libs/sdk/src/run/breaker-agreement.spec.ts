@@ -6,7 +6,7 @@ import { type RecordedEvent, TestPlatform } from '../testing/index.ts';
 import type { Run } from './run.ts';
 
 /** Knows no prices: an unreported cost is zero on both sides. */
-const NO_PRICES = { providerOf: () => undefined, costOf: () => undefined };
+const NO_PRICES = { providerOf: () => undefined, quote: () => ({ unpriced: 'unknown_model' as const }) };
 const MODEL = { name: 'some-model', provider: 'some-provider' };
 
 /** The server's side: the same code, fed from the run's events. */

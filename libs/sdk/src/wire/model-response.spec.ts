@@ -130,7 +130,7 @@ describe('the answer of a model client', () => {
       {
         content: [refund('call_1'), { type: 'tool_call', toolCallId: 'call_2', toolName: 'shell', args: 'ls -l' }],
         model: { name: 'gpt-4.1-2025-04-14' },
-        usage: { inputTokens: 19, outputTokens: 10, cacheReadTokens: 4 },
+        usage: { inputTokens: 19, outputTokens: 10, cacheReadTokens: 4, serviceTier: 'default' },
       },
     ],
     [
@@ -148,7 +148,7 @@ describe('the answer of a model client', () => {
       {
         content: [HELLO, refund('toolu_1')],
         model: { name: 'claude-sonnet-4-5' },
-        usage: { inputTokens: 18, outputTokens: 7, cacheReadTokens: 5, cacheWriteTokens: 3 },
+        usage: { inputTokens: 18, outputTokens: 7, cacheReadTokens: 5, cacheWriteTokens: 3, serviceTier: 'standard' },
       },
     ],
     [

@@ -57,7 +57,7 @@ interface GeneratedText {
 export type ModelResponseLike = string | LlmResponse | ContentAnswer | ChatCompletion | ResponsesAnswer | GeneratedText;
 
 /** Field names of each count by client; the first that is a number wins. Cached tokens are included in the input. */
-const COUNTS: Readonly<Record<keyof LlmUsage, readonly string[]>> = {
+const COUNTS: Readonly<Record<Exclude<keyof LlmUsage, 'serviceTier'>, readonly string[]>> = {
   inputTokens: ['inputTokens', 'inputTokens.total', 'input_tokens', 'prompt_tokens', 'promptTokens'],
   outputTokens: ['outputTokens', 'outputTokens.total', 'output_tokens', 'completion_tokens', 'completionTokens'],
   cacheReadTokens: [
@@ -77,7 +77,39 @@ const COUNTS: Readonly<Record<keyof LlmUsage, readonly string[]>> = {
     'input_token_details.cache_creation',
     'cache_creation_input_tokens',
   ],
+  cacheWrite1hTokens: ['cacheWrite1hTokens', 'cache_creation.ephemeral_1h_input_tokens'],
+  reasoningTokens: [
+    'reasoningTokens',
+    'outputTokens.reasoning',
+    'outputTokenDetails.reasoningTokens',
+    'completion_tokens_details.reasoning_tokens',
+    'output_tokens_details.reasoning_tokens',
+    'output_token_details.reasoning',
+    'output_tokens_details.thinking_tokens',
+  ],
+  audioInputTokens: [
+    'audioInputTokens',
+    'prompt_tokens_details.audio_tokens',
+    'input_token_details.audio',
+    'input_token_details.audio_tokens',
+  ],
+  audioOutputTokens: [
+    'audioOutputTokens',
+    'completion_tokens_details.audio_tokens',
+    'output_token_details.audio',
+    'output_token_details.audio_tokens',
+  ],
+  totalTokens: ['totalTokens', 'total_tokens'],
 };
+/** Kinds that most clients report as 0. */
+const PARTS: ReadonlySet<string> = new Set([
+  'cacheWrite1hTokens',
+  'reasoningTokens',
+  'audioInputTokens',
+  'audioOutputTokens',
+]);
+/** Where a client names the tier that served the call, in the response or its usage. */
+const TIERS = ['serviceTier', 'service_tier', 'usage.serviceTier', 'usage.service_tier'];
 /** Anthropic counts these in addition to `input_tokens`. */
 const BESIDE_INPUT = ['cache_read_input_tokens', 'cache_creation_input_tokens'];
 /** `totalUsage` covers all steps of an AI SDK call; `usage` in some majors only the last. */
@@ -122,7 +154,7 @@ function read(given: unknown, about: ModelCallFacts, usual: ModelInfo | undefine
   const error = about.error ?? answer.error ?? undefined;
   const content = contentOf(given);
   const counted = first(answer, USAGES);
-  const usage = readUsage(counted);
+  const usage = withTier(readUsage(counted), first(answer, TIERS));
   const model = modelOf(about.model) ?? modelOf(first(answer, MODELS));
   const { outputText } = answer;
   const callId = about.callId ?? answer.callId;
@@ -155,13 +187,19 @@ export function readUsage(given: unknown): LlmUsage | undefined {
   const found = Object.fromEntries(
     Object.entries(COUNTS).flatMap(([name, places]) => {
       const count = firstOf(given, places, isCount);
-      return count === undefined ? [] : [[name, count]];
+      return count === undefined || (count === 0 && PARTS.has(name)) ? [] : [[name, count]];
     }),
   ) as { -readonly [Name in keyof LlmUsage]: number };
   if (found.inputTokens === undefined && found.outputTokens === undefined) return undefined;
   const beside = BESIDE_INPUT.map((name) => given[name]).filter(isCount);
   if (beside.length > 0) found.inputTokens = beside.reduce((sum, count) => sum + count, found.inputTokens ?? 0);
-  return found;
+  const { totalTokens, ...counts } = found;
+  const saysNothing = beside.length > 0 || totalTokens === (found.inputTokens ?? 0) + (found.outputTokens ?? 0);
+  return saysNothing ? counts : found;
+}
+
+function withTier(usage: LlmUsage | undefined, tier: unknown): LlmUsage | undefined {
+  return usage === undefined || typeof tier !== 'string' ? usage : { ...usage, serviceTier: tier };
 }
 
 /** Text and calls in our format; other parts unchanged. Undefined if it is not content. */

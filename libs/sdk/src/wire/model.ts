@@ -49,11 +49,24 @@ export type LlmPart =
   | { readonly type: 'tool_call'; readonly toolCallId?: string; readonly toolName: string; readonly args?: unknown }
   | { readonly type: string; readonly [key: string]: unknown };
 
+/** Tokens of a model call, by each kind that vendors bill. */
 export interface LlmUsage {
+  /** Includes cached reads and writes, and audio. */
   readonly inputTokens?: number;
+  /** Includes thinking and audio. */
   readonly outputTokens?: number;
   readonly cacheReadTokens?: number;
+  /** Includes `cacheWrite1hTokens`. */
   readonly cacheWriteTokens?: number;
+  /** Cache writes that live for an hour. */
+  readonly cacheWrite1hTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly audioInputTokens?: number;
+  readonly audioOutputTokens?: number;
+  /** The total as the vendor reports it; shows whether thinking comes on top of the output. */
+  readonly totalTokens?: number;
+  /** The tier that served the call, as the vendor names it: `default`, `flex`, `priority`, `batch`. */
+  readonly serviceTier?: string;
 }
 
 /** Result of one model call. */

@@ -1,13 +1,14 @@
-import type { BudgetAccount, BudgetStore, ReserveRequest, Spending } from '@agentlens/guardrails';
+import type { BudgetAccount, BudgetStore, ChargedAccount, ReserveRequest, Spending } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { fresh, START_MS } from './requests.ts';
 
-const anAccount = (fields: Partial<BudgetAccount> = {}): BudgetAccount => ({
+const anAccount = (fields: Partial<ChargedAccount> = {}): ChargedAccount => ({
   budgetId: 'budget',
   scopeId: fresh('scope:{}'),
   periodStart: '2026-03-01',
   keptMs: 3_600_000,
+  onUnpriced: 'estimate',
   ...fields,
 });
 
@@ -21,7 +22,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
     };
     const aRequest = (
       tenantId: string,
-      account: BudgetAccount,
+      account: ChargedAccount,
       fields: Partial<ReserveRequest> = {},
     ): ReserveRequest => ({
       tenantId,
@@ -33,8 +34,12 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expiresAtMs: START_MS + 60_000,
       ...fields,
     });
-    const balanceOf = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) =>
+    const wholeBalanceOf = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) =>
       (await budgets().balances(tenantId, [account], nowMs))?.[0];
+    const balanceOf = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) => {
+      const { spentUsd, heldUsd } = (await wholeBalanceOf(tenantId, account, nowMs)) ?? {};
+      return { spentUsd, heldUsd };
+    };
     const spend = (tenantId: string, ...spendings: (Partial<Spending> & { costUsd: number | null })[]) =>
       budgets().spend(
         tenantId,
@@ -189,6 +194,54 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
     });
 
+    it('counts calls without a price and charges what each budget says', async () => {
+      const tenantId = await aTenant();
+      const [allows, estimates] = [anAccount({ onUnpriced: 'allow' }), anAccount({ budgetId: 'other' })];
+      const call = { costUsd: null, unpriced: { estimateUsd: 2 }, accounts: [allows, estimates] };
+      expect(await spend(tenantId, { ...call, eventId: 'a' }, { ...call, eventId: 'a' })).toEqual([
+        'charged',
+        'repeated',
+      ]);
+      await spend(tenantId, { ...call, eventId: 'b', unpriced: { estimateUsd: 0 } });
+      const counted = { heldUsd: 0, unpricedCalls: 2 };
+      expect(await wholeBalanceOf(tenantId, allows)).toEqual({ ...counted, spentUsd: 0, estimatedUsd: 0 });
+      expect(await wholeBalanceOf(tenantId, estimates)).toEqual({ ...counted, spentUsd: 2, estimatedUsd: 2 });
+      const entries = await budgets().unrecorded(tenantId, 10);
+      expect(entries.map(({ costUsd, unpriced }) => [costUsd, unpriced])).toEqual([
+        [0, true],
+        [2, true],
+        [0, true],
+        [0, true],
+      ]);
+    });
+
+    it('settles a call without a price with the estimate of the price list, or else with its own', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const settle = async (estimateUsd: number) => {
+        const { reservationId } = aRequest(tenantId, account);
+        await budgets().reserve(aRequest(tenantId, account, { reservationId, estimateUsd: 0.25 }));
+        const end = { reservationId, eventId: fresh('event'), costUsd: null, accounts: [account] };
+        expect(await spend(tenantId, { ...end, unpriced: { estimateUsd } })).toEqual(['settled']);
+      };
+      await settle(2);
+      await settle(0);
+      const expected = { spentUsd: 2.25, heldUsd: 0, unpricedCalls: 2, estimatedUsd: 2.25 };
+      expect(await wholeBalanceOf(tenantId, account)).toEqual(expected);
+    });
+
+    it('blocks after a call without a price if the budget says so, also after it was seeded again', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount({ onUnpriced: 'block' })];
+      await spend(tenantId, { eventId: 'priced', costUsd: 1, accounts: [account] });
+      expect((await budgets().reserve(aRequest(tenantId, account))).kind).toBe('reserved');
+      await spend(tenantId, { eventId: 'un', costUsd: null, unpriced: { estimateUsd: 0 }, accounts: [account] });
+      expect((await budgets().reserve(aRequest(tenantId, account))).kind).toBe('refused');
+      const again = fresh('tenant');
+      await budgets().seed(again, [{ ...account, spentUsd: 3, unpricedCalls: 2, estimatedUsd: 1 }]);
+      await budgets().seeded(again);
+      expect(await wholeBalanceOf(again, account)).toMatchObject({ spentUsd: 3, unpricedCalls: 2, estimatedUsd: 1 });
+      expect((await budgets().reserve(aRequest(again, account))).kind).toBe('refused');
+    });
+
     it('keeps spending for the ledger until it is recorded', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const { reservationId } = aRequest(tenantId, account);
@@ -196,7 +249,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       await spend(tenantId, { reservationId, costUsd: 0.123457 }, { eventId: 'e', costUsd: 2, accounts: [account] });
       const entries = await budgets().unrecorded(tenantId, 10);
       const { budgetId, scopeId, periodStart } = account;
-      const common = { budgetId, scopeId, periodStart, settledAtMs: START_MS, id: expect.any(String) };
+      const common = { budgetId, scopeId, periodStart, settledAtMs: START_MS, id: expect.any(String), unpriced: false };
       expect(entries).toEqual([
         { ...common, reservationId, estimateUsd: 0.75, costUsd: 0.123457 },
         { ...common, reservationId: 'e', estimateUsd: 0, costUsd: 2 },

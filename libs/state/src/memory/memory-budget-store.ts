@@ -2,6 +2,7 @@ import type {
   AccountBalance,
   BudgetAccount,
   BudgetStore,
+  ChargedAccount,
   LedgerEntry,
   ReserveAnswer,
   ReserveRequest,
@@ -15,6 +16,9 @@ import { ExpiringMap } from './evicting-maps.ts';
 
 interface Account {
   spent: number;
+  /** Calls without a known price, and the part of `spent` that was estimated for them. */
+  unpriced: number;
+  guessed: number;
   /** Amount and expiry by name of the hold. */
   readonly holds: Map<string, { readonly amount: number; readonly expiresAtMs: number }>;
 }
@@ -24,7 +28,7 @@ interface OpenCall {
   readonly question: string;
   readonly estimate: number;
   readonly hold: string;
-  readonly accounts: readonly BudgetAccount[];
+  readonly accounts: readonly ChargedAccount[];
 }
 
 interface Held {
@@ -66,7 +70,8 @@ export class MemoryBudgetStore implements BudgetStore {
     if (held !== undefined && held.expiresAtMs > nowMs) return { kind: 'reserved', expiresAtMs: held.expiresAtMs };
     for (const { account, pot } of accounts) {
       const limit = limitNanosOf(account.limitUsd);
-      if (pot.spent >= limit || pot.spent + heldIn(pot, nowMs) + estimate > limit)
+      const isBlocked = account.onUnpriced === 'block' && pot.unpriced > 0;
+      if (isBlocked || pot.spent >= limit || pot.spent + heldIn(pot, nowMs) + estimate > limit)
         return { kind: 'refused', budgetId: account.budgetId };
     }
     const hold = `${reservationId}#${calls}`;
@@ -92,7 +97,10 @@ export class MemoryBudgetStore implements BudgetStore {
     if (!this.#seeded.has(tenantId)) return null;
     return accounts.map((account) => {
       const pot = this.#pot(tenantId, account);
-      return { spentUsd: usdOf(pot.spent), heldUsd: usdOf(heldIn(pot, nowMs)) };
+      return {
+        ...{ spentUsd: usdOf(pot.spent), heldUsd: usdOf(heldIn(pot, nowMs)) },
+        ...{ unpricedCalls: pot.unpriced, estimatedUsd: usdOf(pot.guessed) },
+      };
     });
   }
 
@@ -104,7 +112,9 @@ export class MemoryBudgetStore implements BudgetStore {
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
     for (const account of accounts) {
       if (this.#accounts.get(nameOf(tenantId, account)) !== undefined) continue;
-      this.#keep(tenantId, account, { spent: nanosOf(account.spentUsd), holds: new Map() });
+      const { spentUsd, unpricedCalls: unpriced = 0, estimatedUsd = 0 } = account;
+      const spent = nanosOf(spentUsd);
+      this.#keep(tenantId, account, { spent, unpriced, guessed: nanosOf(estimatedUsd), holds: new Map() });
     }
   }
 
@@ -134,7 +144,7 @@ export class MemoryBudgetStore implements BudgetStore {
   }
 
   #spend(tenantId: string, spending: Spending, nowMs: number): SpendAnswer {
-    const { reservationId, eventId, costUsd } = spending;
+    const { reservationId, eventId } = spending;
     const held =
       reservationId === undefined ? undefined : this.#reservations.get(JSON.stringify([tenantId, reservationId]));
     if (held === undefined || reservationId === undefined) return this.#charge(tenantId, spending, nowMs);
@@ -143,10 +153,9 @@ export class MemoryBudgetStore implements BudgetStore {
     if (call === undefined) return this.#afterEnd(tenantId, held, spending, nowMs);
     held.by = eventId ?? '';
     if (eventId !== undefined) this.#noteCharge(tenantId, eventId);
-    const cost = costUsd === null ? call.estimate : nanosOf(costUsd);
     for (const account of call.accounts) {
       this.#pot(tenantId, account).holds.delete(call.hold);
-      this.#book(tenantId, account, reservationId, call.estimate, cost, nowMs);
+      this.#book(tenantId, account, reservationId, call.estimate, spending, nowMs);
     }
     return 'settled';
   }
@@ -161,12 +170,13 @@ export class MemoryBudgetStore implements BudgetStore {
     return 'repeated';
   }
 
-  #charge(tenantId: string, { eventId, costUsd, accounts }: Spending, nowMs: number): SpendAnswer {
+  #charge(tenantId: string, spending: Spending, nowMs: number): SpendAnswer {
+    const { eventId, costUsd, unpriced, accounts } = spending;
     if (eventId === undefined) return 'unknown';
     if (this.#isCharged(tenantId, eventId)) return 'repeated';
     this.#noteCharge(tenantId, eventId);
-    const cost = nanosOf(costUsd ?? 0);
-    if (cost > 0) for (const account of accounts) this.#book(tenantId, account, eventId, 0, cost, nowMs);
+    if (unpriced === undefined && nanosOf(costUsd ?? 0) === 0) return 'charged';
+    for (const account of accounts) this.#book(tenantId, account, eventId, 0, spending, nowMs);
     return 'charged';
   }
 
@@ -178,9 +188,22 @@ export class MemoryBudgetStore implements BudgetStore {
     this.#charges.set(JSON.stringify([tenantId, eventId]), true, LIFETIMES.charge);
   }
 
-  #book(tenantId: string, account: BudgetAccount, id: string, estimate: number, cost: number, nowMs: number): void {
+  #book(
+    tenantId: string,
+    account: ChargedAccount,
+    id: string,
+    estimate: number,
+    spending: Spending,
+    nowMs: number,
+  ): void {
     const pot = this.#pot(tenantId, account);
+    const cost = costFor(account, spending, estimate);
+    const isUnpriced = spending.unpriced !== undefined;
     pot.spent += cost;
+    if (isUnpriced) {
+      pot.unpriced += 1;
+      pot.guessed += cost;
+    }
     this.#keep(tenantId, account, pot);
     this.#entries += 1;
     const entry: LedgerEntry = {
@@ -192,18 +215,26 @@ export class MemoryBudgetStore implements BudgetStore {
       estimateUsd: usdOf(estimate),
       costUsd: usdOf(cost),
       settledAtMs: nowMs,
+      unpriced: isUnpriced,
     };
     const ledger = this.#ledger.get(tenantId) ?? new Map<string, LedgerEntry>();
     this.#ledger.set(tenantId, ledger.set(entry.id, entry));
   }
 
   #pot(tenantId: string, account: BudgetAccount): Account {
-    return this.#accounts.get(nameOf(tenantId, account)) ?? { spent: 0, holds: new Map() };
+    return this.#accounts.get(nameOf(tenantId, account)) ?? { spent: 0, unpriced: 0, guessed: 0, holds: new Map() };
   }
 
   #keep(tenantId: string, account: BudgetAccount, pot: Account): void {
     this.#accounts.set(nameOf(tenantId, account), pot, account.keptMs);
   }
+}
+
+/** What one account is charged, in billionths. @param reserved the estimate of the call, 0 without a reservation */
+function costFor({ onUnpriced }: ChargedAccount, { costUsd, unpriced }: Spending, reserved: number): number {
+  if (unpriced === undefined) return costUsd === null ? reserved : nanosOf(costUsd);
+  const estimate = onUnpriced === 'allow' ? 0 : nanosOf(unpriced.estimateUsd);
+  return estimate > 0 ? estimate : reserved;
 }
 
 function heldIn({ holds }: Account, nowMs: number): number {

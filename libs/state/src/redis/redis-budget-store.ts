@@ -2,6 +2,7 @@ import type {
   AccountBalance,
   BudgetAccount,
   BudgetStore,
+  ChargedAccount,
   LedgerEntry,
   ReserveAnswer,
   ReserveRequest,
@@ -25,6 +26,8 @@ type LedgerFields = [
   estimate: string,
   cost: string,
   at: string,
+  /** Absent in entries of releases that did not count calls without a price. */
+  unpriced?: boolean,
 ];
 
 /** Prefix of entries from releases up to 0.1, which counted in millionths of a dollar. */
@@ -58,7 +61,10 @@ export class RedisBudgetStore implements BudgetStore {
       JSON.stringify(accounts.map((account) => accountOf(budgetKeys, account))),
       request.question,
       MAX_OPEN_CALLS,
-      ...accounts.flatMap(({ limitUsd, keptMs }) => [limitNanosOf(limitUsd), keptMs]),
+      ...accounts.flatMap(({ limitUsd, keptMs, onUnpriced }) => [
+        ...[limitNanosOf(limitUsd), keptMs],
+        onUnpriced === 'block' ? '1' : '0',
+      ]),
     );
     const answer = (await answered('reserve', reply)) as ReserveReply;
     if (answer[0] === -1) return { kind: 'unseeded' };
@@ -81,20 +87,23 @@ export class RedisBudgetStore implements BudgetStore {
       | null;
     if (reply === null) return null;
     return accounts.map((_, index) => ({
-      spentUsd: usdOf(Number(reply[2 * index])),
-      heldUsd: usdOf(Number(reply[2 * index + 1])),
+      spentUsd: usdOf(Number(reply[4 * index])),
+      heldUsd: usdOf(Number(reply[4 * index + 1])),
+      unpricedCalls: Number(reply[4 * index + 2]),
+      estimatedUsd: usdOf(Number(reply[4 * index + 3])),
     }));
   }
 
   async spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null> {
     if (spendings.length === 0) return [];
     const budgetKeys = new BudgetKeys(tenantId);
-    const body = spendings.map(({ reservationId, eventId, costUsd, accounts }) => [
+    const body = spendings.map(({ reservationId, eventId, costUsd, unpriced, accounts }) => [
       reservationId === undefined ? '' : budgetKeys.reservation(reservationId),
       eventId === undefined ? '' : budgetKeys.charge(eventId),
       eventId ?? '',
       costUsd === null ? -1 : nanosOf(costUsd),
       accounts.map((account) => accountOf(budgetKeys, account)),
+      unpriced === undefined ? -1 : nanosOf(unpriced.estimateUsd),
     ]);
     const call = this.#redis.spendBudget(
       2,
@@ -114,7 +123,12 @@ export class RedisBudgetStore implements BudgetStore {
     const calls = this.#redis.multi();
     for (const account of accounts) {
       const key = budgetKeys.account(account);
-      calls.hsetnx(key, 'spent', nanosOf(account.spentUsd)).pexpire(key, account.keptMs);
+      const { spentUsd, unpricedCalls = 0, estimatedUsd = 0, keptMs } = account;
+      calls.hsetnx(key, 'spent', nanosOf(spentUsd));
+      if (unpricedCalls > 0) {
+        calls.hsetnx(key, 'unpriced', unpricedCalls).hsetnx(key, 'guessed', nanosOf(estimatedUsd));
+      }
+      calls.pexpire(key, keptMs);
     }
     await answered('seed', calls.exec());
   }
@@ -162,13 +176,15 @@ export class RedisBudgetStore implements BudgetStore {
 }
 
 /** An account in the format of lua/spend-budget.lua and of stored reservations. */
-function accountOf(budgetKeys: BudgetKeys, account: BudgetAccount): unknown[] {
-  const { budgetId, scopeId, periodStart, keptMs } = account;
-  return [budgetKeys.account(account), budgetKeys.holds(account), budgetId, scopeId, periodStart, keptMs];
+function accountOf(budgetKeys: BudgetKeys, account: ChargedAccount): unknown[] {
+  const { budgetId, scopeId, periodStart, keptMs, onUnpriced } = account;
+  return [budgetKeys.account(account), budgetKeys.holds(account), budgetId, scopeId, periodStart, keptMs, onUnpriced];
 }
 
 function entryOf(id: string, text: string, toUsd: (amount: number) => number): LedgerEntry {
-  const [budgetId, scopeId, periodStart, reservationId, estimate, cost, at] = JSON.parse(text) as LedgerFields;
+  const [budgetId, scopeId, periodStart, reservationId, estimate, cost, at, unpriced] = JSON.parse(
+    text,
+  ) as LedgerFields;
   return {
     id,
     budgetId,
@@ -178,5 +194,6 @@ function entryOf(id: string, text: string, toUsd: (amount: number) => number): L
     estimateUsd: toUsd(Number(estimate)),
     costUsd: toUsd(Number(cost)),
     settledAtMs: Number(at),
+    unpriced: unpriced === true,
   };
 }

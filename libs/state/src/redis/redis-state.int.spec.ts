@@ -56,7 +56,13 @@ describe('ledger entries of an earlier release, in millionths of a dollar', () =
     const entry = ['budget', 'scope', '2026-03-01', 'reservation', '750000', '123457', '1772323200000'];
     await redis.xadd(`ledger:{${tenantId}}`, '*', 'e', JSON.stringify(entry));
     await redis.quit();
-    const account = { budgetId: 'budget', scopeId: 'scope', periodStart: '2026-03-01', keptMs: 3_600_000 };
+    const account = {
+      budgetId: 'budget',
+      scopeId: 'scope',
+      periodStart: '2026-03-01',
+      keptMs: 3_600_000,
+      onUnpriced: 'estimate',
+    } as const;
     await state.budgets.seeded(tenantId);
     await state.budgets.spend(tenantId, [{ eventId: 'e', costUsd: 4e-7, accounts: [account] }], Date.now());
     const entries = await state.budgets.unrecorded(tenantId, 10);

@@ -18,7 +18,13 @@ import {
 import { cleanText } from './clean-text.ts';
 
 /** An alert for people to look at. Approvals are opened elsewhere. */
-type AlertDraft = Pick<Alert, 'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'>;
+type AlertDraft = Pick<
+  Alert,
+  'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'
+> & {
+  /** Distinguishes alerts about the same agent. */
+  readonly about?: string | undefined;
+};
 
 export interface Raised {
   readonly alert: Alert;
@@ -48,7 +54,7 @@ export class AlertService implements Alerts {
   }
 
   /** For the command `raiseAlert`. */
-  async answer(draft: AlertDraft): Promise<CommandAnswer<Alert>> {
+  async answer({ at, ...draft }: AlertDraft & { readonly at?: string | undefined }): Promise<CommandAnswer<Alert>> {
     if (draft.kind === 'approval') {
       return refusal(
         422,
@@ -56,7 +62,11 @@ export class AlertService implements Alerts {
         'Use the command that resolves approvals.',
       );
     }
-    return { ok: true, value: (await this.put(draft, timeOrderedId(this.now()))).alert };
+    const id =
+      at === undefined || draft.about === undefined
+        ? timeOrderedId(this.now())
+        : derivedId(Date.parse(at), draft.tenantId, 'about', draft.about);
+    return { ok: true, value: (await this.put(draft, id)).alert };
   }
 
   /** @param id the same on every retry: an alert with this id is raised once, even if it was closed since */
@@ -69,7 +79,7 @@ export class AlertService implements Alerts {
 
   /** Closes the open alert of a condition that has ended. */
   async close(
-    draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId'>,
+    draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId' | 'about'>,
     why: string,
   ): Promise<void> {
     const at = new Date(this.now()).toISOString();
@@ -152,6 +162,12 @@ function overflowFor(draft: AlertDraft): AlertDraft {
   };
 }
 
-function dedupeOf({ kind, ruleId, agentId, runId }: Pick<AlertDraft, 'kind' | 'ruleId' | 'agentId' | 'runId'>): string {
-  return JSON.stringify([kind, ruleId ?? null, agentId, runId ?? null]);
+function dedupeOf({
+  kind,
+  ruleId,
+  agentId,
+  runId,
+  about,
+}: Pick<AlertDraft, 'kind' | 'ruleId' | 'agentId' | 'runId' | 'about'>): string {
+  return JSON.stringify([kind, ruleId ?? null, agentId, runId ?? null, ...(about === undefined ? [] : [about])]);
 }

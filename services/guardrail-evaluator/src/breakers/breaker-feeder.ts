@@ -10,7 +10,7 @@ import {
   tripBreaker,
 } from '@agentlens/guardrails';
 import { settleAll } from '@agentlens/messaging';
-import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { TenantSettingsCache } from '@agentlens/platform';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
 import { reportsOf, trippedBy, usageOfEvent } from './usage-of-event.ts';

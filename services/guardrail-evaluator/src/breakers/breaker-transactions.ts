@@ -10,7 +10,7 @@ import {
   LIMIT_OF_REASON,
   type StoredBreaker,
 } from '@agentlens/guardrails';
-import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { TenantSettingsCache } from '@agentlens/platform';
 import type { BreakerRecorder } from './breaker-recorder.ts';
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';

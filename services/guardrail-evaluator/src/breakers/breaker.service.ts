@@ -9,7 +9,7 @@ import {
   NO_BREAKER_LIMITS,
   type StoredBreaker,
 } from '@agentlens/guardrails';
-import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { TenantSettingsCache } from '@agentlens/platform';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';

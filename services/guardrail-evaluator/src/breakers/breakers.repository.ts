@@ -8,10 +8,10 @@ import {
 } from '@agentlens/contracts';
 import { type Database, lockUntilEnd, recordChanges, type Tables } from '@agentlens/database';
 import type { BreakerRef } from '@agentlens/guardrails';
+import type { SettingsReader } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 import { announceSettings } from '../settings/announce-settings.ts';
-import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import type { TenantLimits } from './limits.ts';
 
 /** Maximum number of open breakers returned for one scope. */

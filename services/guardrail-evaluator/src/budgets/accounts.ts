@@ -1,5 +1,5 @@
 import { type Budget, DAY_MS, periodStart, sha256Hex } from '@agentlens/contracts';
-import type { BudgetAccount } from '@agentlens/guardrails';
+import type { ChargedAccount } from '@agentlens/guardrails';
 
 /** How long an account is kept after its last use: well past its period, so that late costs still find it. */
 const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
@@ -21,7 +21,7 @@ interface Spender {
 
 export interface AppliedBudget {
   readonly budget: Budget;
-  readonly account: BudgetAccount & { readonly limitUsd: number };
+  readonly account: ChargedAccount & { readonly limitUsd: number };
 }
 
 /** The budget accounts that a spender draws on at a given time. */
@@ -30,8 +30,9 @@ export function applying(budgets: readonly Budget[], spender: Spender, atMs: num
     if (!budget.enabled) return [];
     const scopeId = scopeIdOf(budget.scope, spender);
     if (scopeId === undefined || (budget.scopeId !== undefined && budget.scopeId !== scopeId)) return [];
-    const { id: budgetId, period, limitUsd } = budget;
-    const account = { budgetId, scopeId, periodStart: periodStart(period, atMs), keptMs: KEPT_MS[period], limitUsd };
+    const { id: budgetId, period, limitUsd, onUnpriced } = budget;
+    const start = periodStart(period, atMs);
+    const account = { budgetId, scopeId, periodStart: start, keptMs: KEPT_MS[period], limitUsd, onUnpriced };
     return [{ budget, account }];
   });
 }

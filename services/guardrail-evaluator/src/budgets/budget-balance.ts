@@ -37,9 +37,10 @@ export async function budgetBalance(
   const accounts = scopeIds.map((id) => ({ ...pot, scopeId: id }));
   const balances = accounts.length === 0 ? [] : await budgetStore.balances(tenantId, accounts, nowMs);
   const pots = accounts.map(({ scopeId: id }, at) => {
-    const { spentUsd = 0, heldUsd = 0 } = balances[at] ?? {};
+    const { spentUsd = 0, heldUsd = 0, unpricedCalls = 0, estimatedUsd = 0 } = balances[at] ?? {};
     const remainingUsd = Math.max(0, rounded(budget.limitUsd - spentUsd - heldUsd));
-    return { scopeId: id, periodStart: start, spentUsd, reservedUsd: heldUsd, remainingUsd };
+    const amounts = { spentUsd, reservedUsd: heldUsd, remainingUsd };
+    return { scopeId: id, periodStart: start, ...amounts, unpricedCalls, estimatedUsd };
   });
   return { ok: true, value: { budget, pots } };
 }

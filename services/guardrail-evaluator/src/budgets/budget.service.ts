@@ -1,5 +1,5 @@
 import type { Budget, DecisionRequest } from '@agentlens/contracts';
-import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { TenantSettingsCache } from '@agentlens/platform';
 import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
@@ -39,18 +39,24 @@ export class BudgetService {
     if (budgets === undefined) return [];
     const { tenantId, agentId, runId, sessionId, actor } = request;
     const spender = { tenantId, agentId, runId, sessionId, actorId: actor?.externalId };
-    return applying(budgets, spender, Date.parse(request.receivedAt));
+    const applied = applying(budgets, spender, Date.parse(request.receivedAt));
+    // The gateway has replaced an estimate of 0 for a model that has a price.
+    const isFree = request.estimate?.costUsd === 0;
+    return isFree ? applied.filter(({ budget }) => budget.freeCalls === 'block') : applied;
   }
 
   /**
-   * Returns the first spent budget, or null. A call without an estimate costs nothing by itself, so money reserved by
+   * Returns the first budget that is spent, or that blocks after a call without a price, or null. A call without an estimate costs nothing by itself, so money reserved by
    * other calls still counts as available.
    * @throws StateUnavailable
    */
   async spent(request: DecisionRequest, applied: readonly AppliedBudget[], nowMs: number): Promise<Budget | null> {
     const accounts = applied.map(({ account }) => account);
     const balances = await this.#parts.budgetStore.balances(request.tenantId, accounts, nowMs);
-    const at = applied.findIndex(({ account }, index) => (balances[index]?.spentUsd ?? 0) >= account.limitUsd);
+    const at = applied.findIndex(({ account }, index) => {
+      const { spentUsd = 0, unpricedCalls = 0 } = balances[index] ?? {};
+      return spentUsd >= account.limitUsd || (account.onUnpriced === 'block' && unpricedCalls > 0);
+    });
     return applied[at]?.budget ?? null;
   }
 

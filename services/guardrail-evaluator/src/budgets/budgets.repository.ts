@@ -1,9 +1,9 @@
 import { type Budget, type BudgetPatch, type ChangeAuthor, periodStart } from '@agentlens/contracts';
 import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
+import type { SettingsReader } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
-import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import { keptMsOf } from './accounts.ts';
 
 interface BudgetChange {
@@ -118,10 +118,11 @@ export class BudgetsRepository {
       name: 'record-budget-ledger',
       text: `
         insert into budget_ledger
-          (tenant_id, budget_id, scope_id, period_start, reservation_id, estimate_usd, cost_usd, settled_at)
-        select $1, "budgetId", "scopeId", "periodStart", "reservationId", "estimateUsd", "costUsd", "settledAt"
+          (tenant_id, budget_id, scope_id, period_start, reservation_id, estimate_usd, cost_usd, settled_at, unpriced)
+        select $1, "budgetId", "scopeId", "periodStart", "reservationId", "estimateUsd", "costUsd", "settledAt",
+          coalesce(unpriced, false)
         from jsonb_to_recordset($2::jsonb) as entry ("budgetId" text, "scopeId" text, "periodStart" date,
-          "reservationId" text, "estimateUsd" numeric, "costUsd" numeric, "settledAt" timestamptz)
+          "reservationId" text, "estimateUsd" numeric, "costUsd" numeric, "settledAt" timestamptz, unpriced boolean)
         on conflict do nothing`,
       values: [
         tenantId,
@@ -146,6 +147,8 @@ export class BudgetsRepository {
         'ledger.period_start',
         'budget.period',
         eb.fn.sum<number>('ledger.cost_usd').as('spent'),
+        eb.fn.sum<number>('ledger.cost_usd').filterWhere('ledger.unpriced', '=', true).as('guessed'),
+        eb.fn.countAll<number>().filterWhere('ledger.unpriced', '=', true).as('unpriced'),
       ])
       .where('ledger.tenant_id', '=', tenantId)
       .where((eb) =>
@@ -163,6 +166,8 @@ export class BudgetsRepository {
       periodStart: row.period_start,
       keptMs: keptMsOf(row.period),
       spentUsd: Number(row.spent),
+      unpricedCalls: Number(row.unpriced),
+      estimatedUsd: Number(row.guessed ?? 0),
     }));
   }
 
@@ -224,6 +229,8 @@ function rowOf(budget: Budget) {
     limit_usd: budget.limitUsd,
     enabled: budget.enabled,
     on_unavailable: budget.onUnavailable,
+    on_unpriced: budget.onUnpriced,
+    free_calls: budget.freeCalls,
     version: budget.version,
     created_at: budget.createdAt,
     updated_at: budget.updatedAt,

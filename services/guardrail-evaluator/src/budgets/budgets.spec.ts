@@ -8,11 +8,12 @@ import { applying, reservationOf } from './accounts.ts';
 import { EventSpender } from './event-spender.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 import { SeededBudgetStore } from './seeded-budget-store.ts';
+import type { UnpricedCall } from './unpriced-alerts.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const aBudget = (fields: Partial<Budget> = {}): Budget => ({
   ...{ id: 'b', tenantId: 'acme', name: 'Money', scope: 'run', period: 'total', limitUsd: 1, enabled: true },
-  ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
+  ...{ onUnavailable: 'allow', onUnpriced: 'estimate', freeCalls: 'allow', version: 1, createdAt: '', updatedAt: '' },
   ...fields,
 });
 
@@ -50,7 +51,13 @@ describe('applicable budgets', () => {
   });
 });
 
-const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 400 * 86_400_000 };
+const account = {
+  budgetId: 'b',
+  scopeId: 'run',
+  periodStart: '1970-01-01',
+  keptMs: 400 * 86_400_000,
+  onUnpriced: 'estimate',
+} as const;
 
 const record = async () => undefined;
 
@@ -64,7 +71,7 @@ describe('SeededBudgetStore', () => {
     };
     const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
     const balances = await Promise.all([1, 2, 3].map(() => budgetStore.balances('acme', [account], NOW)));
-    expect(balances).toEqual(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
+    expect(balances).toMatchObject(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
     expect(reads).toBe(1);
   });
 
@@ -79,7 +86,15 @@ describe('SeededBudgetStore', () => {
         { ...account, spentUsd: [...ledger.values()].reduce((sum, { costUsd }) => sum + costUsd, 0) },
       ],
     };
-    const waiting = { ...account, id: '1', reservationId: 'e', estimateUsd: 0, costUsd: 0.5, settledAtMs: NOW };
+    const waiting = {
+      ...account,
+      id: '1',
+      reservationId: 'e',
+      estimateUsd: 0,
+      costUsd: 0.5,
+      settledAtMs: NOW,
+      unpriced: false,
+    };
     let left: readonly LedgerEntry[] = [waiting];
     const store = Object.assign(budgets, {
       unrecorded: async () => left,
@@ -88,7 +103,7 @@ describe('SeededBudgetStore', () => {
       },
     });
     const budgetStore = new SeededBudgetStore(store, ofLedger, () => NOW);
-    expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0.5, heldUsd: 0 }]);
+    expect(await budgetStore.balances('acme', [account], NOW)).toMatchObject([{ spentUsd: 0.5, heldUsd: 0 }]);
     expect(left).toEqual([]);
   });
 
@@ -102,7 +117,7 @@ describe('SeededBudgetStore', () => {
     const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('away');
     away = false;
-    expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
+    expect(await budgetStore.balances('acme', [account], NOW)).toMatchObject([{ spentUsd: 0, heldUsd: 0 }]);
   });
 });
 
@@ -126,6 +141,7 @@ describe('a store that keeps nothing', () => {
 });
 
 describe('spending what events report', () => {
+  const reported: UnpricedCall[] = [];
   async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
     const { budgets } = createMemoryState();
     const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [], record }, () => NOW);
@@ -133,6 +149,7 @@ describe('spending what events report', () => {
       budgetStore,
       budgets: { of: () => [aBudget()] },
       ledger: { touch: () => undefined },
+      unpriced: { report: (call: UnpricedCall) => reported.push(call) },
       now: () => NOW,
     };
     const spender = new EventSpender(parts);
@@ -157,6 +174,21 @@ describe('spending what events report', () => {
     const unpriced = { ...priced, usage: { totalTokens: 5, costSource: 'unpriced' as const } };
     expect(await spentAfter([priced], [priced])).toBe(0.4);
     expect(await spentAfter([unpriced], [unpriced])).toBe(0.5);
+  });
+
+  it('charges the estimate of a call without a price, and reports it with the budgets that it draws on', async () => {
+    reported.splice(0);
+    const usage = { totalTokens: 5, costSource: 'unpriced', estimatedCostUsd: 0.75 } as const;
+    const call = anEvent({ id: 'u', runId: 'run', kind: 'llm.completed', model: 'new-model', usage });
+    expect(await spentAfter([call], [call])).toBe(0.75);
+    expect(reported[0]).toMatchObject({ tenantId: 'acme', event: { model: 'new-model' }, budgets: [{ id: 'b' }] });
+  });
+
+  it('does not count a failed call without tokens as a call without a price', async () => {
+    const usage = { costSource: 'unpriced', unpricedReason: 'no_tokens' } as const;
+    reported.splice(0);
+    await spentAfter([anEvent({ id: 'f', runId: 'run', kind: 'llm.completed', isError: true, usage })]);
+    expect(reported).toEqual([]);
   });
 
   it('charges nothing for an event without cost', async () => {

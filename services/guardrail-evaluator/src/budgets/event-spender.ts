@@ -1,14 +1,16 @@
 import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
 import type { Spending } from '@agentlens/guardrails';
-import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import type { TenantSettingsCache } from '@agentlens/platform';
 import { applying, reservationOf } from './accounts.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
+import type { UnpricedAlerts } from './unpriced-alerts.ts';
 
 interface EventSpenderDependencies {
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions'>;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
+  readonly unpriced: Pick<UnpricedAlerts, 'report'>;
   readonly now: () => number;
 }
 
@@ -30,10 +32,17 @@ export class EventSpender {
     if (budgets === undefined) return;
     if (budgets.some(({ scope }) => scope === 'session')) await this.#noteSessions(batch);
     const arrivedMs = Date.parse(batch.receivedAt);
-    const spendings = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
-    if (spendings.length === 0) return;
-    await this.#parts.budgetStore.spend(tenantId, spendings, this.#parts.now());
+    const charged = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
+    if (charged.length === 0) return;
+    await this.#parts.budgetStore.spend(
+      tenantId,
+      charged.map(({ spending }) => spending),
+      this.#parts.now(),
+    );
     this.#parts.ledger.touch(tenantId);
+    for (const { event, spending, drawsOn } of charged) {
+      if (spending.unpriced !== undefined) this.#parts.unpriced.report({ tenantId, event, budgets: drawsOn });
+    }
   }
 
   async #noteSessions(batch: EventBatch): Promise<void> {
@@ -56,20 +65,29 @@ function spendingOf(
   budgets: readonly Budget[],
   tenantId: string,
   arrivedMs: number,
-): Spending | null {
+): { readonly event: AgentEvent; readonly spending: Spending; readonly drawsOn: readonly Budget[] } | null {
   const { id, agentId, runId, sessionId, callId, kind, usage } = event;
   const ends = kind === 'llm.completed' && callId !== undefined;
   const costUsd = usage?.costUsd ?? null;
-  if (!ends && (costUsd === null || costUsd === 0)) return null;
+  const isUnpriced = isUnpricedCall(event);
+  if (!ends && !isUnpriced && (costUsd === null || costUsd === 0)) return null;
   const actorId = actorOf(event);
   const atMs = Math.min(Date.parse(event.occurredAt), arrivedMs);
-  return {
+  const applied = applying(budgets, { tenantId, agentId, runId, sessionId, actorId }, atMs);
+  const spending = {
     // Clients choose event ids, so two agents may use the same one.
     eventId: `${agentId}/${id}`,
     costUsd,
-    accounts: applying(budgets, { tenantId, agentId, runId, sessionId, actorId }, atMs).map(({ account }) => account),
+    ...(isUnpriced ? { unpriced: { estimateUsd: usage?.estimatedCostUsd ?? 0 } } : {}),
+    accounts: applied.map(({ account }) => account),
     ...(ends ? { reservationId: reservationOf({ runId, callId }) } : {}),
   };
+  return { event, spending, drawsOn: applied.map(({ budget }) => budget) };
+}
+
+/** True if the call was billed but its price is unknown. A failed call without tokens was not billed. */
+export function isUnpricedCall({ usage, isError }: AgentEvent): boolean {
+  return usage?.costSource === 'unpriced' && !(isError && usage.unpricedReason === 'no_tokens');
 }
 
 /** The end user, if the event names one. */

@@ -81,7 +81,14 @@ describe('a run that continues under another identity', () => {
     const budgets = scopes.map(
       (scope): Budget => ({
         ...{ id: scope, tenantId: 'acme', name: scope, scope, period: 'total', limitUsd: 1, enabled: true },
-        ...{ onUnavailable: 'block', version: 1, createdAt: '', updatedAt: '' },
+        ...{
+          onUnavailable: 'block',
+          onUnpriced: 'estimate',
+          freeCalls: 'block',
+          version: 1,
+          createdAt: '',
+          updatedAt: '',
+        },
       }),
     );
     const { ask, state } = serviceIn({ budgets });
@@ -231,7 +238,14 @@ describe('identity', () => {
     const budgets = (['agent', 'actor'] as const).map(
       (scope): Budget => ({
         ...{ id: scope, tenantId: 'acme', name: scope, scope, period: 'total', limitUsd: 1, enabled: true },
-        ...{ onUnavailable: 'block', version: 1, createdAt: '', updatedAt: '' },
+        ...{
+          onUnavailable: 'block',
+          onUnpriced: 'estimate',
+          freeCalls: 'block',
+          version: 1,
+          createdAt: '',
+          updatedAt: '',
+        },
       }),
     );
     const account = (budgetId: string, scopeId: string) => ({

@@ -47,7 +47,7 @@ describe('breakers', () => {
 describe('budgets', () => {
   const budget: Budget = {
     ...{ id: 'b', tenantId: 'acme', name: 'Pocket money', scope: 'run', period: 'total', limitUsd: 1, enabled: true },
-    ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
+    ...{ onUnavailable: 'allow', onUnpriced: 'estimate', freeCalls: 'block', version: 1, createdAt: '', updatedAt: '' },
   };
 
   it('do not reserve money for a call that a rule blocks', async () => {
@@ -74,9 +74,33 @@ describe('budgets', () => {
     expect((await costing(5)).verdict).toBe('BLOCK');
     expect((await costing(0.5, { other: true })).verdict).toBe('ALLOW');
     expect((await costing(0.5, { third: true })).verdict).toBe('BLOCK');
-    const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1_000 };
+    const account = {
+      budgetId: 'b',
+      scopeId: 'run',
+      periodStart: '1970-01-01',
+      keptMs: 1_000,
+      onUnpriced: 'estimate',
+    } as const;
     await state.budgets.spend('acme', [{ eventId: 'e', costUsd: 1, accounts: [account] }], NOW);
     expect((await costing(0, { last: true })).verdict).toBe('BLOCK');
+  });
+
+  it.each([
+    ['allow', 'ALLOW'],
+    ['block', 'BLOCK'],
+  ] as const)('%s a call that is estimated at nothing when they are spent', async (freeCalls, verdict) => {
+    const { ask, state } = serviceIn({ budgets: [{ ...budget, freeCalls }] });
+    expect((await ask({ callId: 'a', estimate: { tokens: 0, costUsd: 0.5 } })).verdict).toBe('ALLOW');
+    const account = {
+      budgetId: 'b',
+      scopeId: 'run',
+      periodStart: '1970-01-01',
+      keptMs: 1_000,
+      onUnpriced: 'estimate',
+    } as const;
+    await state.budgets.spend('acme', [{ eventId: 'e', costUsd: 1, accounts: [account] }], NOW);
+    expect((await ask({ callId: 'b', estimate: { tokens: 0, costUsd: 0.1 } })).verdict).toBe('BLOCK');
+    expect((await ask({ callId: 'c', estimate: { tokens: 0, costUsd: 0 } })).verdict).toBe(verdict);
   });
 
   it('count every call they block by reason, and no other', async () => {

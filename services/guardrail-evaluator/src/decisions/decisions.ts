@@ -1,4 +1,5 @@
 import { breakerChanged, rulesChanged } from '@agentlens/contracts';
+import { TenantSettingsCache } from '@agentlens/platform';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
 import { BreakerFeeder } from '../breakers/breaker-feeder.ts';
@@ -13,9 +14,9 @@ import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
+import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
-import { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
 import { ReportedResults } from './approvals.ts';
@@ -53,6 +54,7 @@ export class Decisions {
   readonly #breakers: BreakersRepository;
   readonly #budgets: BudgetsRepository;
   readonly #ended: EndedCalls;
+  readonly #unpriced: UnpricedAlerts;
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -88,10 +90,12 @@ export class Decisions {
     this.#budgetStore = new SeededBudgetStore(budgets, this.#budgets, now);
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
     const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
+    this.#unpriced = new UnpricedAlerts(bus, logger);
     const spender = new EventSpender({
       budgetStore: this.#budgetStore,
       budgets: this.#tenantBudgets,
       ledger: this.ledger,
+      unpriced: this.#unpriced,
       now,
     });
     this.#ended = new EndedCalls({ bus, logger });
@@ -159,6 +163,7 @@ export class Decisions {
     this.#circuit.stop();
     await this.service.drain();
     await this.#ended.stop();
+    await this.#unpriced.stop();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
     await this.#recorder.stop();

@@ -6,6 +6,11 @@ import {
   translateHandlebarEvent,
 } from '@agentlens/contracts';
 
+/** The prices that apply to each tenant. */
+export interface TenantPrices {
+  of(tenantId: string): PriceBook;
+}
+
 /** A vocabulary of events, and how strict the gateway may be with its clients. */
 export interface Dialect {
   translate(raw: unknown, prices: PriceBook, nowMs: number): Translation;

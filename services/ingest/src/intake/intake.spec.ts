@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { PriceTable } from '@agentlens/prices';
 import { createMemoryState } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventIntake } from './intake.ts';
-import { PriceTable } from './price-table.ts';
 import { RunOwners } from './run-owners.ts';
 
 const clock = fixedClock();
@@ -25,7 +25,7 @@ describe('EventIntake', () => {
     const { idempotency } = createMemoryState({ clock });
     intake = new EventIntake(
       idempotency,
-      new PriceTable(),
+      { of: () => new PriceTable() },
       30,
       () => undefined,
       new RunOwners(idempotency, Date.now, () => undefined),

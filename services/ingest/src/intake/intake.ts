@@ -1,14 +1,7 @@
-import {
-  canonicalJson,
-  idSeries,
-  type PriceBook,
-  type ProblemDetail,
-  sha256Hex,
-  type TranslatedEvent,
-} from '@agentlens/contracts';
+import { canonicalJson, idSeries, type ProblemDetail, sha256Hex, type TranslatedEvent } from '@agentlens/contracts';
 import { mapInSlices } from '@agentlens/platform';
 import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
-import { AGENTLENS, type Dialect, redated } from './dialect.ts';
+import { AGENTLENS, type Dialect, redated, type TenantPrices } from './dialect.ts';
 import {
   type Arrival,
   clientTime,
@@ -56,7 +49,7 @@ export class EventIntake {
 
   constructor(
     private readonly memory: IdempotencyStore,
-    private readonly prices: PriceBook,
+    private readonly prices: TenantPrices,
     private readonly retentionDays: number,
     /** Called if the state store fails. Detecting reused ids helps clients, but is not required to accept events. */
     private readonly onMemoryLost: (error: unknown) => void,
@@ -140,7 +133,7 @@ export class EventIntake {
     if (problem !== undefined) return refused(invalid('malformed', [problem]));
     const foreign = foreignTenant(raw, tenantId);
     if (foreign !== undefined) return refused(invalid('invalid', [foreign]));
-    const translated = dialect.translate(raw, this.prices, nowMs);
+    const translated = dialect.translate(raw, this.prices.of(tenantId), nowMs);
     const translation =
       translated.ok && repaired.length > 0
         ? { ...translated, notices: [...repaired, ...(translated.notices ?? [])] }

@@ -1,4 +1,4 @@
-import type { PriceBook, TranslatedEvent } from '@agentlens/contracts';
+import type { TranslatedEvent } from '@agentlens/contracts';
 import {
   evaluationOf,
   type LogCollector,
@@ -12,7 +12,7 @@ import {
 import { type Caller, mapInSlices, type PlatformConfig } from '@agentlens/platform';
 import type { FastifyReply } from 'fastify';
 import type { EventIngestor } from '../event-ingestor.ts';
-import type { Dialect } from '../intake/dialect.ts';
+import type { Dialect, TenantPrices } from '../intake/dialect.ts';
 import { LIMITS } from '../intake/limits.ts';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 import type { SpanMemory } from './span-memory.ts';
@@ -36,7 +36,7 @@ export class OtlpIngestor {
   constructor(
     private readonly ingestor: EventIngestor,
     private readonly memory: SpanMemory,
-    private readonly prices: PriceBook,
+    private readonly prices: TenantPrices,
     private readonly config: PlatformConfig['otlp'],
     private readonly metrics: OtlpMetrics,
   ) {}
@@ -64,9 +64,10 @@ export class OtlpIngestor {
     const { content, keepSteps } = this.config;
     const traces = this.memory.tracesOfAgents(caller.tenantId, spans);
     const repeated = await this.memory.repeatedCalls(caller.tenantId, spans, agentId);
+    const prices = this.prices.of(caller.tenantId);
     const events = await mapInSlices(spans, (span) =>
       translateSpan(span, {
-        ...{ prices: this.prices, agentId, content, keepSteps },
+        ...{ prices, agentId, content, keepSteps },
         countedAs: repeated.get(span),
         isTraceOfAgent: traces.has(span.span.traceId),
       }),

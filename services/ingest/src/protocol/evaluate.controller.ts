@@ -6,10 +6,20 @@ import {
   decisionBody,
   decisionBodyWithExtras,
   EvaluateBody,
+  type PriceBook,
   UNKNOWN_AGENT_ID,
 } from '@agentlens/contracts';
 import { evaluateCall } from '@agentlens/operations/ingest';
-import { type Caller, CLOCK, type Clock, CurrentCaller, nextSlice, parseOr400, Serves } from '@agentlens/platform';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  CurrentCaller,
+  nextSlice,
+  PriceBooks,
+  parseOr400,
+  Serves,
+} from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { questionKeyOf } from '../http/events-request.ts';
@@ -44,6 +54,7 @@ export class EvaluateController {
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
+    @Inject(PriceBooks) private readonly prices: PriceBooks,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -58,10 +69,12 @@ export class EvaluateController {
     const runId = readRunId(runIdText);
     const question = parseOr400(EvaluateBody, body);
     await this.ownRuns.require(caller, runId, question.agentId);
-    const receivedAt = new Date(this.clock.now()).toISOString();
+    const receivedAtMs = this.clock.now();
+    const receivedAt = new Date(receivedAtMs).toISOString();
     const requestId = questionKeyOf(request.headers['idempotency-key']);
     const asking = {
       ...requestOf(question),
+      estimate: credibleEstimate(question, this.prices.of(caller.tenantId), receivedAtMs),
       tenantId: caller.tenantId,
       askedBy: caller.keyId,
       runId,
@@ -97,7 +110,7 @@ export class EvaluateController {
 function requestOf(
   question: EvaluateBody,
 ): Omit<DecisionRequest, 'tenantId' | 'askedBy' | 'runId' | 'requestId' | 'receivedAt'> {
-  const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId, estimate } = question;
+  const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId } = question;
   const { sessionId, deadlineMs } = question;
   return {
     phase,
@@ -114,9 +127,23 @@ function requestOf(
     metrics: metrics ?? {},
     callId: callId ?? undefined,
     sessionId: sessionId ?? undefined,
-    estimate: estimate ?? undefined,
     deadlineMs: Math.max(MIN_DEADLINE_MS, Math.min(deadlineMs ?? DEADLINE_MS, MAX_DEADLINE_MS)),
   };
+}
+
+/** Tokens of a call that is estimated at nothing, to find out whether its model has a price. */
+const SAMPLE_TOKENS = 1_000;
+
+/** The estimate of the client. An estimate of 0 USD for a model that has a price is replaced by that price. */
+function credibleEstimate(
+  { estimate, model }: EvaluateBody,
+  prices: PriceBook,
+  atMs: number,
+): DecisionRequest['estimate'] {
+  if (estimate == null || estimate.costUsd > 0 || model?.name == null) return estimate ?? undefined;
+  const usage = { inputTokens: estimate.tokens > 0 ? estimate.tokens : SAMPLE_TOKENS, outputTokens: 0 };
+  const quote = prices.quote({ model: model.name, provider: model.provider ?? undefined, usage, atMs });
+  return 'costUsd' in quote && quote.costUsd > 0 ? { ...estimate, costUsd: quote.costUsd } : estimate;
 }
 
 /** A client that sends our extensions gets our extensions; a client without them gets exactly the fields it knows. */

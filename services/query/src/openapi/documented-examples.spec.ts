@@ -9,7 +9,7 @@ interface Documented {
 }
 type Json = Readonly<Record<string, { readonly examples?: object }>>;
 
-const NO_PRICES: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
+const NO_PRICES: PriceBook = { providerOf: () => undefined, quote: () => ({ unpriced: 'unknown_model' }) };
 
 /** The operations that most programs call. */
 const COMMON_OPERATIONS = [

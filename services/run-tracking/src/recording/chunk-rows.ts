@@ -1,9 +1,11 @@
+import type { Usage } from '@agentlens/contracts';
 import { type Columns, JsonText, RowArray, type RowType } from '@agentlens/database';
 import { type AgentTally, type RunRecord, type RunTotals, statusOf, sumOfAll, usdText } from '@agentlens/runs';
 import type { ChunkEvent, Tallies } from './chunk-tallies.ts';
+import { PRICING } from './recording.sql.ts';
 
 /**
- * Columns of `event_row`. Events are not validated again: a wrong type fails when the row is encoded, anything else in
+ * Columns of `event_row_2`. Events are not validated again: a wrong type fails when the row is encoded, anything else in
  * the statement.
  */
 export const EVENT_COLUMNS: Columns<ChunkEvent> = {
@@ -33,14 +35,22 @@ export const EVENT_COLUMNS: Columns<ChunkEvent> = {
   metadata: ({ metadata }) => new JsonText(metadata),
   hash: ({ event }) => event.hash,
   received_at: ({ batch }) => batch.receivedAt,
+  pricing: ({ event }) => pricingOf(event.usage),
 };
+
+/** What prices and their explanation need beside the columns; undefined for events that are no model calls. */
+function pricingOf(usage: Usage | undefined): JsonText | undefined {
+  if (usage?.costSource === undefined) return undefined;
+  const kept = Object.fromEntries(PRICING.flatMap((name) => (usage[name] === undefined ? [] : [[name, usage[name]]])));
+  return new JsonText(JSON.stringify(kept));
+}
 
 function whole(count: number | undefined): number | undefined {
   return count === undefined ? undefined : Math.round(count);
 }
 
 /** Row types of the statements, created by migrations. */
-export const ROW_TYPES = ['event_row', 'run_row_2', 'agent_row', 'day_row'] as const;
+export const ROW_TYPES = ['event_row_2', 'run_row_2', 'agent_row', 'day_row'] as const;
 export type RowTypes = Readonly<Record<(typeof ROW_TYPES)[number], RowType>>;
 
 interface Counted {
@@ -158,7 +168,7 @@ export class ChunkRows {
   readonly #days: RowArray<CountedDay>;
 
   constructor(readonly types: RowTypes) {
-    this.events = new RowArray(types.event_row, EVENT_COLUMNS);
+    this.events = new RowArray(types.event_row_2, EVENT_COLUMNS);
     this.#runs = new RowArray(types.run_row_2, RUN_COLUMNS);
     this.#agents = new RowArray(types.agent_row, AGENT_COLUMNS);
     this.#days = new RowArray(types.day_row, DAY_COLUMNS);

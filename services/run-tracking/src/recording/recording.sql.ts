@@ -84,16 +84,23 @@ const DAY_ROWS = `
 /** Rows are inserted in key order, so that two writers of the same events wait for each other without a deadlock. */
 const COLUMNS = `tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type, severity,
     is_error, tool_name, call_id, model, provider, input_tokens, output_tokens, total_tokens, cost_usd, cost_source,
-    latency_ms, tags, payload, metadata, hash, received_at`;
+    latency_ms, tags, payload, metadata, hash, received_at, pricing`;
 
-/** Inserts events from `rows`, an array of `event_row`. Fails with a unique violation on a duplicate. */
+/** Members of the usage that the column `pricing` holds. */
+export const PRICING = [
+  ...(['cacheReadTokens', 'cacheWriteTokens', 'cacheWrite1hTokens', 'reasoningTokens'] as const),
+  ...(['audioInputTokens', 'audioOutputTokens', 'serviceTier', 'computedCostUsd', 'priceRef'] as const),
+  ...(['unpricedReason', 'estimatedCostUsd'] as const),
+];
+
+/** Inserts events from `rows`, an array of `event_row_2`. Fails with a unique violation on a duplicate. */
 const insertNewEvents = (rows: string): string => `
   insert into events (${COLUMNS})
   select tenant_id, occurred_at::timestamptz as occurred_at, event_id, run_id, agent_id, session_id, kind, dialect,
     source_type, severity, is_error, tool_name, call_id, model, provider, input_tokens, output_tokens, total_tokens,
     cost_usd::numeric(24,12), cost_source, latency_ms, coalesce(tags, '{}'), payload, metadata, hash,
-    received_at::timestamptz
-  from unnest(${rows}::event_row[])
+    received_at::timestamptz, pricing
+  from unnest(${rows}::event_row_2[])
   order by occurred_at, event_id collate "C", tenant_id
   returning 1`;
 
@@ -107,7 +114,10 @@ export const INSERT_MISSING_EVENTS = `
     e.severity, e."isError", e."toolName", e."callId", e.model, e.provider,
     (e.usage->>'inputTokens')::numeric::bigint, (e.usage->>'outputTokens')::numeric::bigint,
     (e.usage->>'totalTokens')::numeric::bigint, (e.usage->>'costUsd')::numeric(24,12), e.usage->>'costSource',
-    (e.usage->>'latencyMs')::double precision, coalesce(e.tags, '{}'), e.payload, e.metadata, e.hash, b."receivedAt"
+    (e.usage->>'latencyMs')::double precision, coalesce(e.tags, '{}'), e.payload, e.metadata, e.hash, b."receivedAt",
+    case when e.usage ? 'costSource' then (
+      select jsonb_object_agg(key, value) from jsonb_each(e.usage) where key in (${PRICING.map((name) => `'${name}'`).join(', ')})
+    ) end
   from jsonb_to_recordset($1::jsonb) as b("tenantId" text, "receivedAt" timestamptz, events jsonb)
   cross join lateral jsonb_to_recordset(b.events) as e(
     id text, "agentId" text, "runId" text, "sessionId" text, kind text, dialect text, "sourceType" text, severity text,

@@ -1,4 +1,3 @@
 export { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './event-types.ts';
 export { timeOfId } from './id-time.ts';
-export type { PriceBook, PricedCall } from './prices.ts';
 export { type TranslatedEvent, type Translation, translateAgentLensEvent } from './translate.ts';

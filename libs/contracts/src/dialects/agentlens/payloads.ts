@@ -100,6 +100,10 @@ const TokenUsage = payload({
   thinkingTokens: optional.count,
   cacheReadTokens: optional.count,
   cacheWriteTokens: optional.count,
+  cacheWrite1hTokens: optional.count,
+  reasoningTokens: optional.count,
+  audioInputTokens: optional.count,
+  audioOutputTokens: optional.count,
 });
 
 export const LlmResponse = payload({

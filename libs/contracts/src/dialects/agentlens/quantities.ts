@@ -1,7 +1,7 @@
 import type { JsonObject, Usage } from '../../events.ts';
+import { type PriceBook, pricedUsage } from '../../prices.ts';
 import type { EventTypeName } from './event-types.ts';
 import { isObject } from './payload-schema.ts';
-import { type PriceBook, pricedUsage } from './prices.ts';
 
 interface QuantifiedEvent {
   readonly type: EventTypeName;
@@ -14,13 +14,19 @@ interface QuantifiedEvent {
   readonly atMs: number;
 }
 
-const TOKEN_COUNTS = ['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+/** Longest service tier that is kept, in characters. */
+const MAX_TIER_LENGTH = 100;
+
+const TOKEN_COUNTS = [
+  ...(['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const),
+  ...(['cacheWrite1hTokens', 'reasoningTokens', 'audioInputTokens', 'audioOutputTokens'] as const),
+];
 
 /** Extracts the numbers of an event that rules, runs and charts count. */
 export function usageOf(event: QuantifiedEvent, prices: PriceBook): Usage | undefined {
   const quantities = countsOf(event);
   if (!SPENDS.includes(event.type)) return quantities.latencyMs === undefined ? undefined : quantities;
-  return { ...quantities, ...costOf(event, quantities, prices) };
+  return pricedOf(event, quantities, prices);
 }
 
 /** Types whose events represent a cost. Without a known cost such an event is `unpriced`. */
@@ -32,27 +38,26 @@ function countsOf({ type, payload }: QuantifiedEvent): Usage {
   if (latencyMs !== undefined) counts.latencyMs = latencyMs;
   if (!SPENDS.includes(type)) return counts;
   const tokens = type === 'llm_response' ? (payload.usage as JsonObject) : payload;
+  const hour = tokens.cacheWrite1hTokens ?? objectOr(tokens.cache_creation, {}).ephemeral_1h_input_tokens;
+  const sent = {
+    ...tokens,
+    cacheWrite1hTokens: hour,
+    reasoningTokens: tokens.reasoningTokens ?? tokens.thinkingTokens,
+  };
   for (const name of TOKEN_COUNTS) {
-    const count = number(tokens[name]);
+    const count = number((sent as JsonObject)[name]);
     // Round, because some clients report averages.
     if (count !== undefined) counts[name] = Math.round(count);
   }
+  const serviceTier = text(payload.serviceTier) ?? text(tokens.serviceTier) ?? text(tokens.service_tier);
+  if (serviceTier !== undefined) counts.serviceTier = serviceTier.slice(0, MAX_TIER_LENGTH);
   return counts;
 }
 
-function costOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage {
+function pricedOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage {
   const { payload, sent, model, provider, atMs } = event;
-  const counts = objectOr(payload.usage, payload);
-  const sentCounts = objectOr(sent.usage, {});
-  const call = {
-    ...{ model, provider, usage, atMs },
-    cacheWrite1hTokens:
-      number(counts.cacheWrite1hTokens) ?? number(objectOr(counts.cache_creation, {}).ephemeral_1h_input_tokens),
-    reasoningTokens: number(counts.reasoningTokens) ?? number(counts.thinkingTokens),
-    sentTotal: number(sentCounts.totalTokens) ?? number(sent.totalTokens),
-    serviceTier: text(payload.serviceTier) ?? text(counts.serviceTier) ?? text(counts.service_tier),
-  };
-  return pricedUsage(number(payload.costUsd), call, prices, writesZero(event));
+  const sentTotal = number(objectOr(sent.usage, {}).totalTokens) ?? number(sent.totalTokens);
+  return pricedUsage(number(payload.costUsd), { model, provider, usage, atMs, sentTotal }, prices, writesZero(event));
 }
 
 /** The LangChain plugin does not know what a call costs and writes 0 into every answer. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { PriceBook, PricedCall, Quote } from '../../prices.ts';
 import { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './event-types.ts';
-import type { PriceBook, PricedCall } from './prices.ts';
 import { type TranslatedEvent, translateAgentLensEvent } from './translate.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -8,8 +8,10 @@ const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 /** One dollar per thousand tokens of "gpt-4o"; other models have no price. */
 const prices: PriceBook = {
   providerOf: (model) => (model === 'gpt-4o' ? 'openai' : undefined),
-  costOf: ({ model, usage }: PricedCall) =>
-    model === 'gpt-4o' ? ((usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)) / 1000 : undefined,
+  quote: ({ model, usage }: PricedCall): Quote =>
+    model === 'gpt-4o'
+      ? { costUsd: ((usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)) / 1000, priceRef: 'table@test' }
+      : { unpriced: 'unknown_model' },
 };
 
 const PAYLOADS: Record<EventTypeName, Record<string, unknown>> = {
@@ -315,7 +317,7 @@ describe('cost', () => {
 
   it('is unpriced rather than zero for a response without tokens', () => {
     const { usage } = translate('llm_response', response({ costUsd: undefined, usage: {} })).facts;
-    expect(usage).toEqual({ costSource: 'unpriced', latencyMs: 800 });
+    expect(usage).toEqual({ costSource: 'unpriced', unpricedReason: 'no_tokens', latencyMs: 800 });
   });
 
   it('is never written into the payload', () => {

@@ -1,4 +1,5 @@
 import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
+import type { PriceBook } from '../../prices.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import { AGENTLENS_DIALECT } from '../dialect-names.ts';
 import { runMomentId } from '../stable-ids.ts';
@@ -6,7 +7,6 @@ import { type Envelope, parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
 import { fillGaps } from './gap-filling.ts';
 import type { SESSION_END_REASONS } from './payloads.ts';
-import type { PriceBook } from './prices.ts';
 import { usageOf } from './quantities.ts';
 
 /** An event in the platform's vocabulary, before it gets its identity (id, time, hash). */

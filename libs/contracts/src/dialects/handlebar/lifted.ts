@@ -1,5 +1,5 @@
 import type { EventKind, JsonObject, RunOutcome, Severity, Usage } from '../../events.ts';
-import { type PriceBook, pricedUsage } from '../agentlens/prices.ts';
+import { type PriceBook, pricedUsage } from '../../prices.ts';
 import { cleanName } from './tolerant.ts';
 
 /** Fields of an audit event that rules, runs and charts use, extracted from its data. */
@@ -75,30 +75,35 @@ function usageOf(
   const latencyMs = quantity(data.durationMs, MAX_COUNT);
   const timed = latencyMs === undefined ? undefined : { latencyMs };
   if (kind !== 'llm.completed' && kind !== 'cost.recorded') return timed;
-  const usage: Usage = { ...tokensOf(record(data.tokens)), ...timed };
   const tokens = record(data.tokens);
-  const priced = {
-    ...{ ...call, usage },
-    // The protocol defines `tokens.in` with the cached tokens in it.
-    cachedInside: true,
-    cacheWrite1hTokens: count(tokens.cacheWrite1h),
-    reasoningTokens: count(tokens.reasoning),
-    sentTotal: count(tokens.total),
-    serviceTier: name(data.serviceTier),
-  };
-  return { ...usage, ...pricedUsage(quantity(data.costUsd, MAX_USD), priced, prices) };
+  const serviceTier = name(data.serviceTier);
+  const usage: Usage = { ...tokensOf(tokens), ...(serviceTier === undefined ? {} : { serviceTier }), ...timed };
+  // The protocol defines `tokens.in` with the cached tokens in it.
+  const sent = { ...call, usage, cachedInside: true, sentTotal: count(tokens.total) };
+  return pricedUsage(quantity(data.costUsd, MAX_USD), sent, prices);
 }
 
+/** Names of the protocol's counts in the usage. */
+const COUNTS = [
+  ['in', 'inputTokens'],
+  ['out', 'outputTokens'],
+  ['cacheRead', 'cacheReadTokens'],
+  ['cacheWrite', 'cacheWriteTokens'],
+  ['cacheWrite1h', 'cacheWrite1hTokens'],
+  ['reasoning', 'reasoningTokens'],
+  ['audioIn', 'audioInputTokens'],
+  ['audioOut', 'audioOutputTokens'],
+] as const;
+
 function tokensOf(tokens: JsonObject): Usage {
-  const [input, output] = [count(tokens.in), count(tokens.out)];
-  const [read, write] = [count(tokens.cacheRead), count(tokens.cacheWrite)];
-  return {
-    ...(input === undefined ? {} : { inputTokens: input }),
-    ...(output === undefined ? {} : { outputTokens: output }),
-    ...(input === undefined && output === undefined ? {} : { totalTokens: (input ?? 0) + (output ?? 0) }),
-    ...(read === undefined ? {} : { cacheReadTokens: read }),
-    ...(write === undefined ? {} : { cacheWriteTokens: write }),
-  };
+  const usage: Usage = {};
+  for (const [sent, kept] of COUNTS) {
+    const amount = count(tokens[sent]);
+    if (amount !== undefined) usage[kept] = amount;
+  }
+  const { inputTokens, outputTokens } = usage;
+  if (inputTokens === undefined && outputTokens === undefined) return usage;
+  return { ...usage, totalTokens: (inputTokens ?? 0) + (outputTokens ?? 0) };
 }
 
 function count(value: unknown): number | undefined {

@@ -146,6 +146,8 @@ export const EvaluateBody = z
     callId: QuestionId,
     sessionId: QuestionId,
     estimate: Estimate.nullish().catch(null),
+    /** The model of a call with phase `llm.before`. */
+    model: z.object({ name: QuestionId, provider: QuestionId }).nullish().catch(null),
     deadlineMs: z.number().positive().nullish().catch(null),
     unread: z
       .array(z.enum(['args', 'result']))

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AgentEvent, type JsonObject } from '../../events.ts';
 import { derivedId } from '../../new-ids.ts';
-import type { PriceBook } from '../agentlens/prices.ts';
+import type { PriceBook } from '../../prices.ts';
 import { AUDIT_KIND_NAMES } from './audit-kinds.ts';
 import { EndBody, EvaluateBody, StartBody, ToolsBody } from './requests.ts';
 import { runEnded, runStarted } from './run-moments.ts';
@@ -12,7 +12,10 @@ const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const RUN = derivedId(NOW - 60_000, 'run');
 const prices: PriceBook = {
   providerOf: (model) => (model.startsWith('gpt') ? 'openai' : undefined),
-  costOf: ({ model, usage }) => (model === 'gpt-4o' ? (usage.inputTokens ?? 0) / 1000 : undefined),
+  quote: ({ model, usage }) =>
+    model === 'gpt-4o'
+      ? { costUsd: (usage.inputTokens ?? 0) / 1000, priceRef: 'table@test' }
+      : { unpriced: 'unknown_model' },
 };
 
 function read(fields: JsonObject, agentId = 'bot') {
@@ -88,7 +91,7 @@ describe('extracted fields', () => {
   it('ignore absurd numbers but keep them in the payload', () => {
     const data = { model: { name: 'gpt-4o' }, tokens: { in: 1e300, out: -5 }, durationMs: 'long' };
     const { facts } = eventOf({ kind: 'llm.result', data });
-    expect(facts.usage).toEqual({ costSource: 'unpriced' });
+    expect(facts.usage).toEqual({ costSource: 'unpriced', unpricedReason: 'no_tokens' });
     expect(facts.payload).toEqual(data);
   });
 

@@ -1,8 +1,8 @@
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from '../../canonical-form.ts';
 import type { JsonObject } from '../../events.ts';
+import type { PriceBook } from '../../prices.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
-import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
 import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
 import { runMomentId, stableId } from '../stable-ids.ts';

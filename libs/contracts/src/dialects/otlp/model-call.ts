@@ -1,5 +1,5 @@
 import type { JsonObject, Usage } from '../../events.ts';
-import { type PriceBook, pricedUsage } from '../agentlens/prices.ts';
+import { type PriceBook, pricedUsage } from '../../prices.ts';
 import { cleanName } from '../handlebar/tolerant.ts';
 import { firstText, firstValue, isObject, objectAt, present, unpacked } from './attributes.ts';
 import { type ContentMode, contentOf } from './messages.ts';
@@ -89,16 +89,11 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
   const tokens = tokensOf(attributes);
   const requested = nameIn(attributes, REQUESTED_MODEL);
   const agentName = ownNameOf(attributes);
-  const { reasoningTokens, cacheWrite1hTokens, sentTotal } = tokens;
   const serviceTier = nameIn(attributes, SERVICE_TIER);
   return {
     model,
     provider,
-    usage: {
-      ...tokens.usage,
-      ...costOf(tokens, { model, provider, serviceTier, atMs: endMs }, prices),
-      latencyMs: durationMs,
-    },
+    usage: { ...pricedOf(tokens, { model, provider, serviceTier, atMs: endMs }, prices), latencyMs: durationMs },
     payload: present({
       callId: spanId,
       agentName,
@@ -108,10 +103,7 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
       finishReason: finishReasonOf(attributes),
       responseId: responseIdOf(span),
       parameters: parametersOf(attributes),
-      usage:
-        tokens.usage === undefined
-          ? undefined
-          : present({ ...tokens.usage, cacheWrite1hTokens, reasoningTokens, sentTotal }),
+      usage: tokens.usage === undefined ? undefined : present({ ...tokens.usage, sentTotal: tokens.sentTotal }),
       latencyMs: durationMs,
       timeToFirstTokenMs: firstTokenMs(span),
       ...contentOf(span, content),
@@ -127,11 +119,11 @@ interface Priced {
   readonly atMs: number;
 }
 
-function costOf(tokens: Tokens, call: Priced, prices: PriceBook): Usage {
-  const { usage = {}, costUsd, cacheWrite1hTokens, reasoningTokens, sentTotal } = tokens;
+function pricedOf(tokens: Tokens, { serviceTier, ...call }: Priced, prices: PriceBook): Usage {
+  const { costUsd, sentTotal } = tokens;
+  const usage = { ...tokens.usage, ...(serviceTier === undefined ? {} : { serviceTier: serviceTier.slice(0, 100) }) };
   // The conventions define the input tokens with the cached tokens in them; `tokensOf` corrects sources that differ.
-  const counts = { usage, cachedInside: true, cacheWrite1hTokens, reasoningTokens, sentTotal };
-  return pricedUsage(costUsd, { ...call, ...counts }, prices);
+  return pricedUsage(costUsd, { ...call, usage, cachedInside: true, sentTotal }, prices);
 }
 
 /** Returns undefined if the attribute names a framework or the service itself. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PriceBook, PricedCall } from '../agentlens/prices.ts';
+import type { PriceBook, PricedCall } from '../../prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { tracesFromJson } from './from-json.ts';
 import { tracesFromProtobuf } from './from-protobuf.ts';
@@ -56,13 +56,13 @@ export function spansOf({ requests }: Recording): readonly OtlpSpan[] {
     });
 }
 
-/** One dollar per million tokens; cached ones cost a tenth. Without `cachedInside` nothing has a price. */
+/** One dollar per million tokens; cached ones cost a tenth. */
 export const PRICES: PriceBook = {
   providerOf: (model) => (model.startsWith('gpt') ? 'openai' : undefined),
-  costOf: ({ usage, cachedInside }: PricedCall) => {
-    if (cachedInside !== true) return undefined;
-    return ((usage.totalTokens ?? 0) - 0.9 * (usage.cacheReadTokens ?? 0)) / 1e6;
-  },
+  quote: ({ usage }: PricedCall) => ({
+    costUsd: ((usage.totalTokens ?? 0) - 0.9 * (usage.cacheReadTokens ?? 0)) / 1e6,
+    priceRef: 'table@test',
+  }),
 };
 
 /**

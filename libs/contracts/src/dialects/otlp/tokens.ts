@@ -1,5 +1,5 @@
 import type { Usage } from '../../events.ts';
-import { isObject, objectAt } from './attributes.ts';
+import { isObject, objectAt, present } from './attributes.ts';
 import type { Attributes } from './span.ts';
 
 /** Larger numbers are mistakes that would corrupt every total they are added to. */
@@ -53,6 +53,16 @@ const REASONING = [
   'ai.usage.outputTokenDetails.reasoningTokens',
   'ai.usage.reasoningTokens',
 ];
+const AUDIO_INPUT = [
+  'gen_ai.usage.input_audio_tokens',
+  'gen_ai.usage.details.input_audio_tokens',
+  'llm.token_count.prompt_details.audio',
+];
+const AUDIO_OUTPUT = [
+  'gen_ai.usage.output_audio_tokens',
+  'gen_ai.usage.details.output_audio_tokens',
+  'llm.token_count.completion_details.audio',
+];
 const SENT_TOTAL = [
   'gen_ai.usage.total_tokens',
   'llm.usage.total_tokens',
@@ -64,8 +74,6 @@ const COST = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 /** Tokens of one model call. `usage` is undefined if none is reported. */
 export interface Tokens {
   readonly usage: Usage | undefined;
-  readonly reasoningTokens: number | undefined;
-  readonly cacheWrite1hTokens: number | undefined;
   /** As sent, USD. */
   readonly costUsd: number | undefined;
   /** As sent, if it is not the sum of input and output. */
@@ -89,24 +97,19 @@ export function tokensOf(attributes: Attributes): Tokens {
   const input = repaired ? sent + cached : sent;
   const total = input === undefined && output === undefined ? undefined : (input ?? 0) + (output ?? 0);
   const sentTotal = first(attributes, SENT_TOTAL);
-  return {
-    usage: total === undefined ? undefined : countsOf({ input, output, total, read, write }),
+  const counts = {
+    ...{ inputTokens: input, outputTokens: output, totalTokens: total },
+    ...{ cacheReadTokens: read, cacheWriteTokens: write, cacheWrite1hTokens: first(attributes, CACHE_WRITE_1H) },
     reasoningTokens: first(attributes, REASONING),
-    cacheWrite1hTokens: first(attributes, CACHE_WRITE_1H),
+    audioInputTokens: first(attributes, AUDIO_INPUT),
+    audioOutputTokens: first(attributes, AUDIO_OUTPUT),
+  };
+  return {
+    usage: total === undefined ? undefined : (present(counts) as Usage),
     costUsd: costOf(attributes),
     sentTotal: sentTotal === total ? undefined : sentTotal,
     repaired,
   };
-}
-
-function countsOf(counts: Record<'input' | 'output' | 'total' | 'read' | 'write', number | undefined>): Usage {
-  const usage: Usage = {};
-  if (counts.input !== undefined) usage.inputTokens = counts.input;
-  if (counts.output !== undefined) usage.outputTokens = counts.output;
-  if (counts.total !== undefined) usage.totalTokens = counts.total;
-  if (counts.read !== undefined) usage.cacheReadTokens = counts.read;
-  if (counts.write !== undefined) usage.cacheWriteTokens = counts.write;
-  return usage;
 }
 
 /** LangSmith reports cached tokens only inside a JSON text. */

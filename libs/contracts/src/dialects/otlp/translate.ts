@@ -1,6 +1,6 @@
 import type { EventKind, JsonObject, RunOutcome, Usage } from '../../events.ts';
 import { derivedId } from '../../new-ids.ts';
-import type { PriceBook } from '../agentlens/prices.ts';
+import type { PriceBook } from '../../prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { OTLP_DIALECT } from '../dialect-names.ts';
 import { firstText, present, unpacked } from './attributes.ts';

@@ -71,12 +71,17 @@ def error_in(result: Any) -> str | None:
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("input_token_details") or {}
+    output = usage.get("output_token_details") or {}
     return Usage(
         input_tokens=usage.get("input_tokens") or 0,
         output_tokens=usage.get("output_tokens") or 0,
         total_tokens=usage.get("total_tokens"),
         cache_read_tokens=details.get("cache_read"),
         cache_write_tokens=details.get("cache_creation"),
+        cache_write_1h_tokens=details.get("ephemeral_1h_input_tokens"),
+        reasoning_tokens=output.get("reasoning"),
+        audio_input_tokens=details.get("audio"),
+        audio_output_tokens=output.get("audio"),
     )
 
 

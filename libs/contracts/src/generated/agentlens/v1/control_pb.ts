@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/control.proto.
  */
 export const file_agentlens_v1_control: GenFile = /*@__PURE__*/
-  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAkiwQEKDENvbnRyb2xPcmRlchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFc2NvcGUYAyABKAkSEAoIc2NvcGVfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcmVhc29uGAYgASgJEgoKAmJ5GAcgASgJEg8KB3ZlcnNpb24YCCABKA0SEQoJaXNzdWVkX2F0GAkgASgJEhUKCGFnZW50X2lkGAogASgJSACIAQFCCwoJX2FnZW50X2lkIoABChVEaXJlY3RpdmVBY2tub3dsZWRnZWQSEQoJdGVuYW50X2lkGAEgASgJEhQKDGRpcmVjdGl2ZV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRITCgtpbnN0YW5jZV9pZBgEIAEoCRIXCg9hY2tub3dsZWRnZWRfYXQYBSABKAkiTQoNUnVuSGVhcnRiZWF0cxIRCgl0ZW5hbnRfaWQYASABKAkSKQoFYmVhdHMYAiADKAsyGi5hZ2VudGxlbnMudjEuUnVuSGVhcnRiZWF0ImAKDFJ1bkhlYXJ0YmVhdBIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSCgoCYXQYAyABKAkSFQoIZXZlcnlfbXMYBCABKAFIAIgBAUILCglfZXZlcnlfbXMiOAoHS2V5VXNlZBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgoKAmF0GAMgASgJYgZwcm90bzM");
+  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSIuCg1QcmljZXNDaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIKCgJhdBgCIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAkiwQEKDENvbnRyb2xPcmRlchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFc2NvcGUYAyABKAkSEAoIc2NvcGVfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcmVhc29uGAYgASgJEgoKAmJ5GAcgASgJEg8KB3ZlcnNpb24YCCABKA0SEQoJaXNzdWVkX2F0GAkgASgJEhUKCGFnZW50X2lkGAogASgJSACIAQFCCwoJX2FnZW50X2lkIoABChVEaXJlY3RpdmVBY2tub3dsZWRnZWQSEQoJdGVuYW50X2lkGAEgASgJEhQKDGRpcmVjdGl2ZV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRITCgtpbnN0YW5jZV9pZBgEIAEoCRIXCg9hY2tub3dsZWRnZWRfYXQYBSABKAkiTQoNUnVuSGVhcnRiZWF0cxIRCgl0ZW5hbnRfaWQYASABKAkSKQoFYmVhdHMYAiADKAsyGi5hZ2VudGxlbnMudjEuUnVuSGVhcnRiZWF0ImAKDFJ1bkhlYXJ0YmVhdBIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSCgoCYXQYAyABKAkSFQoIZXZlcnlfbXMYBCABKAFIAIgBAUILCglfZXZlcnlfbXMiOAoHS2V5VXNlZBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgoKAmF0GAMgASgJYgZwcm90bzM");
 
 /**
  * Standing instruction to an agent: the whole desired state, the last value wins.
@@ -180,6 +180,30 @@ export const KeysChangedSchema: GenMessage<KeysChanged> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_control, 4);
 
 /**
+ * A tenant changed its own prices of models. Subject: control.prices.<tenantId>, stream CONTROL.
+ *
+ * @generated from message agentlens.v1.PricesChanged
+ */
+export type PricesChanged = Message<"agentlens.v1.PricesChanged"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string at = 2;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message agentlens.v1.PricesChanged.
+ * Use `create(PricesChangedSchema)` to create a new message.
+ */
+export const PricesChangedSchema: GenMessage<PricesChanged> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 5);
+
+/**
  * Runs moved: fetch them. Subject: run.changed.<tenantId>, best effort, not kept.
  *
  * @generated from message agentlens.v1.RunChanged
@@ -206,7 +230,7 @@ export type RunChanged = Message<"agentlens.v1.RunChanged"> & {
  * Use `create(RunChangedSchema)` to create a new message.
  */
 export const RunChangedSchema: GenMessage<RunChanged> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 5);
+  messageDesc(file_agentlens_v1_control, 6);
 
 /**
  * A message a consumer group gave up on. Subject: dead.letter.<group>.<tenantId>, stream DEAD_LETTERS.
@@ -262,7 +286,7 @@ export type DeadLetter = Message<"agentlens.v1.DeadLetter"> & {
  * Use `create(DeadLetterSchema)` to create a new message.
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 6);
+  messageDesc(file_agentlens_v1_control, 7);
 
 /**
  * An operator's standing order for a run, an agent or a whole tenant; the last version wins.
@@ -333,7 +357,7 @@ export type ControlOrder = Message<"agentlens.v1.ControlOrder"> & {
  * Use `create(ControlOrderSchema)` to create a new message.
  */
 export const ControlOrderSchema: GenMessage<ControlOrder> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 7);
+  messageDesc(file_agentlens_v1_control, 8);
 
 /**
  * An SDK instance took a directive or an order. Subject: directive.acknowledged.<tenantId>, stream GUARDRAILS.
@@ -372,7 +396,7 @@ export type DirectiveAcknowledged = Message<"agentlens.v1.DirectiveAcknowledged"
  * Use `create(DirectiveAcknowledgedSchema)` to create a new message.
  */
 export const DirectiveAcknowledgedSchema: GenMessage<DirectiveAcknowledged> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 8);
+  messageDesc(file_agentlens_v1_control, 9);
 
 /**
  * Runs that are alive, collected for a moment. Subject: run.heartbeat.<tenantId>, best effort, not kept.
@@ -396,7 +420,7 @@ export type RunHeartbeats = Message<"agentlens.v1.RunHeartbeats"> & {
  * Use `create(RunHeartbeatsSchema)` to create a new message.
  */
 export const RunHeartbeatsSchema: GenMessage<RunHeartbeats> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 9);
+  messageDesc(file_agentlens_v1_control, 10);
 
 /**
  * @generated from message agentlens.v1.RunHeartbeat
@@ -430,7 +454,7 @@ export type RunHeartbeat = Message<"agentlens.v1.RunHeartbeat"> & {
  * Use `create(RunHeartbeatSchema)` to create a new message.
  */
 export const RunHeartbeatSchema: GenMessage<RunHeartbeat> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 10);
+  messageDesc(file_agentlens_v1_control, 11);
 
 /**
  * An API key was used; told at most once a minute per key and instance.
@@ -460,5 +484,5 @@ export type KeyUsed = Message<"agentlens.v1.KeyUsed"> & {
  * Use `create(KeyUsedSchema)` to create a new message.
  */
 export const KeyUsedSchema: GenMessage<KeyUsed> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 11);
+  messageDesc(file_agentlens_v1_control, 12);
 

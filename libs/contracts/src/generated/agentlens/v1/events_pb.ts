@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/events.proto.
  */
 export const file_agentlens_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChlhZ2VudGxlbnMvdjEvZXZlbnRzLnByb3RvEgxhZ2VudGxlbnMudjEifQoKRXZlbnRCYXRjaBIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJcGFydGl0aW9uGAMgASgJEhMKC3JlY2VpdmVkX2F0GAQgASgJEigKBmV2ZW50cxgFIAMoCzIYLmFnZW50bGVucy52MS5BZ2VudEV2ZW50IpIGCgpBZ2VudEV2ZW50EgoKAmlkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIXCgpzZXNzaW9uX2lkGAQgASgJSACIAQESGgoNcGFyZW50X3J1bl9pZBgFIAEoCUgBiAEBEh8KEnBhcmVudF90b29sX3VzZV9pZBgGIAEoCUgCiAEBEgwKBGtpbmQYByABKAkSDwoHZGlhbGVjdBgIIAEoCRITCgtzb3VyY2VfdHlwZRgJIAEoCRIQCghzZXZlcml0eRgKIAEoCRIQCghpc19lcnJvchgLIAEoCBITCgtvY2N1cnJlZF9hdBgMIAEoCRIRCglyZXRyeWFibGUYDSABKAgSDAoEaGFzaBgOIAEoCRIXCgphZ2VudF9uYW1lGA8gASgJSAOIAQESGgoNYWdlbnRfdmVyc2lvbhgQIAEoCUgEiAEBEhYKCXRvb2xfbmFtZRgRIAEoCUgFiAEBEhQKB2NhbGxfaWQYEiABKAlIBogBARISCgVtb2RlbBgTIAEoCUgHiAEBEhUKCHByb3ZpZGVyGBQgASgJSAiIAQESFAoHb3V0Y29tZRgVIAEoCUgJiAEBEicKBXVzYWdlGBYgASgLMhMuYWdlbnRsZW5zLnYxLlVzYWdlSAqIAQESDAoEdGFncxgXIAMoCRIoCgdwYXlsb2FkGBggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgZIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFQoIYWN0b3JfaWQYGiABKAlIC4gBAUINCgtfc2Vzc2lvbl9pZEIQCg5fcGFyZW50X3J1bl9pZEIVChNfcGFyZW50X3Rvb2xfdXNlX2lkQg0KC19hZ2VudF9uYW1lQhAKDl9hZ2VudF92ZXJzaW9uQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCCAoGX21vZGVsQgsKCV9wcm92aWRlckIKCghfb3V0Y29tZUIICgZfdXNhZ2VCCwoJX2FjdG9yX2lkIvECCgVVc2FnZRIZCgxpbnB1dF90b2tlbnMYASABKAFIAIgBARIaCg1vdXRwdXRfdG9rZW5zGAIgASgBSAGIAQESGQoMdG90YWxfdG9rZW5zGAMgASgBSAKIAQESHgoRY2FjaGVfcmVhZF90b2tlbnMYBCABKAFIA4gBARIfChJjYWNoZV93cml0ZV90b2tlbnMYBSABKAFIBIgBARIVCghjb3N0X3VzZBgGIAEoAUgFiAEBEhgKC2Nvc3Rfc291cmNlGAcgASgJSAaIAQESFwoKbGF0ZW5jeV9tcxgIIAEoAUgHiAEBQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCDwoNX3RvdGFsX3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2Vuc0ILCglfY29zdF91c2RCDgoMX2Nvc3Rfc291cmNlQg0KC19sYXRlbmN5X21zYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("ChlhZ2VudGxlbnMvdjEvZXZlbnRzLnByb3RvEgxhZ2VudGxlbnMudjEifQoKRXZlbnRCYXRjaBIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJcGFydGl0aW9uGAMgASgJEhMKC3JlY2VpdmVkX2F0GAQgASgJEigKBmV2ZW50cxgFIAMoCzIYLmFnZW50bGVucy52MS5BZ2VudEV2ZW50IpIGCgpBZ2VudEV2ZW50EgoKAmlkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIXCgpzZXNzaW9uX2lkGAQgASgJSACIAQESGgoNcGFyZW50X3J1bl9pZBgFIAEoCUgBiAEBEh8KEnBhcmVudF90b29sX3VzZV9pZBgGIAEoCUgCiAEBEgwKBGtpbmQYByABKAkSDwoHZGlhbGVjdBgIIAEoCRITCgtzb3VyY2VfdHlwZRgJIAEoCRIQCghzZXZlcml0eRgKIAEoCRIQCghpc19lcnJvchgLIAEoCBITCgtvY2N1cnJlZF9hdBgMIAEoCRIRCglyZXRyeWFibGUYDSABKAgSDAoEaGFzaBgOIAEoCRIXCgphZ2VudF9uYW1lGA8gASgJSAOIAQESGgoNYWdlbnRfdmVyc2lvbhgQIAEoCUgEiAEBEhYKCXRvb2xfbmFtZRgRIAEoCUgFiAEBEhQKB2NhbGxfaWQYEiABKAlIBogBARISCgVtb2RlbBgTIAEoCUgHiAEBEhUKCHByb3ZpZGVyGBQgASgJSAiIAQESFAoHb3V0Y29tZRgVIAEoCUgJiAEBEicKBXVzYWdlGBYgASgLMhMuYWdlbnRsZW5zLnYxLlVzYWdlSAqIAQESDAoEdGFncxgXIAMoCRIoCgdwYXlsb2FkGBggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgZIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFQoIYWN0b3JfaWQYGiABKAlIC4gBAUINCgtfc2Vzc2lvbl9pZEIQCg5fcGFyZW50X3J1bl9pZEIVChNfcGFyZW50X3Rvb2xfdXNlX2lkQg0KC19hZ2VudF9uYW1lQhAKDl9hZ2VudF92ZXJzaW9uQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCCAoGX21vZGVsQgsKCV9wcm92aWRlckIKCghfb3V0Y29tZUIICgZfdXNhZ2VCCwoJX2FjdG9yX2lkIsUGCgVVc2FnZRIZCgxpbnB1dF90b2tlbnMYASABKAFIAIgBARIaCg1vdXRwdXRfdG9rZW5zGAIgASgBSAGIAQESGQoMdG90YWxfdG9rZW5zGAMgASgBSAKIAQESHgoRY2FjaGVfcmVhZF90b2tlbnMYBCABKAFIA4gBARIfChJjYWNoZV93cml0ZV90b2tlbnMYBSABKAFIBIgBARIVCghjb3N0X3VzZBgGIAEoAUgFiAEBEhgKC2Nvc3Rfc291cmNlGAcgASgJSAaIAQESFwoKbGF0ZW5jeV9tcxgIIAEoAUgHiAEBEiEKFGNhY2hlX3dyaXRlMWhfdG9rZW5zGAkgASgBSAiIAQESHQoQcmVhc29uaW5nX3Rva2VucxgKIAEoAUgJiAEBEh8KEmF1ZGlvX2lucHV0X3Rva2VucxgLIAEoAUgKiAEBEiAKE2F1ZGlvX291dHB1dF90b2tlbnMYDCABKAFIC4gBARIZCgxzZXJ2aWNlX3RpZXIYDSABKAlIDIgBARIeChFjb21wdXRlZF9jb3N0X3VzZBgOIAEoAUgNiAEBEhYKCXByaWNlX3JlZhgPIAEoCUgOiAEBEhwKD3VucHJpY2VkX3JlYXNvbhgQIAEoCUgPiAEBEh8KEmVzdGltYXRlZF9jb3N0X3VzZBgRIAEoAUgQiAEBQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCDwoNX3RvdGFsX3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2Vuc0ILCglfY29zdF91c2RCDgoMX2Nvc3Rfc291cmNlQg0KC19sYXRlbmN5X21zQhcKFV9jYWNoZV93cml0ZTFoX3Rva2Vuc0ITChFfcmVhc29uaW5nX3Rva2Vuc0IVChNfYXVkaW9faW5wdXRfdG9rZW5zQhYKFF9hdWRpb19vdXRwdXRfdG9rZW5zQg8KDV9zZXJ2aWNlX3RpZXJCFAoSX2NvbXB1dGVkX2Nvc3RfdXNkQgwKCl9wcmljZV9yZWZCEgoQX3VucHJpY2VkX3JlYXNvbkIVChNfZXN0aW1hdGVkX2Nvc3RfdXNkYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * The unit on the wire: events of one tenant, in the order they were accepted.
@@ -264,6 +264,59 @@ export type Usage = Message<"agentlens.v1.Usage"> & {
    * @generated from field: optional double latency_ms = 8;
    */
   latencyMs?: number | undefined;
+
+  /**
+   * A part of the cache writes.
+   *
+   * @generated from field: optional double cache_write1h_tokens = 9;
+   */
+  cacheWrite1hTokens?: number | undefined;
+
+  /**
+   * A part of the output.
+   *
+   * @generated from field: optional double reasoning_tokens = 10;
+   */
+  reasoningTokens?: number | undefined;
+
+  /**
+   * @generated from field: optional double audio_input_tokens = 11;
+   */
+  audioInputTokens?: number | undefined;
+
+  /**
+   * @generated from field: optional double audio_output_tokens = 12;
+   */
+  audioOutputTokens?: number | undefined;
+
+  /**
+   * @generated from field: optional string service_tier = 13;
+   */
+  serviceTier?: string | undefined;
+
+  /**
+   * By the price list, also beside a reported cost.
+   *
+   * @generated from field: optional double computed_cost_usd = 14;
+   */
+  computedCostUsd?: number | undefined;
+
+  /**
+   * table@<version> or override:<id>@<version>
+   *
+   * @generated from field: optional string price_ref = 15;
+   */
+  priceRef?: string | undefined;
+
+  /**
+   * @generated from field: optional string unpriced_reason = 16;
+   */
+  unpricedReason?: string | undefined;
+
+  /**
+   * @generated from field: optional double estimated_cost_usd = 17;
+   */
+  estimatedCostUsd?: number | undefined;
 };
 
 /**

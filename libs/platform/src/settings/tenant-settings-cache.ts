@@ -1,6 +1,6 @@
 import type { Topic } from '@agentlens/contracts';
 import { BackgroundWork, type EventBus, type Subscription } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import type { Platform } from '../platform.ts';
 
 const POLL_MS = 10_000;
 /** Overlap of polls, because clocks of evaluators differ and a transaction commits later than the time it writes. */

@@ -1,11 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { PricedCall, Quote, Usage } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { PriceTable } from './price-table.ts';
+import { PriceTable, SHIPPED_TABLE } from './price-table.ts';
 
 const AT = Date.parse('2026-03-01T12:00:00Z');
 const prices = new PriceTable();
 
-function cost(model: string, usage: Record<string, number>, provider?: string): number | undefined {
-  return prices.costOf({ model, provider, usage, atMs: AT });
+function quoted(call: Omit<PricedCall, 'atMs'>): Quote {
+  return prices.quote({ ...call, atMs: AT });
+}
+
+function costOf(call: Omit<PricedCall, 'atMs'>): number | undefined {
+  const quote = quoted(call);
+  return 'costUsd' in quote ? quote.costUsd : undefined;
+}
+
+function cost(model: string, usage: Usage, provider?: string): number | undefined {
+  return costOf({ model, provider, usage });
 }
 
 describe('PriceTable', () => {
@@ -30,28 +43,12 @@ describe('PriceTable', () => {
     expect(cost('gpt-4o', usage)).toBeCloseTo(0.00725, 10);
   });
 
-  it('prices cached tokens beside the input of Anthropic', () => {
-    const usage = { inputTokens: 100, outputTokens: 500, cacheReadTokens: 200 };
-    const inside = { inputTokens: 300, outputTokens: 500, cacheReadTokens: 0 };
-    const price = cost('claude-sonnet-4-5', usage, 'anthropic') ?? 0;
-    expect(price).toBeGreaterThan(0.0075);
-    expect(price).toBeLessThan(cost('claude-sonnet-4-5', inside, 'anthropic') ?? 0);
-  });
-
-  it('prices cached tokens of Anthropic once if the source counts them inside the input', () => {
-    const beside = { inputTokens: 100, outputTokens: 500, cacheReadTokens: 200, cacheWriteTokens: 50 };
-    const inside = { ...beside, inputTokens: 350 };
-    const call = { model: 'claude-sonnet-4-5', provider: 'anthropic', atMs: AT };
-    expect(prices.costOf({ ...call, usage: inside, cachedInside: true })).toBeCloseTo(
-      cost('claude-sonnet-4-5', beside, 'anthropic') ?? 0,
+  it('prices cached tokens of Anthropic once', () => {
+    const usage = { inputTokens: 350, outputTokens: 500, cacheReadTokens: 200, cacheWriteTokens: 50 };
+    expect(cost('claude-sonnet-4-5', usage, 'anthropic')).toBeCloseTo(
+      (100 * 3 + 200 * 0.3 + 50 * 3.75 + 500 * 15) / 1e6,
       12,
     );
-  });
-
-  it('trusts a source that counts cached tokens inside the input more than the total', () => {
-    const usage = { inputTokens: 1000, outputTokens: 500, cacheReadTokens: 200, totalTokens: 1700 };
-    const call = { model: 'gpt-4o', provider: 'openai', atMs: AT };
-    expect(prices.costOf({ ...call, usage, cachedInside: true })).toBeCloseTo(0.00725, 10);
   });
 
   it.each(['', 'unknown', 'house-model', '__proto__', 'constructor', '/', 'a/b/c', '(((', 'x'.repeat(1000)])(
@@ -111,8 +108,8 @@ describe('PriceTable', () => {
     ['gpt-5-mini', 'priority', 1.8],
     ['claude-sonnet-4-5', 'batch', 0.5],
   ])('prices %s in the tier %s', (model, serviceTier, factor) => {
-    const call = { model, usage: { inputTokens: 100_000, outputTokens: 10_000 }, atMs: AT };
-    expect(prices.costOf({ ...call, serviceTier })).toBeCloseTo((prices.costOf(call) ?? 0) * factor, 10);
+    const usage = { inputTokens: 100_000, outputTokens: 10_000 };
+    expect(cost(model, { ...usage, serviceTier })).toBeCloseTo((cost(model, usage) ?? 0) * factor, 10);
   });
 
   it.each([
@@ -121,12 +118,40 @@ describe('PriceTable', () => {
     ['gpt-5', 'constructor'],
     ['gpt-5', 'a tier of next year'],
   ])('has no price for %s in the tier %s', (model, serviceTier) => {
-    expect(prices.costOf({ model, usage: { inputTokens: 10 }, atMs: AT, serviceTier })).toBeUndefined();
+    expect(quoted({ model, usage: { inputTokens: 10, serviceTier } })).toMatchObject({ unpriced: 'service_tier' });
   });
 
   it('charges more for cache writes that live for an hour', () => {
-    const call = { model: 'claude-sonnet-4-5', usage: { inputTokens: 3, cacheWriteTokens: 100_000 }, atMs: AT };
-    expect(prices.costOf(call)).toBeCloseTo((3 * 3 + 100_000 * 3.75) / 1e6, 10);
-    expect(prices.costOf({ ...call, cacheWrite1hTokens: 100_000 })).toBeCloseTo((3 * 3 + 100_000 * 6) / 1e6, 10);
+    const usage = { inputTokens: 100_003, cacheWriteTokens: 100_000 };
+    expect(cost('claude-sonnet-4-5', usage)).toBeCloseTo((3 * 3 + 100_000 * 3.75) / 1e6, 10);
+    const hour = { ...usage, cacheWrite1hTokens: 100_000 };
+    expect(cost('claude-sonnet-4-5', hour)).toBeCloseTo((3 * 3 + 100_000 * 6) / 1e6, 10);
+  });
+
+  it('prices audio tokens at their own rate, and has no price where the vendor lists none', () => {
+    const usage = { inputTokens: 1_000, outputTokens: 100, audioInputTokens: 800, audioOutputTokens: 90 };
+    expect(cost('gpt-audio', usage, 'openai')).toBeCloseTo((200 * 2.5 + 800 * 32 + 10 * 10 + 90 * 64) / 1e6, 12);
+    expect(quoted({ model: 'gpt-4o-audio-preview', provider: 'openai', usage })).toMatchObject({ unpriced: 'audio' });
+  });
+
+  it('states the table of a price, and why there is none', () => {
+    expect(quoted({ model: 'gpt-4o', usage: { inputTokens: 10 } })).toMatchObject({ priceRef: 'table@0.1.8' });
+    expect(quoted({ model: 'house-model', usage: { inputTokens: 10 } })).toEqual({ unpriced: 'unknown_model' });
+    expect(quoted({ model: 'ollama/llama3', usage: { inputTokens: 10 } })).toEqual({ unpriced: 'self_hosted' });
+  });
+
+  it('estimates a model without a price as the dearest of its provider', () => {
+    const usage = { inputTokens: 100_000, outputTokens: 5_000 };
+    const quote = quoted({ model: 'us.anthropic.claude-unheard-of', usage });
+    expect(quote).toMatchObject({ unpriced: 'unknown_model', estimateUsd: expect.any(Number) });
+    const known = cost('claude-sonnet-4-5', usage, 'anthropic') ?? 0;
+    expect('estimateUsd' in quote && quote.estimateUsd).toBeGreaterThan(known);
+  });
+
+  it('ships the table of the installed package', () => {
+    const require = createRequire(import.meta.url);
+    const path = join(dirname(require.resolve('@pydantic/genai-prices')), '../package.json');
+    const installed = JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string };
+    expect(SHIPPED_TABLE.version).toBe(installed.version);
   });
 });

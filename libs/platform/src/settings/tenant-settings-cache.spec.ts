@@ -1,8 +1,8 @@
 import { rulesChanged } from '@agentlens/contracts';
 import { createMemoryBus } from '@agentlens/messaging';
-import { createLogger } from '@agentlens/platform';
 import { eventually } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createLogger } from '../log/create-logger.ts';
 import { TenantSettingsCache } from './tenant-settings-cache.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';

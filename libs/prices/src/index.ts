@@ -1,0 +1,5 @@
+export { type ModelName, modelNames } from './model-names.ts';
+export { OwnPrices } from './own-prices.ts';
+export { type ListedPrice, PriceTable, SHIPPED_TABLE } from './price-table.ts';
+export { isStandardTier } from './service-tiers.ts';
+export { TableFile } from './table-file.ts';

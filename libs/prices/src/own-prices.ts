@@ -1,0 +1,109 @@
+import type { PriceBook, PricedCall, PriceOverride, PriceRates, Quote, Usage } from '@agentlens/contracts';
+import { modelNames } from './model-names.ts';
+import type { PriceTable } from './price-table.ts';
+import { isStandardTier } from './service-tiers.ts';
+
+/** A tenant's own prices over the table. */
+export class OwnPrices implements PriceBook {
+  readonly #table: PriceTable;
+  readonly #overrides: readonly Prepared[];
+
+  constructor(table: PriceTable, overrides: readonly PriceOverride[]) {
+    this.#table = table;
+    this.#overrides = overrides.map(prepared).sort(bySpecificity);
+  }
+
+  providerOf(model: string): string | undefined {
+    return this.#table.providerOf(model);
+  }
+
+  quote(call: PricedCall): Quote {
+    const [override] = this.matching(call);
+    return override === undefined ? this.#table.quote(call) : this.#own(call, override);
+  }
+
+  /** The own prices that match a call, the one that applies first: an exact name, the longest glob, the newest day. */
+  matching({ model, provider, atMs }: Pick<PricedCall, 'model' | 'provider' | 'atMs'>): readonly PriceOverride[] {
+    if (this.#overrides.length === 0) return [];
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    const names = new Set(modelNames(model, provider).map(({ modelId }) => modelId.toLowerCase()));
+    const hosts = new Set([provider, this.#table.providerOf(model)].map((name) => name?.toLowerCase()));
+    return this.#overrides
+      .filter(({ override, matches }) => {
+        if (override.fromDay > day) return false;
+        if (override.provider !== undefined && !hosts.has(override.provider.toLowerCase())) return false;
+        return [...names].some(matches);
+      })
+      .map(({ override }) => override);
+  }
+
+  #own(call: PricedCall, override: PriceOverride): Quote {
+    const { rates, tiers = [], perRequestUsd = 0, factor = 1, serviceTiers = {} } = override;
+    const priceRef = `override:${override.id}@${override.version}`;
+    if (rates === undefined) {
+      const quote = this.#table.quote(call);
+      return 'costUsd' in quote ? { costUsd: quote.costUsd * factor + perRequestUsd, priceRef } : quote;
+    }
+    const tier = call.usage.serviceTier?.toLowerCase();
+    const ofTier = tier === undefined || isStandardTier(tier) ? 1 : serviceTiers[tier];
+    if (ofTier === undefined) return { unpriced: 'service_tier' };
+    const input = call.usage.inputTokens ?? 0;
+    const reached = tiers
+      .filter(({ aboveInputTokens }) => input > aboveInputTokens)
+      .sort((one, other) => other.aboveInputTokens - one.aboveInputTokens)[0];
+    const usd = costAt(reached?.rates ?? rates, call.usage);
+    if (usd === undefined) return { unpriced: 'invalid_counts' };
+    return { costUsd: usd * ofTier * factor + perRequestUsd, priceRef };
+  }
+}
+
+interface Prepared {
+  readonly override: PriceOverride;
+  readonly matches: (name: string) => boolean;
+}
+
+function prepared(override: PriceOverride): Prepared {
+  return { override, matches: globOf(override.model.toLowerCase()) };
+}
+
+/** Matches without a regular expression, so that a pattern cannot take exponential time. */
+function globOf(pattern: string): (name: string) => boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return (name) => name === first;
+  return (name) => {
+    if (!name.startsWith(first)) return false;
+    let from = first.length;
+    for (const part of rest) {
+      const at = name.indexOf(part, from);
+      if (at === -1) return false;
+      from = at + part.length;
+    }
+    return name.length - last.length >= from && name.endsWith(last);
+  };
+}
+
+function bySpecificity({ override: one }: Prepared, { override: other }: Prepared): number {
+  const exact = Number(other.model.includes('*') === false) - Number(one.model.includes('*') === false);
+  if (exact !== 0) return exact;
+  const length = other.model.length - one.model.length;
+  if (length !== 0) return length;
+  const provider = Number(other.provider !== undefined) - Number(one.provider !== undefined);
+  if (provider !== 0) return provider;
+  return other.fromDay < one.fromDay ? -1 : other.fromDay > one.fromDay ? 1 : other.id < one.id ? -1 : 1;
+}
+
+/** USD of the tokens of a call; undefined if a part of the counts exceeds what contains it. */
+function costAt(rates: PriceRates, usage: Usage): number | undefined {
+  const { inputTokens: input = 0, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;
+  const { cacheWriteTokens: write = 0, cacheWrite1hTokens: hour = 0, reasoningTokens: reasoning = 0 } = usage;
+  const { audioInputTokens: heard = 0, audioOutputTokens: spoken = 0 } = usage;
+  const fresh = input - read - write - heard;
+  const text = output - reasoning - spoken;
+  if (fresh < 0 || text < 0 || hour > write) return undefined;
+  const { cacheRead = rates.input, cacheWrite = rates.input, cacheWrite1h = cacheWrite } = rates;
+  const { reasoning: thought = rates.output, audioInput = rates.input, audioOutput = rates.output } = rates;
+  const millionths =
+    fresh * rates.input + read * cacheRead + (write - hour) * cacheWrite + hour * cacheWrite1h + heard * audioInput;
+  return (millionths + text * rates.output + reasoning * thought + spoken * audioOutput) / 1e6;
+}
