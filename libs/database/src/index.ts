@@ -18,6 +18,7 @@ export {
   driftFromRow,
   orderFromRow,
   priceOverrideFromRow,
+  repriceFromRow,
   ruleFromRow,
   webhookFromRow,
 } from './rows.ts';

@@ -7,6 +7,8 @@ import {
   type FieldChange,
   type GuardrailRule,
   PriceOverride,
+  REPRICE_NOTES,
+  Reprice,
   type RuleDrift,
   type WebhookEndpoint,
   type WebhookEvent,
@@ -19,6 +21,7 @@ import type {
   ControlOrdersTable,
   GuardrailRulesTable,
   PriceOverridesTable,
+  RepricesTable,
   RuleVersionsTable,
   WebhookEndpointsTable,
 } from './schema/tables.ts';
@@ -79,6 +82,24 @@ export function priceOverrideFromRow(row: Selectable<PriceOverridesTable>): Pric
     ...{ id: row.override_id, tenantId: row.tenant_id, version: row.version, model: row.model, fromDay: row.from_day },
     ...{ createdAt: row.created_at, updatedAt: row.updated_at },
   });
+}
+
+/** Converts a row to a reprice. */
+export function repriceFromRow(row: Selectable<RepricesTable>): Reprice {
+  const { from, to, ...request } = row.request as Pick<Reprice, 'from' | 'to' | 'models' | 'onlyUnpriced' | 'dryRun'>;
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  const done = row.done_at === null ? 0 : (Date.parse(row.done_at) - fromMs) / Math.max(1, toMs - fromMs);
+  const byModel = Object.values(row.by_model) as Reprice['byModel'];
+  return {
+    ...{ id: row.reprice_id, from, to, ...request, state: row.state },
+    progress: row.state === 'finished' ? 1 : Math.min(1, Math.max(0, done)),
+    ...{ calls: Number(row.calls), changed: Number(row.changed), deltaUsd: Number(row.delta_usd) },
+    byModel: byModel.sort((one, other) => Math.abs(other.newUsd - other.oldUsd) - Math.abs(one.newUsd - one.oldUsd)),
+    notes: REPRICE_NOTES,
+    ...(row.error === null ? {} : { error: row.error }),
+    startedAt: row.started_at,
+    ...(row.finished_at === null ? {} : { finishedAt: row.finished_at }),
+  };
 }
 
 /** Converts a row to a directive. */

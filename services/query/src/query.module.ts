@@ -5,10 +5,18 @@ import {
   type HealthRegistry,
   type Platform,
   PlatformModule,
+  PriceBooks,
   SessionCookies,
   StreamTickets,
 } from '@agentlens/platform';
-import { type DynamicModule, Inject, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
@@ -57,6 +65,11 @@ import { MetricsController } from './metrics/metrics.controller.ts';
 import { MetricsQueries } from './metrics/metrics.queries.ts';
 import { NowController } from './now/now.controller.ts';
 import { NowQueries } from './now/now.queries.ts';
+import { InvoiceQueries } from './prices/invoice.queries.ts';
+import { PricesController } from './prices/prices.controller.ts';
+import { PricesRepository } from './prices/prices.repository.ts';
+import { RepricesQueries } from './prices/reprices.queries.ts';
+import { UsageQueries } from './prices/usage.queries.ts';
 import { RunDetailQueries } from './runs/run-detail.queries.ts';
 import { RunFacetsQueries } from './runs/run-facets.queries.ts';
 import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
@@ -100,6 +113,20 @@ class DatabaseReadiness implements OnApplicationBootstrap {
   }
 }
 
+/** Keeps the prices of this service current while it runs. */
+@Injectable()
+class PriceReading implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(@Inject(PriceBooks) private readonly books: PriceBooks) {}
+
+  onApplicationBootstrap(): Promise<void> {
+    return this.books.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.books.stop();
+  }
+}
+
 /**
  * The operator API: reads for one tenant at a time, commands to the services that own the data, live streams and API
  * keys.
@@ -127,6 +154,7 @@ export class QueryModule {
         NowController,
         AgentsController,
         AnalyticsController,
+        PricesController,
         MetricsController,
         AlertsController,
         ControlController,
@@ -169,6 +197,15 @@ export class QueryModule {
         HealthQueries,
         AnalyticsQueries,
         SpendQueries,
+        PricesRepository,
+        UsageQueries,
+        RepricesQueries,
+        InvoiceQueries,
+        {
+          provide: PriceBooks,
+          useFactory: () => new PriceBooks({ ...platform, database: platform.database('query') }),
+        },
+        PriceReading,
         MetricsQueries,
         AlertsQueries,
         ControlQueries,

@@ -1,6 +1,7 @@
 import { COMMANDS, type QuestionOf } from '@agentlens/contracts';
 import { HandlesCommand } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
+import { Repricer } from './prices/repricer.ts';
 import { ActorEraser } from './removal/actor-eraser.ts';
 import { RunDeleter } from './removal/run-deleter.ts';
 
@@ -10,6 +11,7 @@ export class RunTrackingCommands {
   constructor(
     @Inject(RunDeleter) private readonly deleter: RunDeleter,
     @Inject(ActorEraser) private readonly eraser: ActorEraser,
+    @Inject(Repricer) private readonly repricer: Repricer,
   ) {}
 
   @HandlesCommand(COMMANDS.deleteRun)
@@ -20,5 +22,10 @@ export class RunTrackingCommands {
   @HandlesCommand(COMMANDS.eraseActor)
   eraseActor(question: QuestionOf<typeof COMMANDS.eraseActor>) {
     return this.eraser.begin(question);
+  }
+
+  @HandlesCommand(COMMANDS.startReprice)
+  startReprice(question: QuestionOf<typeof COMMANDS.startReprice>) {
+    return this.repricer.begin(question);
   }
 }

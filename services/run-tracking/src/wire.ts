@@ -1,7 +1,8 @@
-import type { Platform } from '@agentlens/platform';
+import { type Platform, PriceBooks } from '@agentlens/platform';
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
+import { Repricer } from './prices/repricer.ts';
 import { ActorEraser } from './removal/actor-eraser.ts';
 import { ContentRetention } from './removal/content-retention.ts';
 import { RunDeleter } from './removal/run-deleter.ts';
@@ -47,7 +48,19 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
   const deleter = new RunDeleter(ports);
   const eraser = new ActorEraser(ports);
   const contents = new ContentRetention(ports);
+  const prices = new PriceBooks(ports);
+  const repricer = new Repricer({ ...ports, prices, now: () => clock.now() });
   const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
-  const running = new RunTracking([tracker, decisions, sweeper, deleter, eraser, contents, ...auditor]);
-  return { running, tracker, decisions, deleter, eraser };
+  const running = new RunTracking([
+    tracker,
+    decisions,
+    sweeper,
+    deleter,
+    eraser,
+    contents,
+    prices,
+    repricer,
+    ...auditor,
+  ]);
+  return { running, tracker, decisions, deleter, eraser, repricer };
 }

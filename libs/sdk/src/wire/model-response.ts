@@ -189,7 +189,7 @@ export function readUsage(given: unknown): LlmUsage | undefined {
       const count = firstOf(given, places, isCount);
       return count === undefined || (count === 0 && PARTS.has(name)) ? [] : [[name, count]];
     }),
-  ) as { -readonly [Name in keyof LlmUsage]: number };
+  ) as { -readonly [Name in Exclude<keyof LlmUsage, 'serviceTier'>]: number };
   if (found.inputTokens === undefined && found.outputTokens === undefined) return undefined;
   const beside = BESIDE_INPUT.map((name) => given[name]).filter(isCount);
   if (beside.length > 0) found.inputTokens = beside.reduce((sum, count) => sum + count, found.inputTokens ?? 0);
