@@ -17,6 +17,7 @@ const IN_LIBS = new Set<object>([
   contracts.controlOrdered,
   contracts.directiveIssued,
   contracts.deadLetters,
+  contracts.pricesChanged,
 ]);
 
 describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do on the bus', (service, access) => {

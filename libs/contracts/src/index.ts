@@ -145,7 +145,6 @@ export { detailsOf, otherVersion, Problem, ProblemDetail } from './problems.ts';
 export {
   MAX_REPRICE_DAYS,
   REPRICE_NOTES,
-  REPRICE_STATES,
   Reprice,
   RepriceDraft,
   RepricedModel,

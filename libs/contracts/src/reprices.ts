@@ -33,7 +33,7 @@ export const RepricedModel = z.object({
 });
 export type RepricedModel = z.infer<typeof RepricedModel>;
 
-export const REPRICE_STATES = ['running', 'finished', 'failed'] as const;
+const REPRICE_STATES = ['running', 'finished', 'failed'] as const;
 
 /** A job that recalculates costs. */
 export const Reprice = z.object({

@@ -1,4 +1,4 @@
-import { COMMANDS, type DecisionRequest } from '@agentlens/contracts';
+import { type Budget, COMMANDS, type DecisionRequest } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aQuestion, replyValue } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
@@ -11,7 +11,8 @@ describe('a budget', () => {
     asking({ phase: 'llm.before', tool: undefined, estimate: { tokens: 10, costUsd }, ...fields });
   const spent = async ({ id: budgetId }: { id: string }, scopeId = platform.tenantId) => {
     const account = { budgetId, scopeId, periodStart: '1970-01-01', keptMs: 1_000_000 };
-    return (await platform.harness.state.budgets.balances(platform.tenantId, [account], Date.now()))?.[0];
+    const [balance] = (await platform.harness.state.budgets.balances(platform.tenantId, [account], Date.now())) ?? [];
+    return { spentUsd: balance?.spentUsd, heldUsd: balance?.heldUsd };
   };
 
   it('reserves an estimate, which the event of the same call settles once', async () => {
@@ -144,14 +145,37 @@ describe('a budget', () => {
     await reserve(0.4, { callId: 'call' });
     await evaluator.decisions.ledger.flush();
     const periodStart = new Date().toISOString().slice(0, 10);
-    const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
-    const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
+    const priced = { unpricedCalls: 0, estimatedUsd: 0 };
+    const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9, ...priced };
+    const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0, ...priced };
     expect((await replyValue(balances())).pots).toEqual([overdrawn, pot]);
     expect((await replyValue(balances('agent-1'))).pots).toEqual([pot]);
     const unknown = { tenantId: platform.tenantId, budgetId: 'nobody' };
     expect(await platform.harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({
       problem: { status: 404 },
     });
+  });
+
+  it('counts calls without a price, charges an estimate for them and raises an alert', async () => {
+    newTenant();
+    await replica();
+    const alerts: unknown[] = [];
+    const served = await platform.harness.bus.serve(COMMANDS.raiseAlert, async (alert) => {
+      alerts.push(alert);
+      return { ok: false as const, problem: { error: 'not here', status: 503 } };
+    });
+    const [estimates, blocks] = [await budget({ limitUsd: 2 }), await budget({ limitUsd: 9, onUnpriced: 'block' })];
+    const usage = { costSource: 'unpriced', unpricedReason: 'unknown_model', estimatedCostUsd: 0.5 } as const;
+    await publish(aModelCall({ model: 'new', usage }));
+    await settled();
+    const standing = ({ id: budgetId }: Pick<Budget, 'id'>) =>
+      replyValue(platform.harness.bus.request(COMMANDS.budgetStanding, { tenantId: platform.tenantId, budgetId }));
+    for (const one of [estimates, blocks]) {
+      expect((await standing(one)).pots).toMatchObject([{ spentUsd: 0.5, unpricedCalls: 1, estimatedUsd: 0.5 }]);
+    }
+    expect(await asking()).toMatchObject({ verdict: 'BLOCK', budgetId: blocks.id });
+    expect(alerts).toMatchObject([{ kind: 'spend', title: 'No known price for new' }]);
+    await served.close();
   });
 
   it('of an end user applies to that user only', async () => {

@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Answer, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { type Answer, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
   aBreakerLimitsRow,
   aBreakerRow,
@@ -49,6 +49,8 @@ beforeAll(async () => {
     directive_id: FOREIGN,
     scope_id: FOREIGN,
     budget_id: FOREIGN,
+    override_id: FOREIGN,
+    reprice_id: FOREIGN,
     entry_id: FOREIGN,
     webhook_id: FOREIGN,
     target_id: FOREIGN,
@@ -81,6 +83,14 @@ beforeAll(async () => {
     decisions: aDecisionRow({ final_rule_id: FOREIGN }),
     webhook_endpoints: aWebhookRow(),
     erasures: { tenant_id: '', erasure_id: '', actor_digest: FOREIGN, state: 'running' },
+    price_overrides: {
+      ...{ tenant_id: '', override_id: '', version: 1, model: FOREIGN, from_day: '2026-01-01' },
+      ...{ price: JSON.stringify({ factor: 1 }), created_at: NOW, updated_at: NOW },
+    },
+    reprices: {
+      ...{ tenant_id: '', reprice_id: '', state: 'finished' },
+      request: JSON.stringify({ from: NOW, to: NOW, onlyUnpriced: false, dryRun: false, models: [FOREIGN] }),
+    },
   };
   for (const [table, row] of Object.entries(rows)) {
     const own = Object.fromEntries(Object.entries(ids).filter(([column]) => column in row));

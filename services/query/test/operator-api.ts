@@ -85,7 +85,7 @@ export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
   await app.getHttpAdapter().getInstance().ready();
 
   const usualKey = (url: string) =>
-    /^\/api\/(tenants|system\/lag)(?=\?|$)/.test(url) ? keys.platform.key : keys.admin.key;
+    /^\/api\/(tenants|system\/lag|prices\/table)(?=\?|$)/.test(url) ? keys.platform.key : keys.admin.key;
   const call: OperatorApi['call'] = async (method, url, { key = usualKey(url), body, headers: more } = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
     const payload = body === undefined ? undefined : JSON.stringify(body);

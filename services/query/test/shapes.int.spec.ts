@@ -151,6 +151,28 @@ beforeAll(async () => {
   await api.insert('erasures', {
     ...{ tenant_id: 'acme', erasure_id: 'erasure-1', actor_digest: 'a'.repeat(64), requested_at: NOW, ...erased },
   });
+  const priced = {
+    request: JSON.stringify({ from: NOW, to: NOW, onlyUnpriced: false, dryRun: true }),
+    state: 'finished',
+  };
+  const byModel = { m: { provider: 'p', model: 'm', calls: 1, changed: 1, oldUsd: 0, newUsd: 1, unpriced: 0 } };
+  await api.insert('reprices', {
+    ...{ tenant_id: 'acme', reprice_id: 'reprice-1', ...priced, by_model: JSON.stringify(byModel) },
+    ...{ started_at: NOW, finished_at: NOW, error: 'why' },
+  });
+  const { body: reprice } = await api.get('/api/reprices/reprice-1');
+  await api.bus.serve(COMMANDS.startReprice, async () => granted(reprice));
+  await api.insert('price_overrides', {
+    ...{ tenant_id: 'acme', override_id: 'price-1', version: 1, model: 'm', from_day: '2026-01-01' },
+    ...{ price: JSON.stringify({ factor: 0.5 }), created_at: NOW, updated_at: NOW },
+  });
+  await api.insert(
+    'events',
+    anEventRow({
+      ...{ event_id: 'event-4', kind: 'llm.completed', model: 'gpt-4o-next', provider: 'openai', input_tokens: 3 },
+      ...{ cost_source: 'unpriced', pricing: JSON.stringify({ unpricedReason: 'unknown_model', estimatedCostUsd: 1 }) },
+    }),
+  );
   await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
 });
 
@@ -177,6 +199,13 @@ const DRAFT = {
 };
 
 const BODIES: Readonly<Record<string, object>> = {
+  'put /api/prices/overrides': { model: 'other', fromDay: '2026-01-01', rates: { input: 1, output: 2 } },
+  'put /api/prices/table': {
+    version: 'shapes',
+    providers: [{ id: 'p', name: 'P', api_pattern: 'p', models: [{ id: 'm', match: { equals: 'm' }, prices: {} }] }],
+  },
+  'post /api/reprices': { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' },
+  'post /api/invoices/check': { csv: 'day,model,cost\n2026-01-01,m,1\n' },
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'post /api/erasures': { actorId: 'ann' },
   'put /api/breakers/limits': { scope: 'tenant' },
@@ -189,6 +218,8 @@ const BODIES: Readonly<Record<string, object>> = {
 };
 
 const IDS: Readonly<Record<string, string>> = {
+  '/api/prices/overrides/:id': 'price-1',
+  '/api/reprices/:id': 'reprice-1',
   '/api/guardrails/:id': 'rule-1',
   '/api/guardrails/:id/status': 'rule-1',
   '/api/guardrails/:id/versions': 'rule-1',
@@ -220,6 +251,7 @@ const IDS: Readonly<Record<string, string>> = {
 const QUERIES: Readonly<Record<string, string>> = {
   '/api/health/history': '?agentId=agent-1',
   '/api/search': '?id=agent-1',
+  '/api/prices': '?model=gpt-4o',
 };
 
 const answering = QUERY_OPERATIONS.filter(

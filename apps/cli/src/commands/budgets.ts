@@ -24,6 +24,8 @@ const POT_COLUMNS: readonly Column<Pot>[] = [
   { title: 'spent', value: ({ spentUsd }) => usd(spentUsd), align: 'right' },
   { title: 'reserved', value: ({ reservedUsd }) => usd(reservedUsd), align: 'right' },
   { title: 'left', value: ({ remainingUsd }) => usd(remainingUsd), align: 'right' },
+  { title: 'unpriced calls', value: ({ unpricedCalls }) => unpricedCalls, align: 'right' },
+  { title: 'estimated', value: ({ estimatedUsd }) => usd(estimatedUsd), align: 'right' },
 ];
 
 function ofWhom({ scope, scopeId }: BudgetRow): string {
@@ -64,6 +66,8 @@ export const showBudget: DefineCommand = (command, context) => {
 
 const SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
 const PERIODS = ['total', 'day', 'week', 'month'] as const;
+const ON_UNPRICED = ['allow', 'estimate', 'block'] as const;
+const FREE_CALLS = ['allow', 'block'] as const;
 
 export const createBudget: DefineCommand = (command, context) => {
   command
@@ -72,9 +76,18 @@ export const createBudget: DefineCommand = (command, context) => {
     .requiredOption('--limit <usd>', 'maximum spend per period, in USD', amount)
     .option('--period <word>', PERIODS.join(', '), oneOf(PERIODS), 'total')
     .option('--of <id>', 'limit this one id; omit it to give each its own budget')
-    .action(async (name, { scope, limit, period, of }) => {
+    .option('--on-unpriced <word>', ON_UNPRICED.join(', '), oneOf(ON_UNPRICED), 'estimate')
+    .option(
+      '--free-calls <word>',
+      'calls estimated at 0 USD when the budget is spent: allow, block',
+      oneOf(FREE_CALLS),
+      'allow',
+    )
+    .action(async (name, { scope, limit, period, of, onUnpriced, freeCalls }) => {
       const client = await context.connect();
-      const budget = await client.createBudget({ body: { name, scope, limitUsd: limit, period, scopeId: of } });
+      const budget = await client.createBudget({
+        body: { name, scope, limitUsd: limit, period, scopeId: of, onUnpriced, freeCalls },
+      });
       context.output.print(budget, () => table([budget], BUDGET_COLUMNS, context.output.layout));
     });
 };

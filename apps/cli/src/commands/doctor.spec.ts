@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusal, runCli, type SentRequest } from '../run-cli.testing.ts';
-import { checkClock, checkRules, checkVersion } from './doctor.ts';
+import { checkClock, checkPrices, checkRules, checkVersion } from './doctor.ts';
 
 const HEALTH = { status: 'ok', version: '1.2.3', db: { ok: true, latencyMs: 1 } };
 const ME = { tenantId: 'acme', keyName: 'ops', scopes: ['read'], version: '1.2.3', now: '2026-11-25T10:00:00.000Z' };
@@ -11,6 +11,8 @@ async function doctor(answers: Readonly<Record<string, () => unknown>>) {
     '/api/health': () => HEALTH,
     '/api/me': () => ME,
     '/api/guardrails': () => ({ rules: [], total: 0, hasMore: false }),
+    '/api/prices': () => ({ table: { version: '1', source: 'shipped', ageDays: 3 } }),
+    '/api/usage/unpriced': () => ({ from: '', to: '', models: [] }),
     '/api/stream': () => stream('event: heartbeat\ndata: {}\n\n'),
   };
   const answer = ({ path }: SentRequest) => {
@@ -27,7 +29,16 @@ describe('doctor', () => {
   it('reports no problem for a working connection', async () => {
     const { exitCode, results } = await doctor({});
     expect(exitCode).toBe(0);
-    expect(results).toEqual({ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok', rules: 'ok' });
+    const expected = {
+      connection: 'ok',
+      key: 'ok',
+      clock: 'ok',
+      version: 'ok',
+      stream: 'ok',
+      rules: 'ok',
+      prices: 'ok',
+    };
+    expect(results).toEqual(expected);
   });
 
   it('names the address and its source if nothing listens there, and skips dependent checks', async () => {
@@ -93,5 +104,20 @@ describe('the check of rules', () => {
   it('warns of rules that let unreadable calls pass', () => {
     expect(checkRules([])).toMatchObject({ result: 'ok' });
     expect(checkRules(['Payments'])).toMatchObject({ result: 'warning', what: expect.stringContaining('"Payments"') });
+  });
+});
+
+describe('the prices', () => {
+  const table = { version: '1', source: 'shipped', ageDays: 30 } as const;
+
+  it('are fine while the table is young and every call has one', () => {
+    expect(checkPrices(table, [])).toMatchObject({ result: 'ok', what: 'price table 1, 30 days old' });
+  });
+
+  it.each([
+    [{ ...table, ageDays: 200 }, [], 'agentlens prices update'],
+    [table, [{ model: 'new', calls: 3 }], 'agentlens prices unpriced'],
+  ])('warn about an old table and about calls without a price', (read, unpriced, advice) => {
+    expect(checkPrices(read, unpriced)).toMatchObject({ result: 'warning', advice: expect.stringContaining(advice) });
   });
 });

@@ -1,5 +1,5 @@
 import { type Client, ProblemError } from '@agentlens/client';
-import type { CommandContext, DefineCommand } from '../context.ts';
+import type { AnswerOf, CommandContext, DefineCommand } from '../context.ts';
 import { CommandError, EXIT } from '../errors.ts';
 import { withProgress } from '../output/output.ts';
 import { type Paint, type Tone } from '../output/style.ts';
@@ -158,6 +158,33 @@ export function checkRules(names: readonly string[]): Finding {
   };
 }
 
+/** Days after which a price table lacks models that people use. */
+const MAX_TABLE_AGE_DAYS = 120;
+
+/** Checks the age of the price table and whether calls have no price. */
+export function checkPrices(
+  { version, ageDays }: AnswerOf<'getPrices'>['table'],
+  unpriced: readonly { readonly model: string; readonly calls: number }[],
+): Finding {
+  const what = `price table ${version}, ${ageDays} days old`;
+  const calls = unpriced.reduce((sum, model) => sum + model.calls, 0);
+  if (calls > 0) {
+    return {
+      check: 'prices',
+      result: 'warning',
+      what: `${what}; ${calls} calls of ${unpriced.length} models have no known price`,
+      advice: 'List them with: agentlens prices unpriced',
+    };
+  }
+  if (ageDays <= MAX_TABLE_AGE_DAYS) return { check: 'prices', result: 'ok', what };
+  return {
+    check: 'prices',
+    result: 'warning',
+    what,
+    advice: 'Load a newer one: agentlens prices update --from <file>',
+  };
+}
+
 const TONES: Readonly<Record<Finding['result'], Tone>> = {
   ok: 'good',
   warning: 'warning',
@@ -183,9 +210,11 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const { host } = context;
   const options = context.clientOptions(context.connection());
   const connection = await checkConnection(options);
-  if (connection.result === 'failed') return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules'])];
+  if (connection.result === 'failed')
+    return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules', 'prices'])];
   const { finding, accepted } = await checkKey(options);
-  if (accepted === undefined) return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules'])];
+  if (accepted === undefined)
+    return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules', 'prices'])];
   const askedMs = host.nowMs();
   const { now, version } = await accepted.client.getMe();
   const clock = checkClock(now, askedMs, host.nowMs());
@@ -197,7 +226,8 @@ async function examine(context: CommandContext): Promise<Finding[]> {
       return { check: 'rules', result: 'skipped', what: `the rules cannot be read: ${error.message}` };
     },
   );
-  return [connection, finding, clock, checkVersion(host.version, version), stream, rules];
+  const prices = await pricesOf(accepted.client);
+  return [connection, finding, clock, checkVersion(host.version, version), stream, rules, prices];
 }
 
 function skipped(checks: readonly string[]): Finding[] {
@@ -207,4 +237,14 @@ function skipped(checks: readonly string[]): Finding[] {
 function findingText({ check, result, what, advice }: Finding, paint: Paint): string {
   const line = `${paint(TONES[result], result.padEnd(9))}${check.padEnd(12)}${plainText(what)}`;
   return advice === undefined ? line : `${line}\n${' '.repeat(21)}${plainText(advice)}`;
+}
+
+async function pricesOf(client: Client): Promise<Finding> {
+  try {
+    const [{ table }, { models }] = await Promise.all([client.getPrices({}), client.getUnpricedUsage({})]);
+    return checkPrices(table, models);
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { check: 'prices', result: 'skipped', what: `the prices cannot be read: ${error.message}` };
+  }
 }

@@ -174,6 +174,43 @@ export const COMMANDS: CommandTree = {
     },
   },
   spend: { summary: 'show the cost of agents and models', load: async () => (await import('./budgets.ts')).spend },
+  prices: {
+    summary: 'prices of models',
+    usual: 'list',
+    commands: {
+      list: {
+        summary: 'show the price table and own prices',
+        load: async () => (await import('./prices.ts')).listPrices,
+      },
+      explain: {
+        summary: 'show which price applies to a model, and why',
+        load: async () => (await import('./prices.ts')).explainPrice,
+      },
+      set: { summary: 'set an own price', load: async () => (await import('./prices.ts')).setPrice },
+      delete: { summary: 'delete an own price', load: async () => (await import('./prices.ts')).deletePrice },
+      unpriced: {
+        summary: 'list models without a known price',
+        load: async () => (await import('./prices.ts')).unpricedModels,
+      },
+      update: {
+        summary: 'load a newer price table (requires a platform key)',
+        load: async () => (await import('./prices.ts')).updatePrices,
+      },
+    },
+  },
+  reprice: {
+    summary: 'recalculate stored costs',
+    load: async () => (await import('./prices.ts')).reprice,
+  },
+  invoice: {
+    summary: 'invoices of providers',
+    commands: {
+      check: {
+        summary: 'compare an invoice with recorded costs',
+        load: async () => (await import('./prices.ts')).checkInvoiceFile,
+      },
+    },
+  },
   deliveries: {
     summary: 'deliveries of rule actions',
     commands: {

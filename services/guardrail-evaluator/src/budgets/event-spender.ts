@@ -86,7 +86,7 @@ function spendingOf(
 }
 
 /** True if the call was billed but its price is unknown. A failed call without tokens was not billed. */
-export function isUnpricedCall({ usage, isError }: AgentEvent): boolean {
+function isUnpricedCall({ usage, isError }: AgentEvent): boolean {
   return usage?.costSource === 'unpriced' && !(isError && usage.unpricedReason === 'no_tokens');
 }
 

@@ -106,7 +106,7 @@ export function compared(lines: readonly InvoiceLine[], rows: readonly RecordedR
 
 /** A provider and a gateway write one model in several ways: without its host, and without the day of its release. */
 function plainName(model: string): string {
-  const name = modelNames(model.toLowerCase(), undefined)[0]?.modelId ?? model.toLowerCase();
+  const name = modelNames(model.toLowerCase(), undefined).at(-1)?.modelId ?? model.toLowerCase();
   return name.replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2})(?=$|[-:])/, '').replace(/-v\d+(:\d+)?$/, '');
 }
 
