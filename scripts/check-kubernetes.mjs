@@ -11,7 +11,7 @@ import { combinations, KUBERNETES_VERSIONS, OVERLAYS, render, renderOverlay, ver
 import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
 import { unknownFields } from './deploy-rules/unknown-fields.mjs';
-import { findHelm } from './helm.mjs';
+import { findTool } from './go-tools.mjs';
 import { environmentsOf, findPython } from './python-environments.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -123,7 +123,7 @@ function pythonWithSchemas() {
 }
 
 try {
-  const helm = need(positionals.length === 0 ? findHelm({ build: options.required }) : undefined, 'Helm');
+  const helm = need(positionals.length === 0 ? findTool('helm', { build: options.required }) : undefined, 'Helm');
   await overlayProblems(helm);
   if (helm !== undefined) await chartProblems(helm);
   for (const object of objects.values()) problems.push(...(await schemaProblems(object)));

@@ -24,7 +24,8 @@ if (KEY_FILE === undefined) {
     authorization: `Bearer ${(await readFile(KEY_FILE, 'utf8')).trim()}`,
   };
   const runId = `smoke-${Date.now()}`;
-  const body = JSON.stringify({ agentId: 'smoke-test', runId, type: 'run_started' });
+  const event = { agentId: 'smoke-test', sessionId: runId, eventType: 'session_started', payload: {} };
+  const body = JSON.stringify({ events: [event] });
   const sent = await fetch(`${ENTRY}/api/events`, {
     method: 'POST',
     headers,
