@@ -7,7 +7,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { combinations, KUBERNETES_VERSIONS, OVERLAYS, render, renderOverlay, versions } from './deploy-rules/chart.mjs';
+import {
+  combinations,
+  KUBERNETES_VERSIONS,
+  OVERLAYS,
+  REGISTRY,
+  render,
+  renderOverlay,
+  versions,
+  WRONG_VALUES,
+} from './deploy-rules/chart.mjs';
 import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
 import { unknownFields } from './deploy-rules/unknown-fields.mjs';
@@ -107,6 +116,12 @@ async function chartProblems(helm) {
     }
   };
   await Promise.all(Array.from({ length: RENDERS_AT_ONCE }, work));
+  for (const [values, message] of WRONG_VALUES) {
+    const said = await render(helm, chart, { values: { ...REGISTRY, ...values } }).catch((error) => error.message);
+    if (!said.includes(message) || said.includes('kind: Deployment')) {
+      problems.push(`${JSON.stringify(values)} must be refused with "${message}"`);
+    }
+  }
 }
 
 function need(found, what) {

@@ -9,6 +9,8 @@ export const KUBERNETES_VERSIONS = ['1.32', '1.34', '1.36'];
 export const OVERLAYS = ['small', 'production'];
 const FOR_KUBECTL = { namePrefix: '', migration: { kind: 'job' }, secrets: { existing: 'agentlens' } };
 
+export const REGISTRY = { image: { registry: 'registry.example.com/agentlens' } };
+
 const OUTSIDE = {
   postgres: { bundled: false, host: 'postgres.example.com', parameters: 'sslmode=verify-full' },
   nats: { bundled: false, urls: ['tls://nats-1.example.com:4222', 'tls://nats-2.example.com:4222'] },
@@ -82,9 +84,25 @@ function merged(a, b) {
   return result;
 }
 
+/** Values that the chart must refuse, each with a part of the message. */
+export const WRONG_VALUES = [
+  [{ image: { registry: '' } }, 'image.registry is required'],
+  [{ imgae: {} }, 'imgae'],
+  [{ services: { query: { replicas: 0 } } }, 'replicas'],
+  [{ nats: { replicas: 2 } }, 'replicas'],
+  [{ nats: { bundled: false }, networkPolicy: { servers: ['10.0.0.0/8'] } }, 'nats.urls is required'],
+  [{ redis: { bundled: false, url: 'redis://:password@redis:6379' } }, 'url'],
+  [{ postgres: { bundled: false, host: 'db' } }, 'networkPolicy.servers must list'],
+  [{ ingress: { enabled: true }, edge: { enabled: false } }, 'ingress.enabled needs edge.enabled'],
+  [{ gateway: { enabled: true } }, 'gateway.parentRefs must name'],
+  [{ autoscaling: { kind: 'keda', lag: { enabled: true } } }, 'autoscaling.lag.prometheus is required'],
+  [{ settings: { AGENTLENS_SECRET_KEY: 'x' } }, 'belongs in a Secret'],
+  [{ secrets: { firstKeys: true } }, 'existing'],
+];
+
 /** All combinations, each with a name. */
 export function combinations() {
-  let all = [{ name: '', values: { image: { registry: 'registry.example.com/agentlens' } } }];
+  let all = [{ name: '', values: REGISTRY }];
   for (const [row, entries] of Object.entries(TABLE)) {
     all = all.flatMap(({ name, values }) =>
       Object.entries(entries).map(([entry, more]) => ({

@@ -119,7 +119,8 @@ key: {{ $ref.key | default .entry }}
 {{- define "agentlens.secretVolume" -}}
 - name: secrets
   projected:
-    defaultMode: 0440
+    # 0440
+    defaultMode: 288
     sources:
       {{- range $file, $entry := .files }}
       {{- $ref := include "agentlens.secretRef" (dict "root" $.root "entry" $entry) | fromYaml }}
