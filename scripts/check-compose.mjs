@@ -47,11 +47,9 @@ function composeCommand() {
 }
 
 function schemaProblems(command) {
-  const needed = Object.fromEntries([...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => [name, 'x']));
   const [program, ...args] = command;
   const run = spawnSync(program, [...args, '-f', file, '--profile', 'observability', 'config', '-q'], {
     encoding: 'utf8',
-    env: { ...process.env, ...needed },
   });
   return run.status === 0 ? [] : [`${command.join(' ')} config: ${run.stderr.trim()}`];
 }
@@ -61,7 +59,7 @@ const compose = composeCommand();
 const problems = [
   ...composeProblems(doc, text, {
     file: (path) => existsSync(join(root, path)),
-    documented: (variable) => new RegExp(`^#? ?${variable}=`, 'm').test(example),
+    documented: [...example.matchAll(/^#? ?([A-Z][A-Z_]+)=/gm)].map(([, variable]) => variable),
   }),
   ...styleProblems(),
   ...(compose ? schemaProblems(compose) : []),

@@ -1,68 +1,157 @@
-// Checks the Kubernetes manifests without a cluster: renders every overlay (kubectl kustomize, which works offline),
-// validates every object against its schema, rejects unknown fields, and applies the project's own rules. Without
-// kubectl, checks the unpatched files.
+// Checks the Kubernetes objects without a cluster: the overlays, and the Helm chart with every combination of a table of
+// values. Each object must match the schemas of several Kubernetes versions, have no unknown field, and obey the project's
+// own rules. Without Helm or Python, only the overlays are checked, with one version; --required makes that a failure.
+//   node scripts/check-kubernetes.mjs [FOLDER] [--required]       FOLDER: another one than deploy/kubernetes
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import {
+  combinations,
+  KUBERNETES_VERSIONS,
+  OVERLAYS,
+  REGISTRY,
+  render,
+  renderOverlay,
+  versions,
+  WRONG_VALUES,
+} from './deploy-rules/chart.mjs';
 import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
 import { unknownFields } from './deploy-rules/unknown-fields.mjs';
+import { findTool } from './go-tools.mjs';
+import { environmentsOf, findPython } from './python-environments.mjs';
 
 const root = join(import.meta.dirname, '..');
-const folder = process.argv[2] ?? join(root, 'deploy', 'kubernetes');
-const overlays = readdirSync(join(folder, 'overlays'));
-const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
+const chart = join(root, 'deploy', 'helm', 'agentlens');
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { required: { type: 'boolean', default: false } },
+});
+const folder = positionals[0] ?? join(root, 'deploy', 'kubernetes');
+const RENDERS_AT_ONCE = 3;
+/** Kinds of other projects, which the schemas of Kubernetes do not have. */
+const EXTENSIONS = {
+  'gateway.networking.k8s.io/v1': '@kubernetes-models/gateway-api',
+  'keda.sh/v1alpha1': '@kubernetes-models/keda',
+  'monitoring.coreos.com/v1': '@kubernetes-models/prometheus-operator',
+};
+
+/** Distinct objects of everything that was rendered, each with the place where it appeared first. */
+const objects = new Map();
+const problems = [];
+const checked = [];
 
 function parsed(text, where) {
-  return parseAllDocuments(text).map((document) => {
-    if (document.errors.length > 0) throw new Error(`${where}: ${document.errors[0].message}`);
-    return document.toJS();
-  });
+  return parseAllDocuments(text)
+    .filter((document) => document.contents !== null)
+    .map((document) => {
+      if (document.errors.length > 0) throw new Error(`${where}: ${document.errors[0].message}`);
+      return document.toJS();
+    });
 }
 
-function rendered(overlay) {
-  const run = spawnSync('kubectl', ['kustomize', join(folder, 'overlays', overlay)], { encoding: 'utf8' });
-  if (run.status !== 0) throw new Error(`overlays/${overlay}: ${run.stderr.trim()}`);
-  return parsed(run.stdout, overlay);
+function check(text, where) {
+  const documents = parsed(text, where);
+  for (const document of documents) {
+    const key = JSON.stringify(document);
+    if (!objects.has(key)) objects.set(key, { document, where });
+  }
+  problems.push(...kubernetesProblems(documents).map((problem) => `${where}: ${problem}`));
 }
 
-/** Base and overlay without patches, which is enough for schemas and most rules. */
-function unpatched(overlay) {
-  return [join(folder, 'base'), join(folder, 'overlays', overlay)].flatMap((place) =>
-    readdirSync(place)
-      .filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml')
-      .flatMap((file) => parsed(readFileSync(join(place, file), 'utf8'), file)),
-  );
-}
-
-async function schemaProblems(document) {
-  const where = `${document.kind}/${document.metadata?.name}`;
-  const models = await import(`kubernetes-models/${document.apiVersion}`).catch(() => ({}));
-  const Model = models[document.kind];
-  if (!Model) return [`${where}: unknown kind ${document.apiVersion} ${document.kind}`];
+async function schemaProblems({ document, where }) {
+  const { apiVersion, kind, metadata } = document;
+  const at = `${where}: ${kind}/${metadata?.name}`;
+  const models = await import(modelsOf(apiVersion)).catch(() => ({}));
+  const Model = models[kind];
+  if (!Model) return [`${at}: unknown kind ${apiVersion} ${kind}`];
   try {
     new Model(document).validate();
     return [];
   } catch (error) {
-    return [`${where}: ${error instanceof Error ? error.message : String(error)}`];
+    return [`${at}: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-async function overlayProblems(overlay) {
-  try {
-    const documents = hasKubectl ? rendered(overlay) : unpatched(overlay);
-    objects += documents.length;
-    const schema = await Promise.all(documents.map(schemaProblems));
-    const problems = [...schema.flat(), ...unknownFields(root, documents), ...kubernetesProblems(documents)];
-    return problems.map((problem) => `overlays/${overlay}: ${problem}`);
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+function modelsOf(apiVersion) {
+  return `${EXTENSIONS[apiVersion] ?? 'kubernetes-models'}/${apiVersion}`;
+}
+
+/** The schemas of all versions, in which a field that a version does not know is an error. */
+function versionProblems(python) {
+  const core = [...objects.values()].filter(({ document }) => EXTENSIONS[document.apiVersion] === undefined);
+  const script = join(import.meta.dirname, 'deploy-rules', 'kubernetes', 'validate.py');
+  const input = core.map(({ document, where }) => JSON.stringify({ document, where })).join('\n');
+  const run = spawnSync(python, [script, ...KUBERNETES_VERSIONS], { input, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  if (run.status === 0) checked.push(`in Kubernetes ${KUBERNETES_VERSIONS.join(', ')}`);
+  return run.status === 0 ? [] : (run.stdout || run.stderr).trim().split('\n');
+}
+
+async function overlayProblems(helm) {
+  for (const overlay of OVERLAYS) {
+    const text = readFileSync(join(folder, 'overlays', overlay, 'agentlens.yaml'), 'utf8');
+    check(text, `overlays/${overlay}`);
+    if (helm !== undefined && text !== (await renderOverlay(helm, chart, overlay))) {
+      problems.push(`overlays/${overlay} is out of date: node scripts/render-kubernetes.mjs`);
+    }
+  }
+  checked.push(`the overlays ${OVERLAYS.join(', ')}`);
+}
+
+async function chartProblems(helm) {
+  const { chart: ofChart, app, workspace } = versions(root);
+  if (ofChart !== workspace || app !== workspace) problems.push(`Chart.yaml: both versions must be ${workspace}`);
+  const queue = combinations();
+  checked.push(`${queue.length} combinations of the chart's values`);
+  const work = async () => {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      const { name, values } = next;
+      try {
+        check(await render(helm, chart, { values, upgrade: queue.length % 2 === 0 }), name);
+      } catch (error) {
+        problems.push(`${name}: ${error.message}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: RENDERS_AT_ONCE }, work));
+  for (const [values, message] of WRONG_VALUES) {
+    const said = await render(helm, chart, { values: { ...REGISTRY, ...values } }).catch((error) => error.message);
+    if (!said.includes(message) || said.includes('kind: Deployment')) {
+      problems.push(`${JSON.stringify(values)} must be refused with "${message}"`);
+    }
   }
 }
 
-let objects = 0;
-const problems = [];
-for (const overlay of overlays) problems.push(...(await overlayProblems(overlay)));
-const how = hasKubectl ? 'rendered with kubectl kustomize' : 'without patches, because kubectl is not installed';
-report('deploy/kubernetes', problems, `${objects} objects of ${overlays.join(', ')} are valid (${how})`);
+function need(found, what) {
+  if (found === undefined && options.required) problems.push(`${what} is missing`);
+  if (found === undefined) checked.push(`without ${what}`);
+  return found;
+}
+
+function pythonWithSchemas() {
+  const python = findPython();
+  if (python === undefined || !options.required) return undefined;
+  const pins = join(import.meta.dirname, 'deploy-rules', 'kubernetes', 'schemas.txt');
+  return environmentsOf(python, [pins])?.[0];
+}
+
+try {
+  const helm = need(positionals.length === 0 ? findTool('helm', { build: options.required }) : undefined, 'Helm');
+  await overlayProblems(helm);
+  if (helm !== undefined) await chartProblems(helm);
+  for (const object of objects.values()) problems.push(...(await schemaProblems(object)));
+  problems.push(
+    ...unknownFields(
+      root,
+      [...objects.values()].map(({ document }) => document),
+      modelsOf,
+    ),
+  );
+  const python = need(pythonWithSchemas(), 'the schemas of several versions');
+  if (python !== undefined) problems.push(...versionProblems(python));
+} catch (error) {
+  problems.push(error instanceof Error ? error.message : String(error));
+}
+report('Kubernetes objects', [...new Set(problems)], `${objects.size} are valid: ${checked.join(', ')}`);

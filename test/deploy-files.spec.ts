@@ -3,6 +3,13 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+
+interface KubernetesObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly minReplicas?: number; readonly scaleTargetRef?: { readonly name: string } };
+}
 
 const root = join(import.meta.dirname, '..');
 
@@ -30,25 +37,33 @@ describe('the check of the compose file', () => {
     ['a container that runs as root', 'user: "70:70"', 'user: "0:0"', 'services.postgres: must not run as root'],
     ['a root file system that can be written', 'read_only: true', 'read_only: false', 'read_only must be true'],
     ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
-    ['an undocumented variable', 'REDIS_PASSWORD:?', 'REDIS_PASWORD:?', 'REDIS_PASWORD is not documented'],
+    ['an undocumented variable', '{EDGE_PORT:', '{EDGE_PROT:', 'EDGE_PROT is not documented'],
+    ['a variable that reaches no service', 'AGENTLENS_PUBLIC_URL:', 'OTHER:', 'AGENTLENS_PUBLIC_URL is documented'],
+    ['a secret in a variable', 'POSTGRES_DB: agentlens', 'PGPASSWORD: ${A_PASSWORD:-}', 'PGPASSWORD must be a secret'],
     ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
     [
       'a service with the login of another',
-      'postgres://agentlens_query:${QUERY_DATABASE_PASSWORD:?',
-      'postgres://agentlens_run_tracking:${RUN_TRACKING_DATABASE_PASSWORD:?',
-      'services.query: DATABASE_URL must begin with postgres://agentlens_query:',
+      'postgres://agentlens_query@',
+      'postgres://agentlens_run_tracking@',
+      'services.query: DATABASE_URL must begin with postgres://agentlens_query@',
     ],
     [
       'a service with the login of the owner',
-      'postgres://agentlens_ingest:${INGEST_DATABASE_PASSWORD:?',
-      'postgres://agentlens:${POSTGRES_PASSWORD:?',
-      'services.ingest: DATABASE_URL must begin with postgres://agentlens_ingest:',
+      'postgres://agentlens_ingest@',
+      'postgres://agentlens@',
+      'services.ingest: DATABASE_URL must begin with postgres://agentlens_ingest@',
     ],
     [
       'a service with the NATS user of another',
-      'nats://query:nats${QUERY_NATS_PASSWORD:?',
-      'nats://agentlens:nats${NATS_PASSWORD:?',
-      'services.query: NATS_URL must begin with nats://query:',
+      'nats://query@',
+      'nats://agentlens@',
+      'services.query: NATS_URL must begin with nats://query@',
+    ],
+    [
+      'a service with the password of another',
+      'source: query_nats_password, target: nats_password',
+      'source: nats_password, target: nats_password',
+      'services.query: must not have the secret nats_password',
     ],
     ['a container without a limit', 'memory: 768M', 'reserved: 768M', 'limits must have cpus and memory'],
   ])('refuses %s', (_, good, bad, said) => {
@@ -61,39 +76,56 @@ describe('the check of the compose file', () => {
   });
 });
 
-const LOST_SERVICE = `apiVersion: v1
+const LOST_SERVICE = `---
+apiVersion: v1
 kind: Service
-metadata: { name: lost }
+metadata: { name: lost, namespace: agentlens }
 spec: { selector: { app: nothing }, ports: [{ port: 80 }] }
 `;
 
-describe('the check of the Kubernetes manifests', () => {
-  it('passes them as they are', () => {
-    expect(run('check-kubernetes.mjs')).toMatchObject({ status: 0 });
+describe('the check of the Kubernetes objects', () => {
+  const overlays = join(root, 'deploy', 'kubernetes');
+
+  it('passes the overlays as they are', () => {
+    expect(run('check-kubernetes.mjs', overlays)).toMatchObject({ status: 0 });
   });
 
   it('names every kind of mistake', () => {
-    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true });
-    const base = join(folder, 'deploy', 'kubernetes', 'base');
-    const change = (file: string, good: string, bad: string) => {
-      const text = readFileSync(join(base, file), 'utf8');
-      expect(text).toContain(good);
-      writeFileSync(join(base, file), text.replace(good, bad));
+    cpSync(overlays, join(folder, 'kubernetes'), { recursive: true });
+    const file = join(folder, 'kubernetes', 'overlays', 'small', 'agentlens.yaml');
+    const parts = readFileSync(file, 'utf8').split(/^---\n/m);
+    const change = (kind: string, name: string, good: string | RegExp, bad: string) => {
+      const index = parts.findIndex(
+        (part) => part.includes(`\nkind: ${kind}\n`) && part.includes(`\n  name: ${name}\n`),
+      );
+      expect(parts[index] ?? '').toMatch(good);
+      parts[index] = parts[index]?.replace(good, bad) ?? '';
     };
-    change('ingest.yaml', 'readOnlyRootFilesystem: true', 'readOnlyRootFilesystem: false');
-    change('query.yaml', 'failureThreshold: 30', 'failureThreshold: many');
-    change('run-tracking.yaml', 'periodSeconds: 2', 'periodSecnds: 2');
-    change('network-policies.yaml', '- 10.0.0.0/8', '- 11.0.0.0/8');
-    change('action-dispatcher.yaml', 'name: agentlens-action-dispatcher', 'name: agentlens-migrate');
-    change('service-account.yaml', '# No service', `${LOST_SERVICE}---\n# No service`);
-    const { status, said } = run('check-kubernetes.mjs', join(folder, 'deploy', 'kubernetes'));
+    change('Deployment', 'ingest', 'readOnlyRootFilesystem: true', 'readOnlyRootFilesystem: false');
+    change('Deployment', 'query', 'failureThreshold: 30', 'failureThreshold: many');
+    change('Deployment', 'run-tracking', 'periodSeconds: 2', 'periodSecnds: 2');
+    change('NetworkPolicy', 'action-dispatcher-to-internet', '- 10.0.0.0/8', '- 11.0.0.0/8');
+    change('NetworkPolicy', 'edge', 'name: edge', 'name: edges');
+    change('Deployment', 'action-dispatcher', /key: action_dispatcher_nats/, 'key: query_nats');
+    writeFileSync(file, parts.join('---\n') + LOST_SERVICE);
+    const { status, said } = run('check-kubernetes.mjs', join(folder, 'kubernetes'));
     expect(status).toBe(1);
     expect(said).toContain('Deployment/ingest: container ingest: readOnlyRootFilesystem must be true');
     expect(said).toContain('failureThreshold must be integer');
     expect(said).toContain('periodSecnds');
     expect(said).toContain('0.0.0.0/0 must exclude 10.0.0.0/8');
-    expect(said).toContain('Deployment/action-dispatcher: envFrom must have the secrets agentlens, agentlens-action-');
+    expect(said).toContain('Deployment/action-dispatcher: must not have query_nats_password');
     expect(said).toContain('Service/lost: selects no pod');
+  });
+
+  it('finds at least three replicas of each service in production', () => {
+    const text = readFileSync(join(overlays, 'overlays', 'production', 'agentlens.yaml'), 'utf8');
+    const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
+    const scaled = objects.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name);
+    expect(deployments).toHaveLength(6);
+    expect(new Set(scaled.map(({ spec }) => spec.scaleTargetRef?.name))).toEqual(new Set(deployments));
+    for (const { spec } of scaled) expect(spec.minReplicas).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Returns rule violations of docker-compose.yml. `doc` is the parsed file with merged anchors. `world` reports what
- * exists: `file(path)`, `documented(variable)`.
+ * exists: `file(path)`, and `documented`, the names of all variables in .env.example.
  */
 export function composeProblems(doc, text, world) {
   const services = Object.entries(doc.services ?? {});
@@ -10,6 +10,7 @@ export function composeProblems(doc, text, world) {
     ...services.flatMap(([name, service]) => loginProblems(name, service)),
     ...portProblems(services),
     ...variableProblems(text, services, world),
+    ...unreachedProblems(text, services, world),
   ];
 }
 
@@ -52,20 +53,31 @@ function fileProblems(name, service, world) {
 }
 
 /** A service logs in to Postgres and NATS as itself. Only the migration job has the logins with more rights. */
-function loginProblems(name, { build, environment = {} }) {
-  if (!build) return [];
-  const own = name.replaceAll('-', '_').toUpperCase();
-  const [database, nats] =
+function loginProblems(name, { build, environment = {}, secrets = [] }) {
+  const shown = Object.entries(environment)
+    .filter(([, value]) => /\$\{\w*(?:PASSWORD|KEY|TOKEN)\b/.test(value))
+    .map(([variable]) => `services.${name}: ${variable} must be a secret, because docker inspect shows variables`);
+  if (!build) return shown;
+  const own = name.replaceAll('-', '_');
+  const [user, natsUser, wanted] =
     name === 'migrate'
-      ? ['agentlens:${POSTGRES_PASSWORD', 'agentlens:nats${NATS_PASSWORD']
-      : [`agentlens_${own.toLowerCase()}:\${${own}_DATABASE_PASSWORD`, `${name}:nats\${${own}_NATS_PASSWORD`];
-  const begins = (variable, text) =>
-    String(environment[variable]).startsWith(text) ? [] : [`services.${name}: ${variable} must begin with ${text}`];
-  const others = Object.values(environment).filter((value) => /\$\{\w*(?:DATABASE|POSTGRES|NATS)_PASSWORD/.test(value));
+      ? ['agentlens', 'agentlens', ['postgres_password', 'nats_password']]
+      : [`agentlens_${own}`, name, [`${own}_database_password`, `${own}_nats_password`]];
+  const begins = (variable, start) =>
+    String(environment[variable]).startsWith(start) ? [] : [`services.${name}: ${variable} must begin with ${start}`];
+  const mounted = secrets.map((secret) => (typeof secret === 'string' ? { source: secret } : secret));
+  const as = (target) => mounted.find((secret) => (secret.target ?? secret.source) === target)?.source;
+  const foreign = mounted.filter(
+    ({ source, target }) => ![...wanted, 'redis_password', 'secret_key'].includes(source) && !/logins/.test(target),
+  );
   return [
-    ...begins('DATABASE_URL', `postgres://${database}`),
-    ...begins('NATS_URL', `nats://${nats}`),
-    ...(name === 'migrate' || others.length === 2 ? [] : [`services.${name}: must have its own passwords only`]),
+    ...shown,
+    ...begins('DATABASE_URL', `postgres://${user}@`),
+    ...begins('NATS_URL', `nats://${natsUser}@`),
+    ...(as('database_password') === wanted[0] && as('nats_password') === wanted[1]
+      ? []
+      : [`services.${name}: must have its own passwords, ${wanted.join(' and ')}`]),
+    ...foreign.map(({ source }) => `services.${name}: must not have the secret ${source}`),
   ];
 }
 
@@ -90,6 +102,18 @@ function variableProblems(text, services, world) {
   const passed = services.flatMap(([, { environment = {} }]) => Object.keys(environment));
   const ours = passed.filter((variable) => variable.startsWith('AGENTLENS_'));
   return [...new Set([...substituted, ...ours])]
-    .filter((variable) => !world.documented(variable))
+    .filter((variable) => !world.documented.includes(variable))
     .map((variable) => `${variable} is not documented in .env.example`);
+}
+
+/** Variables that the file decides, or that only other forms of deployment need. */
+const NOT_PASSED =
+  /^AGENTLENS_(BUS|STATE|DATA_DIR|MIGRATE|HTTP_HOST|NATS_REPLICAS|DATABASE_PASSWORDS|SECRET_KEY)$|^(NATS|REDIS|DATABASE)_|_FILE$/;
+
+/** A documented variable that no container receives would have no effect in .env. */
+function unreachedProblems(text, services, world) {
+  const passed = new Set(services.flatMap(([, { environment = {} }]) => Object.keys(environment)));
+  return world.documented
+    .filter((variable) => !passed.has(variable) && !text.includes(`\${${variable}:`) && !NOT_PASSED.test(variable))
+    .map((variable) => `${variable} is documented in .env.example, but no service receives it`);
 }

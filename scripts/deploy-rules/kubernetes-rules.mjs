@@ -13,9 +13,18 @@ function nameOf({ kind, metadata }) {
   return `${kind}/${metadata?.name}`;
 }
 
-/** The pod of a Deployment, StatefulSet or Job. */
-function podOf({ kind, spec }) {
-  return ['Deployment', 'StatefulSet', 'Job'].includes(kind) ? spec?.template?.spec : undefined;
+/** The pod of a workload, with metadata and spec. */
+function templateOf(document) {
+  if (document.kind === 'Pod') return document;
+  return ['Deployment', 'StatefulSet', 'Job'].includes(document.kind) ? document.spec?.template : undefined;
+}
+
+function podOf(document) {
+  return templateOf(document)?.spec;
+}
+
+function labelsOf(document) {
+  return templateOf(document)?.metadata?.labels ?? {};
 }
 
 function workloadProblems(document) {
@@ -37,25 +46,36 @@ function workloadProblems(document) {
     must(security.capabilities?.drop?.includes('ALL'), `${at}: capabilities must drop ALL`);
     must(requests.cpu && requests.memory, `${at}: resources.requests must have cpu and memory`);
     must(limits.cpu && limits.memory, `${at}: resources.limits must have cpu and memory`);
-    if (document.kind === 'Job') continue;
+    if (['Job', 'Pod'].includes(document.kind)) continue;
     must(container.readinessProbe, `${at}: readinessProbe is missing`);
     must(container.livenessProbe, `${at}: livenessProbe is missing`);
   }
   return problems;
 }
 
-/** A workload has the shared secret and its own, with its logins, and no other. */
+const OF_SERVERS = /_(database|nats)_password$|^(postgres|nats)_password$/;
+
+/** A service has its own logins. Only the migration has those of the owners. */
 function secretProblems(document) {
-  const { name, labels = {} } = document.metadata ?? {};
-  if (labels['app.kubernetes.io/component'] !== 'service') return [];
-  const given = podOf(document).containers.flatMap(({ envFrom = [] }) =>
-    envFrom.map(({ secretRef }) => secretRef?.name),
+  const { 'app.kubernetes.io/component': component, 'app.kubernetes.io/name': name } = labelsOf(document);
+  if (component !== 'service') return [];
+  const pod = podOf(document);
+  const fromFiles = (pod.volumes ?? []).flatMap(({ projected }) =>
+    (projected?.sources ?? []).flatMap(({ secret }) => (secret?.items ?? []).map(({ key }) => key)),
   );
-  const secrets = given.filter((secret) => secret !== undefined);
-  const wanted = ['agentlens', `agentlens-${name}`];
-  return secrets.join() === wanted.join()
-    ? []
-    : [`${nameOf(document)}: envFrom must have the secrets ${wanted.join(', ')}`];
+  const inVariables = pod.containers.flatMap(({ env = [], envFrom = [] }) => [
+    ...env.filter(({ valueFrom }) => valueFrom?.secretKeyRef),
+    ...envFrom,
+  ]);
+  const id = String(name).replaceAll('-', '_');
+  const own = (key) =>
+    name === 'migrate' ? !key.endsWith('_nats_password') : key.startsWith(`${id}_`) || !OF_SERVERS.test(key);
+  return [
+    ...fromFiles
+      .filter((key) => !own(key))
+      .map((key) => `${nameOf(document)}: must not have ${key}, the password of another service`),
+    ...(inVariables.length > 0 ? [`${nameOf(document)}: secrets must be files, not variables`] : []),
+  ];
 }
 
 /** An object in another namespace than its target has no effect, without an error. */
@@ -75,32 +95,42 @@ function referenceProblems(documents) {
   const problems = [];
   const named = (kind, name) => documents.some((one) => one.kind === kind && one.metadata?.name === name);
   const workloads = documents.filter((one) => podOf(one));
-  const selected = (labels) =>
-    workloads.some(({ spec }) =>
-      Object.entries(labels ?? {}).every(([key, value]) => spec.template.metadata?.labels?.[key] === value),
-    );
+  const selected = (selector) => workloads.some((one) => selects(selector, labelsOf(one)));
+  const budgets = documents.filter(({ kind }) => kind === 'PodDisruptionBudget');
   for (const one of documents) {
     const fail = (what) => problems.push(`${nameOf(one)}: ${what}`);
-    if (one.kind === 'Service' && !selected(one.spec.selector)) fail('selects no pod');
-    if (one.kind === 'PodDisruptionBudget' && !selected(one.spec.selector?.matchLabels)) fail('selects no pod');
-    if (one.kind === 'HorizontalPodAutoscaler') {
-      const { kind, name } = one.spec.scaleTargetRef;
-      if (!named(kind, name)) fail(`scales ${kind}/${name}, which does not exist`);
+    const { kind, spec } = one;
+    if (kind === 'Service' && !selected({ matchLabels: spec.selector })) fail('selects no pod');
+    if (['PodDisruptionBudget', 'NetworkPolicy'].includes(kind)) {
+      const selector = kind === 'NetworkPolicy' ? spec.podSelector : spec.selector;
+      // The pod of the test is not always there.
+      if (!selected(selector) && selector.matchLabels?.['app.kubernetes.io/name'] !== 'test') fail('selects no pod');
     }
-    if (one.kind === 'Deployment' && !documents.some((other) => disruptionOf(other, one)))
-      fail('has no PodDisruptionBudget');
+    if (['HorizontalPodAutoscaler', 'ScaledObject'].includes(kind)) {
+      const { kind: target, name } = spec.scaleTargetRef;
+      if (!named(target, name)) fail(`scales ${target}/${name}, which does not exist`);
+    }
+    if (kind === 'ServiceMonitor') {
+      const services = documents.filter((other) => other.kind === 'Service');
+      if (!services.some(({ metadata }) => selects(spec.selector, metadata.labels))) fail('selects no Service');
+    }
+    if (kind === 'Deployment' && budgets.length > 0) {
+      if (!budgets.some((budget) => selects(budget.spec.selector, labelsOf(one)))) fail('has no PodDisruptionBudget');
+    }
     for (const backend of backendsOf(one)) if (!named('Service', backend)) fail(`backend ${backend} does not exist`);
   }
   return problems;
 }
 
-function disruptionOf(candidate, deployment) {
-  if (candidate.kind !== 'PodDisruptionBudget') return false;
-  const labels = deployment.spec.template.metadata?.labels ?? {};
-  return Object.entries(candidate.spec.selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+function selects({ matchLabels = {}, matchExpressions = [] } = {}, labels) {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, values }) => values.includes(labels[key]))
+  );
 }
 
 function backendsOf({ kind, spec }) {
+  if (kind === 'HTTPRoute') return spec.rules.flatMap(({ backendRefs = [] }) => backendRefs.map(({ name }) => name));
   if (kind !== 'Ingress') return [];
   return (spec.rules ?? []).flatMap(({ http }) => (http?.paths ?? []).map(({ backend }) => backend.service?.name));
 }
@@ -110,9 +140,15 @@ const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/1
 /** All traffic is denied by default, and only the dispatcher reaches the internet, without private networks. */
 function networkProblems(documents) {
   const policies = documents.filter(({ kind }) => kind === 'NetworkPolicy');
-  const denies = ({ spec }) =>
-    Object.keys(spec.podSelector).length === 0 && spec.policyTypes?.length === 2 && !spec.ingress && !spec.egress;
-  const problems = policies.some(denies) ? [] : ['NetworkPolicy: no policy denies all traffic by default'];
+  if (policies.length === 0) return [];
+  const denied = (labels) =>
+    policies.some(
+      ({ spec }) =>
+        spec.policyTypes?.length === 2 && !spec.ingress && !spec.egress && selects(spec.podSelector, labels),
+    );
+  const problems = documents
+    .filter((one) => podOf(one) && !denied(labelsOf(one)))
+    .map((one) => `${nameOf(one)}: no policy denies all its traffic by default`);
   for (const policy of policies) {
     const blocks = (policy.spec.egress ?? []).flatMap(({ to = [] }) =>
       to.map(({ ipBlock }) => ipBlock).filter(Boolean),

@@ -5,15 +5,15 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * Finds misspelled fields, which the schemas accept and a cluster drops silently. The objects are written as typed
- * literals, so that the compiler rejects fields that the types do not have.
+ * literals, so that the compiler rejects fields that the types do not have. `modelsOf(apiVersion)` names their module.
  */
-export function unknownFields(root, documents) {
+export function unknownFields(root, documents, modelsOf) {
   mkdirSync(join(root, '.cache'), { recursive: true });
   const folder = mkdtempSync(join(root, '.cache', 'kubernetes-'));
   try {
     const files = documents.map((document, index) => {
       const file = join(folder, `${index}.mts`);
-      writeFileSync(file, literal(document));
+      writeFileSync(file, literal(document, modelsOf(document.apiVersion)));
       return file;
     });
     const run = compile(files);
@@ -27,9 +27,9 @@ export function unknownFields(root, documents) {
   }
 }
 
-function literal(document) {
+function literal(document, models) {
   const type = `I${document.kind}`;
-  return `import type { ${type} } from 'kubernetes-models/${document.apiVersion}';
+  return `import type { ${type} } from '${models}';
 export const document: ${type} = ${JSON.stringify(document, null, 1)};
 `;
 }

@@ -150,7 +150,10 @@ function endForSupervisor(logger: Logger): void {
 
 async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus> {
   if (config.bus.kind === 'memory') return createMemoryBus({ logger });
-  return connectNatsBus({ servers: config.bus.servers, name: `agentlens-${config.service}`, logger });
+  const { servers, replicas } = config.bus;
+  // Services may not change streams.
+  const ofStreams = config.migrate && replicas !== undefined ? { replicas } : {};
+  return connectNatsBus({ servers, name: `agentlens-${config.service}`, logger, ...ofStreams });
 }
 
 async function openState(config: PlatformConfig, logger: Logger): Promise<StateStores> {

@@ -19,6 +19,9 @@ try {
   if (platformKey !== null && platform.config.platformKey === undefined) {
     process.stdout.write(`Key that creates tenants, shown this once:\n${platformKey}\n`);
   }
+  if (key !== null || platformKey !== null) {
+    process.stdout.write('Store new keys in a safe place, then delete this log.\n');
+  }
 } catch (error) {
   process.stderr.write(`${explain('setup', error)}\n`);
   process.exit(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ConnectionSources, findConnection, needKey } from './connection.ts';
+import { type ConnectionSources, findConnection, natsAddress, needKey } from './connection.ts';
 
 const NOTHING: ConnectionSources = {
   flags: {},
@@ -70,5 +70,19 @@ describe('findConnection', () => {
 
   it('explains how to sign in if there is no key', () => {
     expect(() => needKey(findConnection(NOTHING))).toThrow('No API key for http://127.0.0.1:3400');
+  });
+});
+
+describe('natsAddress', () => {
+  it.each([
+    [
+      'nats://agentlens@a:4222,nats://agentlens@b:4222',
+      'nats://agentlens:p%24%261@a:4222,nats://agentlens:p%24%261@b:4222',
+    ],
+    ['nats://agentlens:own@a:4222', 'nats://agentlens:own@a:4222'],
+    ['nats://a:4222', 'nats://a:4222'],
+  ])('adds the password to %s if it has only a user', (NATS_URL, expected) => {
+    expect(natsAddress('.', { NATS_URL, NATS_PASSWORD: 'p$&1' })).toBe(expected);
+    expect(natsAddress('.', { NATS_URL })).toBe(NATS_URL);
   });
 });

@@ -156,11 +156,21 @@ function checked(file: string, content: unknown): { readonly profile?: string } 
   return Object.fromEntries(fields);
 }
 
-/** `NATS_URL`, else the server of a platform started here, else the default port of this machine. */
+/**
+ * `NATS_URL`, with `NATS_PASSWORD` or the content of `NATS_PASSWORD_FILE` if it has only a user, as in the containers of
+ * the services. Else the server of a platform started here, else the default port of this machine.
+ */
 export function natsAddress(folder: string, env: Env): string {
-  if (env.NATS_URL) return env.NATS_URL;
+  if (env.NATS_URL) return withNatsPassword(env.NATS_URL, env);
   const noted = dataFolders(folder, env).map((data) => readTextFile(join(data, 'distributed/nats-url'))?.trim());
   return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
+}
+
+function withNatsPassword(address: string, env: Env): string {
+  const password = env.NATS_PASSWORD || (env.NATS_PASSWORD_FILE && readTextFile(env.NATS_PASSWORD_FILE)?.trim());
+  if (!password) return address;
+  const encoded = encodeURIComponent(password);
+  return address.replaceAll(/(\w+:\/\/[^:@/,\s]+)@/g, (_, start: string) => `${start}:${encoded}@`);
 }
 
 /** Error for a NATS server at `address` that does not answer. */

@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig, VARIABLES } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import { SECRET_VARIABLES } from './secret-files.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const SERVERS = {
@@ -144,7 +147,71 @@ describe('configuration', () => {
 
   it('is documented completely in .env.example', () => {
     const documented = readFileSync(new URL('../../../../.env.example', import.meta.url), 'utf8');
-    const missing = VARIABLES.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(documented));
+    const names = [...VARIABLES, ...SECRET_VARIABLES];
+    const missing = names.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(documented));
     expect(missing).toEqual([]);
+  });
+});
+
+describe('secrets of the configuration', () => {
+  let folder: string;
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'agentlens-secrets-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('are read from files, without the line break at their end', () => {
+    const env = { ...SERVERS, AGENTLENS_SECRET_KEY: '', AGENTLENS_SECRET_KEY_FILE: file('key', `${SECRET_KEY}\n`) };
+    expect(loadConfig('query', env).secretKeys).toEqual([SECRET_KEY]);
+  });
+
+  it('complete the addresses of the servers', () => {
+    const config = loadConfig('query', {
+      ...SERVERS,
+      NATS_URL: 'nats://query@a:4222, nats://query@b:4222',
+      NATS_PASSWORD_FILE: file('nats', 'p/q'),
+      REDIS_URL: 'redis://r:6379',
+      REDIS_PASSWORD: 'r@s',
+      DATABASE_URL: 'postgres://agentlens_query@p/agentlens',
+      DATABASE_PASSWORD_FILE: file('database', 'a%b'),
+    });
+    expect(config).toMatchObject({
+      bus: { servers: ['nats://query:p%2Fq@a:4222', 'nats://query:p%2Fq@b:4222'] },
+      state: { url: 'redis://:r%40s@r:6379' },
+      database: { url: 'postgres://agentlens_query:a%25b@p/agentlens' },
+    });
+  });
+
+  it.each([
+    ['a file that does not exist', () => ({ REDIS_URL_FILE: join(folder, 'absent') }), /^REDIS_URL_FILE: cannot read/],
+    ['an empty file', () => ({ DATABASE_PASSWORD_FILE: file('empty', '\n') }), /^DATABASE_PASSWORD_FILE: .* is empty/],
+    ['a value and a file', () => ({ ...SERVERS, NATS_URL_FILE: file('url', 'x') }), /NATS_URL_FILE are both set/],
+    [
+      'two passwords',
+      () => ({ ...SERVERS, DATABASE_URL: 'postgres://u:hidden@p/a', DATABASE_PASSWORD: 'hidden' }),
+      /^DATABASE_URL contains a password/,
+    ],
+    ['a password without a user', () => ({ ...SERVERS, NATS_PASSWORD: 'hidden' }), /^NATS_URL needs a user/],
+    ['a misspelled name', () => ({ AGENTLENS_SECRT_KEY_FILE: 'x' }), /Did you mean AGENTLENS_SECRET_KEY_FILE/],
+    [
+      'a file for a setting that is no secret',
+      () => ({ AGENTLENS_LOG_LEVEL_FILE: 'x' }),
+      /AGENTLENS_LOG_LEVEL_FILE is/,
+    ],
+  ])('are refused with %s', (_, env, message) => {
+    const loading = () => loadConfig('standalone', env());
+    expect(loading).toThrow(message);
+    expect(loading).not.toThrow(/hidden/);
+  });
+
+  it('say how many copies of a stream the migration makes', () => {
+    const env = { ...SERVERS, AGENTLENS_NATS_REPLICAS: '3' };
+    expect(loadConfig('setup', env).bus).toMatchObject({ replicas: 3 });
+    expect(loadConfig('setup', SERVERS).bus).toMatchObject({ replicas: undefined });
+    expect(() => loadConfig('setup', { ...SERVERS, AGENTLENS_NATS_REPLICAS: '7' })).toThrow('AGENTLENS_NATS_REPLICAS');
   });
 });

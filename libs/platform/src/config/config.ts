@@ -4,6 +4,7 @@ import { InvalidNatsAddress, natsServers } from '@agentlens/messaging';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import type { ProcessName } from './process-names.ts';
+import { SECRET_VARIABLES, withSecrets } from './secret-files.ts';
 
 const PREFIX = 'AGENTLENS_';
 
@@ -101,6 +102,7 @@ const toggle = z.enum(['true', 'false']).transform((text) => text === 'true');
 const Environment = z.object({
   AGENTLENS_BUS: z.enum(['memory', 'nats']).optional(),
   NATS_URL: list.optional(),
+  AGENTLENS_NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional(),
   AGENTLENS_STATE: z.enum(['memory', 'redis']).optional(),
   REDIS_URL: z.string().optional(),
   DATABASE_URL: databaseUrl.optional(),
@@ -140,10 +142,20 @@ const Environment = z.object({
 /** Names of the platform's variables, for the check of unknown names and for specs of the documentation. */
 export const VARIABLES = Object.keys(Environment.shape);
 
+/** The same with passwords and names of secret files. */
+const KNOWN = [...VARIABLES, ...SECRET_VARIABLES];
+
 /** Configuration of a process. Parsed once, before anything is opened. */
 export interface PlatformConfig {
   readonly service: ProcessName;
-  readonly bus: { readonly kind: 'memory' } | { readonly kind: 'nats'; readonly servers: readonly string[] };
+  readonly bus:
+    | { readonly kind: 'memory' }
+    | {
+        readonly kind: 'nats';
+        readonly servers: readonly string[];
+        /** Copies of each stream in a cluster. If undefined, existing streams keep their number. */
+        readonly replicas: number | undefined;
+      };
   readonly state: { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   readonly database: { readonly kind: 'embedded' } | { readonly kind: 'external'; readonly url: string };
   /** Passwords that the migration sets for the database roles of services. */
@@ -195,8 +207,9 @@ export function loadConfig(
   service: ProcessName,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): PlatformConfig {
-  refuseUnknownVariables(env, VARIABLES);
-  const present = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  refuseUnknownVariables(env, KNOWN);
+  const values = withSecrets(env);
+  const present = Object.fromEntries(VARIABLES.map((name) => [name, values[name] === '' ? undefined : values[name]]));
   const parsed = Environment.safeParse(present);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
@@ -258,7 +271,7 @@ function busOf(service: ProcessName, env: Environment): PlatformConfig['bus'] {
   } catch (error) {
     throw error instanceof InvalidNatsAddress ? new ConfigError(error.message) : error;
   }
-  return { kind, servers };
+  return { kind, servers, replicas: env.AGENTLENS_NATS_REPLICAS };
 }
 
 function stateOf(service: ProcessName, env: Environment): PlatformConfig['state'] {

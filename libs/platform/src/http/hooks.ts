@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { InFlight } from '@agentlens/messaging';
+import { OPERATIONS } from '@agentlens/operations';
 import { metrics, trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { USUAL_BODY_BYTES } from '../auth/route-config.ts';
@@ -67,8 +68,8 @@ interface Route {
 }
 
 /**
- * Rejects requests without a route before their body is read: 405 with `Allow` if the path has other methods, otherwise
- * 404. Must be called before routes are added.
+ * Rejects requests without a route before their body is read: 421 if the route belongs to another service, 405 with
+ * `Allow` if the path has other methods, otherwise 404. Must be called before routes are added.
  */
 export function refuseUnrouted(fastify: FastifyInstance): void {
   const routes: Route[] = [];
@@ -83,6 +84,10 @@ export function refuseUnrouted(fastify: FastifyInstance): void {
 function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): ProblemException {
   const path = url.split('?')[0] ?? '';
   const asked = segmentsOf(path);
+  if (isServedElsewhere(method, asked)) {
+    const hint = 'A proxy used an address that another service had before. Nothing was done; send the request again.';
+    return new ProblemException(421, `Another service has the route ${method} ${path}`, { hint });
+  }
   const matching = routes.filter(({ segments }) => matches(segments, asked));
   // `/rules/catalog` matches itself, not `/rules/:id`.
   const fewest = Math.min(...matching.map(({ segments }) => parametersIn(segments)));
@@ -98,6 +103,12 @@ function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): Pro
     hint: `${path} takes ${allow}. ${listed}`,
     headers: { allow },
   });
+}
+
+/** Whether this is a route of the platform. A process calls this only for requests that it has no route for. */
+function isServedElsewhere(method: string, asked: readonly string[]): boolean {
+  const sought = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return OPERATIONS.some((operation) => operation.method === sought && matches(segmentsOf(operation.path), asked));
 }
 
 /** The router also ignores a trailing slash. */

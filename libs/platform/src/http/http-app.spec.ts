@@ -323,6 +323,16 @@ describe('HTTP app', () => {
       });
     });
 
+    it.each([
+      ['POST', '/api/events'],
+      ['GET', '/api/guardrails?limit=1'],
+      ['HEAD', '/api/runs/one'],
+    ])('returns 421 for %s %s, which another service has', async (method, url) => {
+      const answer = await app.inject({ method: method as 'GET', url });
+      expect(answer.statusCode).toBe(421);
+      if (method !== 'HEAD') expect(answer.json()).toMatchObject({ code: 'misdirected', status: 421 });
+    });
+
     it('lists the methods of a literal path, not of a parameter route that also matches', async () => {
       const answer = await app.inject({ method: 'PATCH', url: '/things/own' });
       expect(answer.headers.allow).toBe('GET, HEAD');

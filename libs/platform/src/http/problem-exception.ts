@@ -26,6 +26,7 @@ const CODES: Readonly<Record<number, string>> = {
   412: 'version_conflict',
   413: 'too_large',
   415: 'unsupported_media_type',
+  421: 'misdirected',
   422: 'unprocessable',
   429: 'rate_limited',
   431: 'headers_too_large',

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { visible, visibleJson } from '@agentlens/contracts/visible';
 import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
-import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, destination, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 
 /** Fields of our log entries; lines of other programs may lack them. */
 interface LogEntry {
@@ -72,6 +72,19 @@ function masked(key: string): string {
   return id === undefined ? `${PREFIX.exec(key)?.[0] ?? ''}***` : `agk_***_${id}_***`;
 }
 
+/** Fields of errors that help and are short. Drivers attach whole connections, and rows in `detail`, to others. */
+const ERROR_FIELDS = ['code', 'errno', 'syscall', 'address', 'port', 'severity', 'schema', 'table', 'constraint'];
+
+/** Type, message and stack with those of the causes, and the fields above. */
+function errorEntry(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = stdSerializers.err(error);
+  const fields = Object.entries(error).filter(
+    ([name, value]) => ERROR_FIELDS.includes(name) && (typeof value === 'string' || typeof value === 'number'),
+  );
+  return { type, message, stack, ...Object.fromEntries(fields) };
+}
+
 interface LoggerOptions {
   readonly name: string;
   readonly level: string;
@@ -90,6 +103,7 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED_PATHS, censor: '***' },
       mixin: traceIds,
+      serializers: { err: errorEntry },
       // Names and texts of agents must not steer the terminal that shows the log.
       hooks: { streamWrite: (line) => visibleJson(withoutSecrets(line)) },
     },

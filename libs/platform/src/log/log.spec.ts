@@ -29,6 +29,19 @@ describe('log', () => {
     expect(logged((logger) => logger.info(key))).toContain(`agk_***_${id}_***`);
   });
 
+  it('leaves out what drivers attach to their errors', () => {
+    const error = Object.assign(new Error('terminating connection', { cause: new Error('socket closed') }), {
+      code: '57P01',
+      client: { secretKey: 123456789, buffer: 'x'.repeat(20_000) },
+      detail: 'Key (email)=(ada@example.com) already exists.',
+    });
+    const line = logged((logger) => logger.warn({ err: error }, 'idle database connection lost'));
+    expect(line).toContain('57P01');
+    expect(line).toContain('terminating connection: socket closed');
+    expect(line).not.toMatch(/123456789|xxxx|ada@/);
+    expect(line.length).toBeLessThan(4_000);
+  });
+
   it('redacts secret fields by name', () => {
     const line = logged((logger) => logger.info({ config: { secret: 'open sesame', url: 'https://a' } }, 'rule'));
     expect(line).not.toContain('open sesame');
