@@ -130,7 +130,17 @@ export { BrokenJson, endOfText, hasAtMostUnits, type ParsedJson, parseInSteps, T
 export { detailsOf, otherVersion, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
-export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
+export {
+  GuardrailRule,
+  PromotionGuard,
+  ROLLOUT_UNITS,
+  RollbackBounds,
+  Rollout,
+  type RolloutUnit,
+  RuleDraft,
+  RuleSelector,
+  Suspension,
+} from './rules.ts';
 export {
   RuleDrift,
   RuleKey,

@@ -94,7 +94,7 @@ export class GuardrailEvaluator {
     const publisher = new TriggerPublisher(cooldowns, bus, metrics);
     this.#ports = ports;
     this.#states = new StateRecorder(new StatesRepository(database), drops, logger);
-    this.rules = new RuleLibrary(repository, bus, logger);
+    this.rules = new RuleLibrary(repository, bus, logger, clock);
     this.#relay = relayOf(database, bus, logger);
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     const changed = (tenantId: string) => this.#ruleChanged(tenantId);

@@ -1,5 +1,5 @@
 import type { Decision } from '../wire/decision.ts';
-import type { Decider, DecisionQuestion, DecidedRun } from './decider.ts';
+import type { DecidedRun, Decider, DecisionQuestion } from './decider.ts';
 
 /**
  * Remembers the refusal that ended the run: a terminating rule or failing closed. Operator orders, breakers and pending

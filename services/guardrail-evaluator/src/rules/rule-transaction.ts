@@ -148,6 +148,11 @@ export class RuleTransaction {
           tool_names: eb.ref('excluded.tool_names'),
           priority: eb.ref('excluded.priority'),
           mode: eb.ref('excluded.mode'),
+          rollout: eb.ref('excluded.rollout'),
+          promotion_guard: eb.ref('excluded.promotion_guard'),
+          rollback: eb.ref('excluded.rollback'),
+          suspended: eb.ref('excluded.suspended'),
+          meaning_version: eb.ref('excluded.meaning_version'),
           on_missing: eb.ref('excluded.on_missing'),
           on_unavailable: eb.ref('excluded.on_unavailable'),
           selector: eb.ref('excluded.selector'),
@@ -200,6 +205,10 @@ function auditedOf({ rule, shown, author, reason }: RuleRevision): AuditedChange
   return { tenantId, at, kind: `rule.${verb}`, targetId, author, reason, ...shown };
 }
 
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
 function rowOf({ rule, deleted }: RuleRevision) {
   return {
     tenant_id: rule.tenantId,
@@ -219,9 +228,14 @@ function rowOf({ rule, deleted }: RuleRevision) {
     tool_names: rule.toolNames ?? null,
     priority: rule.priority,
     mode: rule.mode,
+    rollout: jsonOrNull(rule.rollout),
+    promotion_guard: jsonOrNull(rule.guard),
+    rollback: jsonOrNull(rule.rollback),
+    suspended: jsonOrNull(rule.suspended),
+    meaning_version: rule.meaningVersion ?? null,
     on_missing: rule.onMissing,
     on_unavailable: rule.onUnavailable,
-    selector: rule.selector === undefined ? null : JSON.stringify(rule.selector),
+    selector: jsonOrNull(rule.selector),
     policy_id: rule.policyId ?? null,
     key: rule.key ?? null,
     ruleset: rule.ruleset ?? null,
