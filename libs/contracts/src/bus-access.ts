@@ -42,6 +42,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
+const { promoteRule, suspendRule } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -51,7 +52,8 @@ const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWe
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
-  ...[createRule, updateRule, deleteRule, revertRule, planRuleset, applyRuleset, releaseRuleset],
+  ...[createRule, updateRule, deleteRule, revertRule, promoteRule, suspendRule],
+  ...[planRuleset, applyRuleset, releaseRuleset],
   ...[
     createBudget,
     updateBudget,
@@ -79,7 +81,7 @@ export const BUS_ACCESS = {
   'guardrail-evaluator': {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
     reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
-    asks: [resolveApproval, spendApprovals],
+    asks: [resolveApproval, spendApprovals, raiseAlert],
     answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
   },
   'action-dispatcher': {

@@ -132,6 +132,7 @@ export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export {
   GuardrailRule,
+  Promotion,
   PromotionGuard,
   ROLLOUT_UNITS,
   RollbackBounds,

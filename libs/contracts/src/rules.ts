@@ -70,6 +70,26 @@ export const RollbackBounds = z
   });
 export type RollbackBounds = z.infer<typeof RollbackBounds>;
 
+/** Body of `POST /api/guardrails/:id/promote`. */
+export const Promotion = z
+  .strictObject({
+    to: z.enum(['shadow', 'canary', 'enforce']),
+    /** Only for `canary`, which requires it. */
+    percent: Rollout.shape.percent.optional(),
+    by: Rollout.shape.by,
+    reason: z.string().trim().min(1, 'must contain a reason').max(1000).optional(),
+    /** Promotes although the guard is not met. */
+    force: z.boolean().default(false),
+  })
+  .superRefine(({ to, percent, by, reason, force }, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (to === 'canary' && percent === undefined) refuse('percent', `is required with "to": "canary"; ${PERCENT}`);
+    if (to !== 'canary' && percent !== undefined) refuse('percent', 'is only possible with "to": "canary"; remove it');
+    if (to !== 'canary' && by !== undefined) refuse('by', 'is only possible with "to": "canary"; remove it');
+    if (force && reason === undefined) refuse('reason', 'is required with "force": true');
+  });
+export type Promotion = z.output<typeof Promotion>;
+
 /** A rule that has no effect until an instant, in any mode. */
 export const Suspension = z.object({ until: Instant, reason: z.string().min(1).max(1000) });
 export type Suspension = z.infer<typeof Suspension>;

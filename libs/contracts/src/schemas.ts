@@ -31,7 +31,7 @@ export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids
 export { RulesChanged } from './notices.ts';
 export { Problem } from './problems.ts';
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
-export { GuardrailRule, RuleDraft } from './rules.ts';
+export { GuardrailRule, Promotion, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { DAY_MS, HOUR_MS } from './times.ts';

@@ -115,6 +115,7 @@ export {
   type TickRule,
 } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
+export { guardOf, type RuleFigures, type RuleRates, ratesOf, unmetGuard } from './rules/promotion.ts';
 export { type ActiveRollout, bucketOf, isInRollout, placeInRollout } from './rules/rollout.ts';
 export { RuleBook } from './rules/rule-book.ts';
 export { changesMeaning, ruleChanges } from './rules/rule-changes.ts';

@@ -33,6 +33,7 @@ import type {
   ErasuresTable,
   EventsTable,
   RuleDailyTable,
+  RuleMinutesTable,
   RunsTable,
 } from './run-tracking.tables.ts';
 
@@ -67,6 +68,7 @@ export interface Tables {
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;
   rule_daily: RuleDailyTable;
+  rule_minutes: RuleMinutesTable;
   guardrail_rules: GuardrailRulesTable;
   rule_versions: RuleVersionsTable;
   guardrail_states: GuardrailStatesTable;

@@ -10,6 +10,7 @@ export * from './deliveries.operations.ts';
 export * from './events.operations.ts';
 export * from './keys.operations.ts';
 export * from './overview.operations.ts';
+export * from './rollouts.operations.ts';
 export * from './rule-versions.operations.ts';
 export * from './rules.operations.ts';
 export * from './run.ts';

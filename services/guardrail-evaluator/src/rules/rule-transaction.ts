@@ -8,7 +8,16 @@ import {
   type RulesChanged,
   rulesChanged,
 } from '@agentlens/contracts';
-import { driftFromRow, type RuleVersionsTable, recordChanges, ruleFromRow, type Tables } from '@agentlens/database';
+import {
+  driftFromRow,
+  judgedStops,
+  type RuleVersionsTable,
+  recordChanges,
+  ruleCounts,
+  ruleFromRow,
+  type Tables,
+} from '@agentlens/database';
+import type { RuleFigures } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
@@ -35,7 +44,7 @@ export interface RecordedVersion {
 /** The rules of one tenant within one change. */
 export type TenantRules = Pick<
   RuleTransaction,
-  'all' | 'find' | 'findVersion' | 'changesSince' | 'lastOfKeys' | 'settle' | 'store'
+  'all' | 'find' | 'findVersion' | 'changesSince' | 'figures' | 'lastOfKeys' | 'settle' | 'store'
 >;
 
 /** Changes rules: stores everything that `work` stores, or nothing. Changes of one tenant are serialised. */
@@ -79,6 +88,21 @@ export class RuleTransaction {
       .where('version', '=', version)
       .executeTakeFirst();
     return row === undefined ? null : (row.body as unknown as GuardrailRule);
+  }
+
+  /** What a decision rule did since its meaning last changed. */
+  async figures({ id: ruleId, version, meaningVersion = version, updatedAt }: GuardrailRule): Promise<RuleFigures> {
+    const first = await this.#db
+      .selectFrom('rule_versions')
+      .select('changed_at')
+      .where('tenant_id', '=', this.#tenantId)
+      .where('rule_id', '=', ruleId)
+      .where('version', '=', meaningVersion)
+      .executeTakeFirst();
+    const since = first?.changed_at ?? updatedAt;
+    const ref = { tenantId: this.#tenantId, ruleId, fromVersion: meaningVersion, since };
+    const counts = await ruleCounts(this.#db, ref);
+    return { ...counts, ...(await judgedStops(this.#db, ref)), sinceMs: Date.parse(since) };
   }
 
   /** The recorded changes of each rule after the given version, oldest first. */
