@@ -43,6 +43,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
+const { promoteRule, suspendRule } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -52,7 +53,8 @@ const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWe
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
-  ...[createRule, updateRule, deleteRule, revertRule, planRuleset, applyRuleset, releaseRuleset],
+  ...[createRule, updateRule, deleteRule, revertRule, promoteRule, suspendRule],
+  ...[planRuleset, applyRuleset, releaseRuleset],
   ...[
     createBudget,
     updateBudget,

@@ -11,7 +11,7 @@ import { Problem } from './problems.ts';
 import { Reprice } from './reprices.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
-import { GuardrailRule } from './rules.ts';
+import { GuardrailRule, Promotion, Suspension } from './rules.ts';
 import { RulesetPlan } from './rulesets.ts';
 import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 
@@ -89,6 +89,14 @@ export const COMMANDS = {
   deleteRule: command('guardrail.rules.delete', changedRule, z.object({ ok: z.literal(true) })),
   /** Creates a new version with the contents of an earlier one. */
   revertRule: command('guardrail.rules.revert', changedRule.extend({ version: z.int().min(1) }), GuardrailRule),
+  /** Changes the mode of a rule. 409 lists what its guard still requires. */
+  promoteRule: command('guardrail.rules.promote', changedRule.extend({ promotion: Promotion }), GuardrailRule),
+  /** Suspends any rule until an instant; null ends its suspension. */
+  suspendRule: command(
+    'guardrail.rules.suspend',
+    changedRule.extend({ suspended: Suspension.nullable() }),
+    GuardrailRule,
+  ),
   /** Plans what applying a ruleset would change, without changing anything. */
   planRuleset: command(
     'guardrail.rulesets.plan',

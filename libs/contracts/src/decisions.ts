@@ -128,7 +128,8 @@ export type RuleFinding = z.infer<typeof RuleFinding>;
 /** A rule that could not be evaluated, so that its own setting decided. */
 export const RuleBypass = z.object({
   ruleId: z.string(),
-  why: z.enum(['missing', 'unavailable', 'deadline', 'error']),
+  /** `canary_unit`: the call lacks what the rollout selects by, so that the rule only recorded it. */
+  why: z.enum(['missing', 'unavailable', 'deadline', 'error', 'canary_unit']),
   did: z.enum(['allow', 'block']),
 });
 export type RuleBypass = z.infer<typeof RuleBypass>;

@@ -151,7 +151,18 @@ export {
 } from './reprices.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
-export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
+export {
+  GuardrailRule,
+  Promotion,
+  PromotionGuard,
+  ROLLOUT_UNITS,
+  RollbackBounds,
+  Rollout,
+  type RolloutUnit,
+  RuleDraft,
+  RuleSelector,
+  Suspension,
+} from './rules.ts';
 export {
   RuleDrift,
   RuleKey,

@@ -3,6 +3,7 @@ import { BreakerLimits } from './breakers.ts';
 import { DecisionPhase } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId } from './ids.ts';
+import { Rollout } from './rules.ts';
 
 /** A rule for evaluation in an agent's own process: its selector for that agent's calls, condition and action. */
 export const BundledRule = z.object({
@@ -25,6 +26,11 @@ export const BundledRule = z.object({
   conditionConfig: JsonObject,
   actionType: z.string(),
   actionConfig: JsonObject,
+  /**
+   * Present for a canary rule. A client that knows the rollout's unit works out whether it is enforced; `askServer` is
+   * then for clients that do not know this field.
+   */
+  rollout: Rollout.optional(),
   /** Only the server can decide whether the rule applies to this agent: ask it about every selected call. */
   askServer: z.literal(true).optional(),
 });

@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { ChangeAuthor } from './changes.ts';
 
 /** How a rule was changed. */
-export const RULE_CHANGE_SOURCES = ['api', 'import', 'revert', 'ruleset'] as const;
+export const RULE_CHANGE_SOURCES = [
+  'api',
+  'import',
+  'promotion',
+  'revert',
+  'rollback',
+  'ruleset',
+  'suspension',
+] as const;
 export type RuleChangeSource = (typeof RULE_CHANGE_SOURCES)[number];
 
 /** Author and reason of a rule change. Optional, because replicas of an older version do not send it. */

@@ -34,7 +34,7 @@ export { UNPRICED_REASONS } from './prices.ts';
 export { Problem } from './problems.ts';
 export { MAX_REPRICE_DAYS, Reprice, RepriceDraft, RepricedModel } from './reprices.ts';
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
-export { GuardrailRule, RuleDraft } from './rules.ts';
+export { GuardrailRule, Promotion, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { DAY_MS, HOUR_MS } from './times.ts';

@@ -11,6 +11,7 @@ export { lockUntilEnd, rowGroups } from './queries.ts';
 export { type News, type NewsOf, RecordNews } from './record-news.ts';
 export { DATABASE_ROLES, grantLogins, READER_ROLE, roleName, type ServicePasswords } from './roles.ts';
 export { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-arrays/row-array.ts';
+export { type JudgedStops, judgedStops, type RuleCounts, ruleCounts } from './rule-figures.ts';
 export {
   alertFromRow,
   budgetFromRow,

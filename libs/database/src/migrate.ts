@@ -39,6 +39,8 @@ import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
 import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import * as pricesAndUnpricedCalls from './migrations/0038-prices-and-unpriced-calls.ts';
+import * as ruleRollouts from './migrations/0050-rule-rollouts.ts';
+import * as ruleMinutes from './migrations/0051-rule-minutes.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -81,6 +83,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0036-deleted-limits': deletedLimits,
   '0037-denied-calls': deniedCalls,
   '0038-prices-and-unpriced-calls': pricesAndUnpricedCalls,
+  '0050-rule-rollouts': ruleRollouts,
+  '0051-rule-minutes': ruleMinutes,
 };
 
 /**

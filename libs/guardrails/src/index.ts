@@ -111,15 +111,18 @@ export {
   activate,
   type EventRule,
   isInForce,
+  isSuspended,
   passesUnread,
   type TickRule,
 } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
+export { guardOf, type RuleFigures, type RuleRates, ratesOf, unmetGuard } from './rules/promotion.ts';
+export { type ActiveRollout, bucketOf, isInRollout, placeInRollout } from './rules/rollout.ts';
 export { RuleBook } from './rules/rule-book.ts';
-export { ruleChanges } from './rules/rule-changes.ts';
+export { changesMeaning, ruleChanges } from './rules/rule-changes.ts';
 export { patternPath } from './rules/user-patterns.ts';
 export { draftOf, type ValidatedRule, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
-export { loosening } from './rulesets/loosening.ts';
+export { force, loosening } from './rulesets/loosening.ts';
 export { planRuleset, type WantedRule } from './rulesets/plan-ruleset.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';

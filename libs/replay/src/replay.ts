@@ -50,7 +50,7 @@ export class Replay {
     this.#nowMs = startMs;
     this.#state = createMemoryState({ clock: { now: () => this.#nowMs } });
     this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows);
-    const active = rules.filter(isInForce).map(activeRule);
+    const active = rules.filter((rule) => isInForce(rule, startMs)).map(activeRule);
     this.#rules = RuleBook.EMPTY.withTenant(tenantId, active);
     this.#decisions = DecisionBook.EMPTY.withTenant(tenantId, active);
   }

@@ -42,6 +42,16 @@ export class EvaluatorCommands {
     return this.evaluator.writer.revert(ref, version);
   }
 
+  @HandlesCommand(COMMANDS.promoteRule)
+  promoteRule({ promotion, ...ref }: Question<'promoteRule'>) {
+    return this.evaluator.rollouts.promote(ref, promotion);
+  }
+
+  @HandlesCommand(COMMANDS.suspendRule)
+  suspendRule({ suspended, ...ref }: Question<'suspendRule'>) {
+    return this.evaluator.rollouts.suspend(ref, suspended);
+  }
+
   @HandlesCommand(COMMANDS.planRuleset)
   planRuleset({ body, ...ref }: Question<'planRuleset'>) {
     return this.evaluator.rulesets.plan(ref, body);

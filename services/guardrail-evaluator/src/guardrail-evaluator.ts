@@ -16,7 +16,9 @@ import { WindowGap } from './evaluation/window-gap.ts';
 import { WindowRecovery } from './evaluation/window-recovery.ts';
 import { type HealthScores, HealthTicker } from './health/health-ticker.ts';
 import { WRITER } from './outbox-writer.ts';
+import { RollbackMonitor } from './rules/rollback-monitor.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
+import { RuleRollouts } from './rules/rule-rollouts.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
 import { RulesRepository } from './rules/rules.repository.ts';
 import { RulesetWriter } from './rules/ruleset-writer.ts';
@@ -75,6 +77,8 @@ export class GuardrailEvaluator {
   readonly decisions: Decisions;
   readonly writer: RuleWriter;
   readonly rulesets: RulesetWriter;
+  readonly rollouts: RuleRollouts;
+  readonly rollbacks: RollbackMonitor;
   readonly consumer: AgentEventsConsumer;
   readonly #ports: EvaluatorPorts;
   readonly #relay: OutboxRelay;
@@ -94,11 +98,13 @@ export class GuardrailEvaluator {
     const publisher = new TriggerPublisher(cooldowns, bus, metrics);
     this.#ports = ports;
     this.#states = new StateRecorder(new StatesRepository(database), drops, logger);
-    this.rules = new RuleLibrary(repository, bus, logger);
+    this.rules = new RuleLibrary(repository, bus, logger, clock);
     this.#relay = relayOf(database, bus, logger);
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     const changed = (tenantId: string) => this.#ruleChanged(tenantId);
     this.writer = new RuleWriter(repository, secrets, egressPolicy, clock, changed);
+    this.rollouts = new RuleRollouts(this.writer, clock);
+    this.rollbacks = new RollbackMonitor({ rollouts: this.rollouts, database, bus, clock, logger });
     this.rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
     const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
@@ -138,6 +144,7 @@ export class GuardrailEvaluator {
     await this.#starting;
     await this.#recovery.stop();
     await this.ticker.stop();
+    await this.rollbacks.stop();
     await this.rules.stop();
     await this.decisions.drain();
     await this.#relay.stop();
@@ -163,6 +170,7 @@ export class GuardrailEvaluator {
       return;
     }
     this.#loaded.resolve();
+    this.rollbacks.start();
     await this.#recovery.start();
     this.#recovered.resolve();
     this.ticker.start();

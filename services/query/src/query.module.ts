@@ -45,6 +45,7 @@ import { DeliveriesController } from './guardrails/deliveries.controller.ts';
 import { DeliveriesQueries } from './guardrails/deliveries.queries.ts';
 import { PastCallsQueries } from './guardrails/past-calls.queries.ts';
 import { RuleDraftsController } from './guardrails/rule-drafts.controller.ts';
+import { RuleRolloutsController } from './guardrails/rule-rollouts.controller.ts';
 import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
 import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
 import { RuleVersionsController } from './guardrails/rule-versions.controller.ts';
@@ -140,6 +141,7 @@ export class QueryModule {
       controllers: [
         RulesController,
         RuleVersionsController,
+        RuleRolloutsController,
         RulesetsController,
         RuleDraftsController,
         TriggersController,

@@ -103,6 +103,8 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.updateRule, refuse);
   await api.bus.serve(COMMANDS.deleteRule, refuse);
   await api.bus.serve(COMMANDS.revertRule, refuse);
+  await api.bus.serve(COMMANDS.promoteRule, refuse);
+  await api.bus.serve(COMMANDS.suspendRule, refuse);
   await api.bus.serve(COMMANDS.planRuleset, refuse);
   await api.bus.serve(COMMANDS.applyRuleset, refuse);
   await api.bus.serve(COMMANDS.releaseRuleset, refuse);
@@ -141,7 +143,11 @@ function urlOf(path: string, id: string): string {
 }
 
 /** Bodies for writes that require one. */
-const BODIES: Readonly<Record<string, object>> = { revertRule: { version: 1 } };
+const BODIES: Readonly<Record<string, object>> = {
+  revertRule: { version: 1 },
+  promoteRule: { to: 'shadow' },
+  suspendRule: { until: null, reason: 'x' },
+};
 
 function foreignIdOf(path: string): string {
   return path.startsWith('/api/keys') ? api.keys.foreign.id : FOREIGN;

@@ -114,3 +114,88 @@ describe.each(['PUT', 'PATCH'] as const)('a change of a rule by %s', (method) =>
     });
   });
 });
+
+describe('the rollout of a rule', () => {
+  beforeAll(async () => {
+    const rule = { rule_id: 'watched', version: 4, meaning_version: 2, mode: 'canary', action_type: 'block' };
+    await api.insert('guardrail_rules', aRuleRow({ ...rule, rollout: JSON.stringify({ percent: 10, by: 'tree' }) }));
+    const versions = [
+      { version: 2, changed_at: '2026-02-28T12:00:00.000Z' },
+      { version: 3, source: 'rollback', reason: 'Taken back: 7 % of 84 calls' },
+    ];
+    for (const version of versions)
+      await api.insert('rule_versions', aRuleVersionRow({ rule_id: 'watched', ...version }));
+    const minute = { tenant_id: 'acme', rule_id: 'watched', minute: '2026-03-01T11:00:00.000Z' };
+    const counts = { asked: 100, enforced: 10, stopped: 1, would_stop: 3, bypassed: 2 };
+    await api.insert('rule_minutes', { ...minute, ...counts, rule_version: 1 });
+    await api.insert('rule_minutes', { ...minute, ...counts, rule_version: 3 });
+    await api.insert('rule_daily', {
+      ...{ tenant_id: 'acme', rule_id: 'watched', day: '2026-03-01', asked: 100, matched: 4 },
+      ...{ blocked: 1, asked_human: 0, would_have: 3 },
+    });
+  });
+
+  it('shows the figures since its meaning changed, what the guard requires, and what was taken back', async () => {
+    const { status, body } = await api.get('/api/guardrails/watched/rollout');
+    expect([status, body]).toEqual([
+      200,
+      {
+        ...{ ruleId: 'watched', version: 4, mode: 'canary', percent: 10, since: '2026-02-28T12:00:00.000Z' },
+        ...{ asked: 100, enforced: 10, stopped: 1, wouldStop: 3, bypassed: 2, judged: 0, harmless: 0 },
+        ...{ stopRate: 0.04, bypassRate: 0.02, falseRejectionRate: null },
+        byDay: [{ day: '2026-03-01', asked: 100, stopped: 1, wouldStop: 3 }],
+        guard: {
+          ok: false,
+          unmet: ['minAsked', 'maxStopRate', 'maxBypassRate'].map((field) => ({
+            path: `guard.${field}`,
+            message: expect.any(String),
+          })),
+        },
+        rollbacks: [{ version: 3, at: NOW, reason: 'Taken back: 7 % of 84 calls' }],
+      },
+    ]);
+    expect(await api.get('/api/guardrails/watched/rollout', api.keys.foreign.key)).toMatchObject({ status: 404 });
+  });
+
+  it('is changed by its owner, which learns the author, the expected version and the reason', async () => {
+    const asked: unknown[] = [];
+    const promoting = await api.bus.serve(COMMANDS.promoteRule, async (question) => {
+      asked.push(question);
+      return granted(aRule({ version: 5 }));
+    });
+    const suspending = await api.bus.serve(COMMANDS.suspendRule, async (question) => {
+      asked.push(question);
+      return granted(aRule({ version: 6 }));
+    });
+    const body = { to: 'canary', percent: 25, reason: 'quiet' };
+    const promoted = await api.call('POST', '/api/guardrails/watched/promote', {
+      body,
+      headers: { 'if-match': '"4"' },
+    });
+    const suspension = { until: '2026-03-01T18:00:00Z', reason: 'incident' };
+    const suspended = await api.call('POST', '/api/guardrails/watched/suspend', { body: suspension });
+    await promoting.close();
+    await suspending.close();
+    expect([promoted.status, promoted.headers.etag, suspended.status]).toEqual([200, '"5"', 200]);
+    const by = `admin (${api.keys.admin.id})`;
+    expect(asked).toMatchObject([
+      { tenantId: 'acme', ruleId: 'watched', ifVersion: 4, by, promotion: { ...body, force: false } },
+      { ruleId: 'watched', by, reason: 'incident', suspended: { until: '2026-03-01T18:00:00.000Z' } },
+    ]);
+  });
+
+  it.each([
+    ['promote', { to: 'canary', percent: 101 }, 'percent'],
+    ['promote', { to: 'enforce', force: true }, 'reason'],
+    ['suspend', { until: 'tomorrow', reason: 'x' }, 'until'],
+    ['suspend', { until: null, reason: ' ' }, 'reason'],
+  ])('rejects %s with %j and names %s', async (verb, body, path) => {
+    const answer = await api.call('POST', `/api/guardrails/watched/${verb}`, { body });
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: expect.stringContaining(path) }] } });
+    expect(await api.call('POST', `/api/guardrails/watched/${verb}`, { body, key: api.keys.reader.key })).toMatchObject(
+      {
+        status: 403,
+      },
+    );
+  });
+});

@@ -5,10 +5,12 @@ import { type Column, details, instant, table } from '../output/table.ts';
 import { count, documentOf, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
-/** `enforce`, `shadow` (records only) or `off`. */
-function modeOf({ enabled, mode, dryRun }: RuleAnswer): string {
+/** `enforce`, `canary` with its share, `shadow` (records only), `suspended` or `off`. */
+function modeOf({ enabled, mode, dryRun, rollout, suspended }: RuleAnswer): string {
   if (!enabled || mode === 'off') return 'off';
-  return dryRun ? 'shadow' : mode;
+  if (suspended !== undefined && Date.parse(suspended.until) > Date.now()) return 'suspended';
+  if (dryRun) return 'shadow';
+  return mode === 'canary' && rollout !== undefined ? `canary ${rollout.percent} %` : mode;
 }
 
 const RULE_COLUMNS: readonly Column<RuleAnswer>[] = [

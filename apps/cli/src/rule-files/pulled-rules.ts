@@ -12,6 +12,8 @@ const NOT_IN_FILES = [
   'ruleset',
   'appliedVersion',
   'policyId',
+  'suspended',
+  'meaningVersion',
 ];
 /** Defaults, which rule files omit. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {

@@ -21,7 +21,7 @@ import { draftOf } from './draft.ts';
 import { Days } from './evidence.tsx';
 import { EnforceDialog, RuleEditor } from './rule-editor.tsx';
 import { thresholdOf } from './threshold.ts';
-import { modeOf, scopeOf, titleOf, useCatalog } from './use-rules.ts';
+import { chipOf, modeOf, scopeOf, titleOf, useCatalog } from './use-rules.ts';
 import './editor.css';
 
 export function RulePage() {
@@ -39,7 +39,7 @@ export function RulePage() {
       title={rule?.name ?? 'Rule'}
       crumbs={[{ name: 'Rules', to: '/guardrails' }]}
       time="Last 7 days"
-      extra={rule !== undefined && <ModeChip mode={modeOf(rule)} />}
+      extra={rule !== undefined && <ModeChip {...chipOf(rule)} />}
       stop={rule?.agentId === undefined ? {} : { agentId: rule.agentId }}
     >
       {status.data === undefined || catalog.data === undefined ? (

@@ -13,12 +13,12 @@ import { Ago } from '../ui/moment.tsx';
 import { Strip } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { thresholdOf } from './threshold.ts';
-import { modeOf, ruleMark, scopeOf, useRules } from './use-rules.ts';
+import { chipOf, modeOf, ruleMark, scopeOf, useRules } from './use-rules.ts';
 import './rules.css';
 
 type Name = 'mode' | 'q' | 'agent' | 'action';
-const MODES = ['enforce', 'shadow', 'off'] as const;
-const MODE_NAMES = { enforce: 'Enforce', shadow: 'Shadow', off: 'Off' };
+const MODES = ['enforce', 'canary', 'shadow', 'suspended', 'off'] as const;
+const MODE_NAMES = { enforce: 'Enforce', canary: 'Canary', shadow: 'Shadow', suspended: 'Suspended', off: 'Off' };
 
 export function RulesPage() {
   const rules = useRules();
@@ -35,7 +35,9 @@ export function RulesPage() {
 
 function List({ rules, summaries }: { rules: readonly Rule[]; summaries: ReadonlyMap<string, RuleSummary> }) {
   const { search, change, clear } = useListSearch<Name>();
-  const modes = MODES.map((mode) => ({ mode, rules: rules.filter((rule) => modeOf(rule) === mode).length }));
+  const modes = MODES.map((mode) => ({ mode, rules: rules.filter((rule) => modeOf(rule) === mode).length })).filter(
+    (one) => one.rules > 0 || !['canary', 'suspended'].includes(one.mode),
+  );
   const shown = rules
     .filter(
       (rule) =>
@@ -134,7 +136,7 @@ function Table({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
               }
             >
               <td>
-                <ModeChip mode={mode} />
+                <ModeChip {...chipOf(rule)} />
               </td>
               <td className="rn clip">
                 <Link to="/guardrails/$id" params={{ id: rule.id }}>
@@ -203,7 +205,7 @@ function Cards({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
       {rules.map((rule) => (
         <li key={rule.id}>
           <span className="row">
-            <ModeChip mode={modeOf(rule)} />
+            <ModeChip {...chipOf(rule)} />
             <Link className="strong clip" to="/guardrails/$id" params={{ id: rule.id }}>
               {rule.name}
             </Link>

@@ -29,14 +29,25 @@ export function titleOf(catalog: Catalog | undefined, type: string): string {
   );
 }
 
-/** `off`, `shadow` or `enforce`: what counts of a rule's switches. */
-export function modeOf(rule: Pick<Rule, 'enabled' | 'mode' | 'dryRun'>): 'off' | 'shadow' | 'enforce' {
+export type ShownMode = 'off' | 'suspended' | 'shadow' | 'canary' | 'enforce';
+type ModeFields = Pick<Rule, 'enabled' | 'mode' | 'dryRun' | 'rollout' | 'suspended'>;
+
+/** The mode that results from all switches of a rule. */
+export function modeOf(rule: ModeFields): ShownMode {
   if (!rule.enabled || rule.mode === 'off') return 'off';
-  return rule.mode === 'shadow' || rule.dryRun ? 'shadow' : 'enforce';
+  if (rule.suspended !== undefined && Date.parse(rule.suspended.until) > Date.now()) return 'suspended';
+  if (rule.mode === 'shadow' || rule.dryRun) return 'shadow';
+  return rule.mode === 'canary' ? 'canary' : 'enforce';
+}
+
+/** The mode and, for a canary, its percentage: the props of a `ModeChip`. */
+export function chipOf(rule: ModeFields) {
+  const mode = modeOf(rule);
+  return { mode, percent: mode === 'canary' ? rule.rollout?.percent : undefined };
 }
 
 /** What a rule does, or would do while it is in shadow. */
-export function ruleMark(rule: Pick<Rule, 'enabled' | 'mode' | 'dryRun' | 'actionType'>): Mark {
+export function ruleMark(rule: ModeFields & Pick<Rule, 'actionType'>): Mark {
   const mark = actionMark(rule.actionType);
   return modeOf(rule) === 'shadow' ? { ...VERDICTS.shadow, word: mark.word } : mark;
 }

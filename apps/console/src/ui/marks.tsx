@@ -118,10 +118,17 @@ function RunningRing() {
   );
 }
 
-const MODES: Readonly<Record<string, string>> = { off: 'Off', shadow: 'Shadow', enforce: 'Enforce' };
+const MODES: Readonly<Record<string, string>> = {
+  ...{ off: 'Off', shadow: 'Shadow', canary: 'Canary', enforce: 'Enforce', suspended: 'Suspended' },
+};
 
-export function ModeChip({ mode }: { mode: string }) {
-  return <span className={`mode ${mode}`}>{MODES[mode] ?? mode}</span>;
+export function ModeChip({ mode, percent }: { mode: string; percent?: number | undefined }) {
+  return (
+    <span className={`mode ${mode}`}>
+      {MODES[mode] ?? mode}
+      {percent !== undefined && ` ${percent} %`}
+    </span>
+  );
 }
 
 /** What a rule does, in words, with its mark. */

@@ -1,3 +1,4 @@
+import type { RuleChangeSource } from '@agentlens/contracts';
 import type { Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
@@ -23,7 +24,7 @@ export interface GuardrailRulesTable {
   created_at: Timestamp;
   updated_at: Timestamp;
   deleted_at: Timestamp | null;
-  mode: Generated<'enforce' | 'shadow' | 'off'>;
+  mode: Generated<'enforce' | 'canary' | 'shadow' | 'off'>;
   on_missing: Generated<'allow' | 'block'>;
   on_unavailable: Generated<'allow' | 'block'>;
   selector: NullableJson;
@@ -31,6 +32,11 @@ export interface GuardrailRulesTable {
   key: Generated<string | null>;
   ruleset: Generated<string | null>;
   applied_version: Generated<number | null>;
+  rollout: NullableJson;
+  promotion_guard: NullableJson;
+  rollback: NullableJson;
+  suspended: NullableJson;
+  meaning_version: Generated<number | null>;
 }
 
 /** Writer: guardrail-evaluator, in the transaction that changes the rule. Rows are immutable. */
@@ -42,7 +48,7 @@ export interface RuleVersionsTable {
   body: Json;
   changes: JsonList;
   deleted: Generated<boolean>;
-  source: 'api' | 'import' | 'revert' | 'ruleset';
+  source: RuleChangeSource;
   changed_by: string | null;
   reason: string | null;
   changed_at: Timestamp;

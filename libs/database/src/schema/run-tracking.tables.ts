@@ -235,6 +235,19 @@ export interface DecisionsTable {
   would_have: Generated<string | null>;
 }
 
+/** Writer: run-tracking. What a version of a decision rule did in one minute. */
+export interface RuleMinutesTable {
+  tenant_id: string;
+  rule_id: string;
+  rule_version: number;
+  minute: Timestamp;
+  asked: number;
+  enforced: number;
+  stopped: number;
+  would_stop: number;
+  bypassed: number;
+}
+
 /** Writer: run-tracking. Decisions by rule and UTC day. */
 export interface RuleDailyTable {
   tenant_id: string;

@@ -40,6 +40,7 @@ import type {
   EventsTable,
   RepricesTable,
   RuleDailyTable,
+  RuleMinutesTable,
   RunsTable,
 } from './run-tracking.tables.ts';
 
@@ -76,6 +77,7 @@ export interface Tables {
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;
   rule_daily: RuleDailyTable;
+  rule_minutes: RuleMinutesTable;
   guardrail_rules: GuardrailRulesTable;
   rule_versions: RuleVersionsTable;
   guardrail_states: GuardrailStatesTable;

@@ -26,6 +26,7 @@ function severityOf(effect: DecisionEffect): number {
 /** A question that a person must answer before the call may proceed. */
 export interface Ask {
   readonly ruleId: string;
+  /** The version in which the meaning of the rule last changed. */
   readonly ruleVersion: number;
   readonly title: string;
   readonly expiresInSeconds: number;
@@ -64,7 +65,7 @@ export function decide(
   allowance: StepAllowance = callAllowance(),
 ): Ruling {
   const { verdicts, args } = evaluateRules(rules, request, facts, nowMs, allowance);
-  const enforced = verdicts.filter(({ rule }) => rule.mode === 'enforce');
+  const enforced = verdicts.filter(({ mode }) => mode === 'enforce');
   const effect = mostSevere(enforced.map((one) => one.effect.kind));
   const final = effect === 'allow' ? undefined : enforced.find((one) => one.effect.kind === effect);
   const ask = askOf(final);
@@ -74,7 +75,7 @@ export function decide(
     ...(final === undefined ? {} : { finalRule: final.rule }),
     message: messageOf(final),
     findings: verdicts.map(findingOf),
-    bypasses: verdicts.flatMap(({ bypass }) => bypass ?? []),
+    bypasses: verdicts.flatMap(({ bypass, unplaced }) => [bypass ?? [], unplaced ?? []].flat()),
     ...(ask === undefined ? {} : { ask }),
     ...(args !== request.args && (effect === 'modify' || effect === 'ask') ? { modifiedArgs: args } : {}),
   };
@@ -100,7 +101,7 @@ function evaluateRules(
   for (const { rule, answer } of answers) {
     if (answer === null) continue;
     const one = withMeasurement(verdictOf(rule, answer, args, facts, request), view);
-    if (one.effect.kind === 'modify' && rule.mode === 'enforce') args = one.effect.args;
+    if (one.effect.kind === 'modify' && one.mode === 'enforce') args = one.effect.args;
     verdicts.push(one);
   }
   return { verdicts: verdicts.reverse(), args };
@@ -111,7 +112,7 @@ function askOf(final: RuleVerdict | undefined): Ask | undefined {
   const { rule, effect } = final;
   return {
     ruleId: rule.id,
-    ruleVersion: rule.version,
+    ruleVersion: rule.meaningVersion,
     title: effect.title ?? rule.name,
     expiresInSeconds: effect.expiresInSeconds,
   };

@@ -1,6 +1,7 @@
 import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallMeasurement, CallPart, EventFeed } from '../catalog/condition-module.ts';
+import type { ActiveRollout } from '../rules/rollout.ts';
 import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
@@ -12,6 +13,8 @@ export type Selects = Omit<RuleSelector, 'phases'>;
 export interface DecisionRule extends RuleIdentity {
   readonly cadence: 'call';
   readonly mode: 'enforce' | 'shadow';
+  /** Set for a canary rule: it is enforced for this share of the calls, and otherwise in shadow. */
+  readonly rollout?: ActiveRollout | undefined;
   readonly onMissing: GuardrailRule['onMissing'];
   readonly onUnavailable: GuardrailRule['onUnavailable'];
   readonly phases: readonly DecisionPhase[];

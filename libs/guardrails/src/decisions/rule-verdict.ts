@@ -2,6 +2,7 @@ import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallMeasurement } from '../catalog/condition-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
+import { placeInRollout } from '../rules/rollout.ts';
 import { selectsAgent } from './agent-selector.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -13,9 +14,13 @@ type Effect = Exclude<ActionEffect, { kind: 'missing' }>;
 /** Result of one rule for a call. */
 export interface RuleVerdict {
   readonly rule: DecisionRule;
+  /** What holds for this call. */
+  readonly mode: DecisionRule['mode'];
   readonly matched: boolean;
   readonly effect: Effect;
   readonly bypass?: RuleBypass;
+  /** Set if the rule would act, but only records it because the call lacks the unit of its rollout. */
+  readonly unplaced?: RuleBypass;
   /** Present for a rule that matched if its condition measures something. */
   readonly measured?: CallMeasurement;
 }
@@ -47,16 +52,31 @@ export function verdictOf(
   answer: DecisionAnswer | 'error',
   args: unknown,
   facts: DecisionFacts,
-  { unread }: Pick<DecisionRequest, 'unread'> = {},
+  request: DecisionRequest,
 ): RuleVerdict {
-  if (answer === false) return { rule, matched: false, effect: ALLOW };
+  const verdict = effectOf(rule, answer, args, facts, request);
+  if (rule.rollout === undefined) return { rule, mode: rule.mode, ...verdict };
+  const place = placeInRollout(rule.id, rule.rollout, request);
+  const mode = place === 'in' ? 'enforce' : 'shadow';
+  if (place !== 'unknown' || verdict.effect.kind === 'allow') return { rule, mode, ...verdict };
+  return { rule, mode, ...verdict, unplaced: { ruleId: rule.id, why: 'canary_unit', did: 'allow' } };
+}
+
+function effectOf(
+  rule: DecisionRule,
+  answer: DecisionAnswer | 'error',
+  args: unknown,
+  facts: DecisionFacts,
+  { unread }: DecisionRequest,
+): Pick<RuleVerdict, 'matched' | 'effect' | 'bypass'> {
+  if (answer === false) return { matched: false, effect: ALLOW };
   if (answer !== true) return bypassed(rule, answer, facts);
   if (rule.changesArguments && unread?.args !== undefined) return bypassed(rule, 'missing', facts);
   try {
     const effect = rule.effect(args);
     if (effect.kind === 'missing') return bypassed(rule, 'missing', facts);
-    if (effect.kind === 'ask' && facts.approved?.has(rule.id)) return { rule, matched: true, effect: ALLOW };
-    return { rule, matched: true, effect };
+    if (effect.kind === 'ask' && facts.approved?.has(rule.id)) return { matched: true, effect: ALLOW };
+    return { matched: true, effect };
   } catch {
     return bypassed(rule, 'error', facts);
   }
@@ -77,7 +97,7 @@ export function withMeasurement(one: RuleVerdict, view: CallFacts): RuleVerdict 
   }
 }
 
-export function findingOf({ rule, matched, effect, measured }: RuleVerdict): RuleFinding {
+export function findingOf({ rule, mode, matched, effect, measured }: RuleVerdict): RuleFinding {
   const kind: DecisionEffect = effect.kind;
   return {
     ruleId: rule.id,
@@ -86,7 +106,7 @@ export function findingOf({ rule, matched, effect, measured }: RuleVerdict): Rul
     matched,
     violated: kind !== 'allow',
     effect: kind,
-    mode: rule.mode,
+    mode,
     ...measured,
   };
 }
@@ -95,9 +115,9 @@ function bypassed(
   rule: DecisionRule,
   what: Exclude<DecisionAnswer, boolean> | 'error',
   facts: DecisionFacts,
-): RuleVerdict {
+): Pick<RuleVerdict, 'matched' | 'effect' | 'bypass'> {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
   const late = [facts.history, facts.totals, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;
-  return { rule, matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
+  return { matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
 }

@@ -1,6 +1,6 @@
 import { type AgentEvent, derivedId, type Trigger } from '@agentlens/contracts';
 import { COMPARISONS } from '../catalog/threshold.ts';
-import type { MeasuredRule } from '../rules/active-rule.ts';
+import { isDryFor, type MeasuredRule } from '../rules/active-rule.ts';
 
 /** Derives the id from the cause, so that every evaluation of the same cause creates the same trigger. */
 function triggerId(rule: MeasuredRule, agentId: string, atMs: number, cause: string): string {
@@ -33,7 +33,7 @@ export function makeTrigger(rule: MeasuredRule, { agentId, atMs, value, event }:
     comparison: COMPARISONS[rule.threshold.operator],
     actionType: rule.actionType,
     cooldownMinutes: rule.cooldownMinutes,
-    dryRun: rule.dryRun,
+    dryRun: isDryFor(rule, agentId),
     message: rule.message(value),
     triggeredAt: new Date(atMs).toISOString(),
   };

@@ -1,7 +1,7 @@
 import type { AgentEvent, EventBatch, EventKind } from '@agentlens/contracts';
 import { oncePer } from '../once-per.ts';
 import type { AdvanceRequest, Increment } from '../ports/window-store.ts';
-import type { EventRule } from '../rules/active-rule.ts';
+import { type EventRule, isDryFor } from '../rules/active-rule.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { KindReader, type Measurement, Measurements } from './kind-reader.ts';
 import { SeriesTable } from './series-table.ts';
@@ -95,7 +95,7 @@ class AgentPlanner {
         series: this.#table.list,
         increments: this.#increments,
         retryable: [...this.#retryable.values()],
-        cooldowns: cooldownsOf(this.#rules),
+        cooldowns: cooldownsOf(this.#rules, this.#agentId),
       },
       events: this.#events,
       measurements: this.#measurements.list,
@@ -122,15 +122,18 @@ class AgentPlanner {
 type Cooldowns = AdvanceRequest['cooldowns'];
 
 /** Cached, because a book returns the same list of rules repeatedly. */
-const cooldownsOfList = oncePer((rules: readonly EventRule[]) => cooldownsOfRules(rules));
+const cooldownsOfList = oncePer((rules: readonly EventRule[]) =>
+  rules.some(({ rollout }) => rollout !== undefined) ? 'by agent' : cooldownsOfRules(rules, ''),
+);
 
-function cooldownsOf(lists: ReadonlySet<readonly EventRule[]>): Cooldowns {
+function cooldownsOf(lists: ReadonlySet<readonly EventRule[]>, agentId: string): Cooldowns {
   const [only] = lists;
-  return lists.size === 1 && only !== undefined ? cooldownsOfList(only) : cooldownsOfRules(new Set([...lists].flat()));
+  const shared = lists.size === 1 && only !== undefined ? cooldownsOfList(only) : 'by agent';
+  return shared === 'by agent' ? cooldownsOfRules(new Set([...lists].flat()), agentId) : shared;
 }
 
-function cooldownsOfRules(rules: Iterable<EventRule>): Cooldowns {
+function cooldownsOfRules(rules: Iterable<EventRule>, agentId: string): Cooldowns {
   return [...rules]
     .filter((rule) => rule.cooldownMinutes > 0)
-    .map((rule) => ({ ruleId: rule.id, dryRun: rule.dryRun }));
+    .map((rule) => ({ ruleId: rule.id, dryRun: isDryFor(rule, agentId) }));
 }

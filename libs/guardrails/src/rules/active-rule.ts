@@ -7,10 +7,13 @@ import { CONDITIONS } from '../conditions/index.ts';
 import { callTest } from '../decisions/call-test.ts';
 import type { DecisionRule } from '../decisions/decision-rule.ts';
 import { phasesOf, selectsOf } from '../decisions/selector.ts';
+import { type ActiveRollout, isInRollout, rolloutOf } from './rollout.ts';
 import type { RuleIdentity } from './rule-identity.ts';
 
 interface Compiled extends RuleIdentity {
   readonly threshold: Threshold;
+  /** Set for a canary rule. Its unit is the agent, because its actions stop agents. */
+  readonly rollout?: ActiveRollout | undefined;
   message(value: number): string;
 }
 
@@ -34,9 +37,18 @@ export type ActiveRule = MeasuredRule | DecisionRule;
 
 type Activated = { readonly ok: true; readonly value: ActiveRule } | { readonly ok: false; readonly reason: string };
 
-/** Returns true if a rule is evaluated at all. */
-export function isInForce({ enabled, mode }: Pick<GuardrailRule, 'enabled' | 'mode'>): boolean {
-  return enabled && mode !== 'off';
+/** Returns true if a rule is evaluated at all. A suspended rule is not, until its suspension ends. */
+export function isInForce(rule: Pick<GuardrailRule, 'enabled' | 'mode' | 'suspended'>, nowMs: number): boolean {
+  return rule.enabled && rule.mode !== 'off' && !isSuspended(rule, nowMs);
+}
+
+export function isSuspended({ suspended }: Pick<GuardrailRule, 'suspended'>, nowMs: number): boolean {
+  return suspended !== undefined && nowMs < Date.parse(suspended.until);
+}
+
+/** Returns true if a rule on events only records its triggers for an agent. */
+export function isDryFor({ id, dryRun, rollout }: MeasuredRule, agentId: string): boolean {
+  return dryRun || (rollout !== undefined && !isInRollout(id, rollout, agentId));
 }
 
 /**
@@ -59,8 +71,8 @@ export function activate(rule: GuardrailRule): Activated {
  * Returns true for an active rule that lets a call pass if the call lacks the data the rule reads, or the data is
  * unreadable.
  */
-export function passesUnread(rule: GuardrailRule): boolean {
-  if (!isInForce(rule) || rule.onMissing === 'block') return false;
+export function passesUnread(rule: GuardrailRule, nowMs: number): boolean {
+  if (!isInForce(rule, nowMs) || rule.onMissing === 'block') return false;
   const active = activate(rule);
   if (!active.ok || active.value.cadence !== 'call' || active.value.mode !== 'enforce') return false;
   return rule.actionType !== 'allow' && active.value.reads.some((part) => part === 'args' || part === 'result');
@@ -87,6 +99,7 @@ function decisionRule(
       ...identity(rule),
       cadence: 'call',
       mode: rule.mode === 'shadow' || rule.dryRun ? 'shadow' : 'enforce',
+      rollout: rolloutOf(rule, 'tree'),
       onMissing,
       onUnavailable,
       phases: phasesOf(rule, condition),
@@ -131,6 +144,7 @@ function compiled(
 ): Compiled {
   return {
     ...identity(rule),
+    rollout: rolloutOf(rule, 'agent'),
     threshold: condition.threshold(config),
     message: (value) => condition.message(config, value),
   };
@@ -139,5 +153,9 @@ function compiled(
 function identity(rule: GuardrailRule): RuleIdentity {
   const { id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, priority } = rule;
   const dryRun = rule.dryRun || rule.mode === 'shadow';
-  return { id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, dryRun, priority };
+  const meaningVersion = rule.meaningVersion ?? version;
+  return {
+    ...{ id, tenantId, version, meaningVersion, name, agentId, conditionType, actionType },
+    ...{ cooldownMinutes, dryRun, priority },
+  };
 }

@@ -27,6 +27,6 @@ describe('passesUnread', () => {
     ['one that allows', { actionType: 'allow' }, false],
     ['one about the name of a tool', { conditionType: 'tool_name', conditionConfig: { value: 'rm' } }, false],
   ] as const)('for %s', (_, fields, expected) => {
-    expect(passesUnread(aRule({ ...money, ...fields } as never))).toBe(expected);
+    expect(passesUnread(aRule({ ...money, ...fields } as never), 0)).toBe(expected);
   });
 });

@@ -116,9 +116,9 @@ describe('activate', () => {
 
   it('treats shadow as a dry run and off as disabled', () => {
     expect(active(aRule({ mode: 'shadow' })).dryRun).toBe(true);
-    expect(isInForce(aRule({ mode: 'off' }))).toBe(false);
-    expect(isInForce(aRule({ enabled: false }))).toBe(false);
-    expect(isInForce(aRule({ mode: 'shadow' }))).toBe(true);
+    expect(isInForce(aRule({ mode: 'off' }), 0)).toBe(false);
+    expect(isInForce(aRule({ enabled: false }), 0)).toBe(false);
+    expect(isInForce(aRule({ mode: 'shadow' }), 0)).toBe(true);
   });
 
   it('rejects a condition that does not fit the action', () => {

@@ -3,7 +3,7 @@ import { mapActionSecrets } from './action-secrets.ts';
 import { draftOf, type ValidDraft } from './validate-rule.ts';
 
 /** Fields that are compared by member. */
-const NESTED = ['conditionConfig', 'actionConfig', 'selector'];
+const NESTED = ['conditionConfig', 'actionConfig', 'selector', 'rollout', 'guard', 'rollback'];
 
 /** Returns the fields that differ between two rules, sorted by path. The secrets of both must be unsealed. */
 export function ruleChanges(before: ValidDraft, after: ValidDraft): FieldChange[] {
@@ -20,6 +20,15 @@ export function ruleChanges(before: ValidDraft, after: ValidDraft): FieldChange[
         ...(to.has(path) ? { to: to.get(path) } : {}),
       };
     });
+}
+
+/** Fields that decide when a rule acts, and those for people. All others are its meaning. */
+const NOT_MEANING =
+  /^(name|description|enabled|mode|dryRun|rollout|guard|rollback|priority|cooldownMinutes|policyId)(\.|$)/;
+
+/** Returns true if a rule checks or does something else than before, so that approvals of it no longer hold. */
+export function changesMeaning(changes: readonly FieldChange[]): boolean {
+  return changes.some(({ path }) => !NOT_MEANING.test(path));
 }
 
 /** Returns the values of a rule by path, flattening nested objects. */

@@ -236,3 +236,42 @@ describe('validatePatch', () => {
 
   it.each([null, [], 'x'])('rejects %p', (body) => expect(validatePatch(aRule(), body).ok).toBe(false));
 });
+
+describe('a rollout', () => {
+  const CALL_RULE = { name: 'x', conditionType: 'tool_name', conditionConfig: { value: '*' }, actionType: 'block' };
+  const CANARY = { ...CALL_RULE, mode: 'canary' };
+
+  it.each([0, 101, Number.NaN, 0.001, 12.34567, '10', -1])('of %p percent is rejected', (percent) => {
+    expect(detailsOf(validateDraft({ ...CANARY, rollout: { percent } }))).toMatchObject([
+      { path: 'rollout.percent', message: expect.stringContaining('from 0.01 to 100') },
+    ]);
+  });
+
+  it.each([
+    ['canary without rollout', CANARY, 'rollout'],
+    ['rollout without canary', { ...CALL_RULE, rollout: { percent: 5 } }, 'rollout'],
+    ['an unknown unit', { ...CANARY, rollout: { percent: 5, by: 'customer' } }, 'rollout.by'],
+    ['a dry run', { ...CANARY, dryRun: true, rollout: { percent: 5 } }, 'dryRun'],
+    ['a unit that events lack', { ...DRAFT, mode: 'canary', rollout: { percent: 5, by: 'run' } }, 'rollout.by'],
+    ['rates of a rule on events', { ...DRAFT, rollback: { maxStopRate: 0.1 } }, 'rollback.maxStopRate'],
+    ['a rollback without bound', { ...CALL_RULE, rollback: { minAsked: 5 } }, 'rollback.maxStopRate'],
+  ])('is rejected: %s', (_name, draft, path) => {
+    expect(detailsOf(validateDraft(draft))).toMatchObject([{ path }]);
+  });
+
+  it('selects by run tree, and by agent if the action concerns agents', () => {
+    const rollout = { percent: 0.01 };
+    expect(valueOfOk(validateDraft({ ...CANARY, rollout }))).toMatchObject({ rollout: { percent: 0.01, by: 'tree' } });
+    expect(valueOfOk(validateDraft({ ...DRAFT, mode: 'canary', rollout }))).toMatchObject({
+      rollout: { by: 'agent' },
+    });
+  });
+
+  it('ends with a change to another mode, and replaces the older dryRun', () => {
+    const stored = aRule({ ...CALL_RULE, actionConfig: {}, mode: 'canary', rollout: { percent: 5, by: 'tree' } });
+    expect(valueOfOk(validatePatch(stored, { mode: 'enforce' }))).not.toHaveProperty('rollout');
+    expect(valueOfOk(validatePatch(stored, { priority: 1 }))).toMatchObject({ rollout: { percent: 5 } });
+    const dry = aRule({ ...CALL_RULE, actionConfig: {}, dryRun: true });
+    expect(valueOfOk(validatePatch(dry, { mode: 'canary', rollout: { percent: 5 } }))).toMatchObject({ dryRun: false });
+  });
+});

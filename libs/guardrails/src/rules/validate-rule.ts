@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type Problem,
   type ProblemDetail,
+  type RolloutUnit,
   RuleDraft,
   unknownName,
 } from '@agentlens/contracts';
@@ -38,6 +39,38 @@ function clashes(body: Record<string, unknown>): ProblemDetail[] {
   );
 }
 
+/** Rules on events stop agents, so that no other unit is possible. */
+function unitOf({ actionType }: Pick<RuleDraft, 'actionType'>): RolloutUnit {
+  return ACTIONS.get(actionType)?.phases[0] === 'stream' ? 'agent' : 'tree';
+}
+
+function rolloutProblems(draft: RuleDraft): ProblemDetail[] {
+  const { mode, dryRun, rollout, rollback } = draft;
+  if (mode === 'canary' && rollout == null) {
+    return [{ path: 'rollout', message: 'is required with mode canary: send {"percent": 10}' }];
+  }
+  if (mode === 'canary' && dryRun) {
+    return [{ path: 'dryRun', message: 'keeps the rule in shadow, which mode canary contradicts; remove it' }];
+  }
+  if (mode !== 'canary' && rollout != null) {
+    return [{ path: 'rollout', message: 'is only possible with mode canary; remove it or send "mode": "canary"' }];
+  }
+  if (unitOf(draft) !== 'agent') return [];
+  const details: ProblemDetail[] = [];
+  if (rollout?.by !== undefined && rollout.by !== 'agent') {
+    details.push({
+      path: 'rollout.by',
+      message: 'must be agent, because the action of this rule concerns a whole agent',
+    });
+  }
+  for (const field of ['maxStopRate', 'maxFalseRejectionRate'] as const) {
+    if (rollback?.[field] === undefined) continue;
+    const message = 'is a share of calls, and a rule on events is not asked about calls; remove rollback';
+    details.push({ path: `rollback.${field}`, message });
+  }
+  return details;
+}
+
 const MISFIT: Readonly<Record<Phase, string>> = {
   stream: 'can only be asked about calls, and this action only follows events',
   decision: 'cannot be asked about a call',
@@ -62,10 +95,13 @@ export type ValidatedRule<T> =
 export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Clearable>;
 
 /** Fields that null clears. */
-type Clearable = 'agentId' | 'selector' | 'policyId';
+type Clearable = 'agentId' | 'selector' | 'policyId' | 'rollout' | 'guard' | 'rollback';
 
 /** Fields that the API returns and that are ignored if sent back. */
-const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt', 'key', 'ruleset', 'appliedVersion'];
+const READ_ONLY = [
+  ...['id', 'tenantId', 'version', 'createdAt', 'updatedAt', 'key', 'ruleset', 'appliedVersion'],
+  ...['suspended', 'meaningVersion'],
+];
 
 /** Validates the body of `POST /api/guardrails` against the schema of a rule and against the catalogs. */
 export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
@@ -77,15 +113,19 @@ export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
   const condition = parsed('condition', CONDITIONS.types, seen, (type) => CONDITIONS.get(type)?.config);
   const action = parsed('action', ACTIONS.types, seen, (type) => ACTIONS.get(type)?.config);
   const details = [...shape, ...condition.details, ...action.details, ...maskedSecrets(seen), ...clashes(seen)];
+  if (draft.success) details.push(...rolloutProblems(draft.data));
   if (draft.success) details.push(...hiddenWalks({ ...draft.data, conditionConfig: condition.config }));
   if (!draft.success || details.length > 0) return refused(details);
-  const { agentId, selector, policyId, ...rest } = draft.data;
+  const { agentId, selector, policyId, rollout, guard, rollback, ...rest } = draft.data;
   return {
     ok: true,
     value: {
       ...rest,
       ...(agentId == null ? {} : { agentId }),
       ...(selector == null ? {} : { selector }),
+      ...(rollout == null ? {} : { rollout: { ...rollout, by: rollout.by ?? unitOf(draft.data) } }),
+      ...(guard == null ? {} : { guard }),
+      ...(rollback == null ? {} : { rollback }),
       ...(policyId == null ? {} : { policyId }),
       conditionConfig: condition.config,
       actionConfig: action.config,
@@ -105,6 +145,9 @@ export function validatePatch(existing: GuardrailRule, body: unknown): Validated
   if (unstorable.length > 0) return refused(unstorable);
   const changes = Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY.includes(key)));
   const merged: Record<string, unknown> = { ...draftOf(existing), ...changes };
+  // Another mode ends the rollout of the stored rule. A mode that is sent overrides the older `dryRun`.
+  if (changes.mode !== undefined && changes.mode !== 'canary') merged.rollout = changes.rollout;
+  if (changes.mode === 'canary' && changes.dryRun === undefined) merged.dryRun = false;
   if (retyped(existing.conditionType, changes, 'conditionType') && changes.conditionConfig === undefined) {
     merged.conditionConfig = {};
   }

@@ -17,11 +17,14 @@ export function loosening(before: ValidDraft | null, after: ValidDraft | null): 
 const OPEN_ENDS = ['onMissing', 'onUnavailable'] as const;
 const WHAT_IT_LOOKS_AT = /^(condition|selector|agentId|toolNames|direction|cooldownMinutes|actionType|actionConfig)/;
 
-/** 0: not evaluated, 1: only records, 2: acts. */
-function force({ enabled, mode, dryRun }: ValidDraft): number {
+/** 0: not evaluated, 1: only records, above: acts, from a small share of the calls up to 2 for all. */
+export function force({ enabled, mode, dryRun, rollout }: ForceFields): number {
   if (!enabled || mode === 'off') return 0;
-  return mode === 'shadow' || dryRun ? 1 : 2;
+  if (mode === 'shadow' || dryRun) return 1;
+  return mode === 'canary' ? 1 + (rollout?.percent ?? 0) / 101 : 2;
 }
+
+type ForceFields = Pick<ValidDraft, 'enabled' | 'mode' | 'dryRun' | 'rollout'>;
 
 /** Actions of decision rules, from mild to severe. */
 const DECISIONS = ['allow', 'modify_arguments', 'require_approval', 'block', 'terminate_run'];

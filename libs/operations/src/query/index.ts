@@ -11,6 +11,7 @@ export * from './events.operations.ts';
 export * from './keys.operations.ts';
 export * from './overview.operations.ts';
 export * from './prices.operations.ts';
+export * from './rollouts.operations.ts';
 export * from './rule-versions.operations.ts';
 export * from './rules.operations.ts';
 export * from './run.ts';

@@ -8,6 +8,7 @@ const HAS_TO_BLOCK = sql<boolean>`(
     select from guardrail_rules r
     where r.tenant_id = api_keys.tenant_id and r.on_unavailable = 'block' and r.deleted_at is null
       and r.enabled and r.mode = 'enforce' and not r.dry_run
+      and coalesce((r.suspended->>'until')::timestamptz <= now(), true)
   ) or exists (
     select from budgets b where b.tenant_id = api_keys.tenant_id and b.on_unavailable = 'block' and b.deleted_at is null
       and b.enabled

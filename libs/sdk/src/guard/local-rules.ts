@@ -10,6 +10,9 @@ export interface LocalCall {
   readonly toolTags: readonly string[];
   readonly callId: string;
   readonly runId: string;
+  /** The runs above this one, nearest first; undefined while they are unknown. */
+  readonly ancestors?: readonly string[] | undefined;
+  readonly sessionId?: string | undefined;
   readonly args: unknown;
   readonly result: unknown;
   /** The result is truncated here. */

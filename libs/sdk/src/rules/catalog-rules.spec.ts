@@ -1,3 +1,5 @@
+import type { RolloutUnit } from '@agentlens/contracts';
+import { placeInRollout } from '@agentlens/guardrails';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -282,4 +284,38 @@ describe('a rule that is too expensive here', () => {
     const guarded = await aGuard(new TestPlatform(), [{ ...dear, onUnavailable: 'block' }]);
     expect(await (await guarded.startRun()).beforeTool('search', args)).toMatchObject({ verdict: 'BLOCK' });
   });
+});
+
+describe('a canary rule', () => {
+  const rollout = (by: RolloutUnit) => ({ percent: 50, by });
+  const aCall = (fields: Partial<LocalCall>): LocalCall => ({
+    ...{ phase: 'tool.before', toolName: 't', toolTags: [], callId: 'c', runId: 'r', args: {}, result: undefined },
+    ...{ now: 0, cutResult: false, actor: undefined, subjects: [], metrics: {}, runTags: {}, ...fields },
+  });
+  const judge = (by: RolloutUnit, call: Partial<LocalCall>) =>
+    catalogRules
+      .compile([aBundled({ id: 'canary', mode: 'shadow', askServer: true, rollout: rollout(by) })])
+      .judge(aCall(call));
+
+  it('is decided here as on the server, for any unit', () => {
+    const anyCall = fc.record({
+      ...{ runId: fc.uuid(), sessionId: fc.uuid(), ancestors: fc.array(fc.uuid(), { maxLength: 4 }) },
+      actor: fc.record({ externalId: fc.string({ minLength: 1 }) }),
+    });
+    const anyUnit = fc.constantFrom<RolloutUnit>('tree', 'run', 'session', 'actor');
+    fc.assert(
+      fc.property(anyUnit, anyCall, (by, call) => {
+        const { refusal, ask } = judge(by, call);
+        const onServer = placeInRollout('canary', rollout(by), { agentId: 'a', ...call });
+        expect([refusal !== null, ask]).toEqual([onServer === 'in', false]);
+      }),
+    );
+  });
+
+  it.each<[RolloutUnit]>([['tree'], ['session'], ['actor'], ['agent']])(
+    'by %s asks while its unit is unknown',
+    (by) => {
+      expect(judge(by, {})).toMatchObject({ refusal: null, ask: true });
+    },
+  );
 });

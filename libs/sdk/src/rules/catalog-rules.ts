@@ -1,4 +1,4 @@
-import type { DecisionRequest, GuardrailRule } from '@agentlens/contracts';
+import type { DecisionRequest, GuardrailRule, RolloutUnit } from '@agentlens/contracts';
 import { activate, type DecisionFacts, type DecisionRule, decide, type Ruling } from '@agentlens/guardrails';
 import { applicableIndex, blockerOf } from '../guard/applicable.ts';
 import type { BundledRule, CompiledRules, LocalCall, LocalJudgement, LocalRules } from '../guard/local-rules.ts';
@@ -45,7 +45,7 @@ function judged(rules: readonly Ready[], call: LocalCall, mustReport: boolean): 
   const local: DecisionRule[] = [];
   const remote: Ready[] = [];
   for (const rule of rules) {
-    if (rule.ready !== undefined && isLocal(rule.ready, request, contents)) local.push(rule.ready);
+    if (rule.ready !== undefined && isLocal(rule.ready, call, request, contents)) local.push(rule.ready);
     else remote.push(rule);
   }
   if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(remote) };
@@ -119,7 +119,8 @@ function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: st
   return { refusal, ask: false, blocksWhenUnavailable, evaluated };
 }
 
-function isLocal(rule: DecisionRule, request: DecisionRequest, contents: Contents): boolean {
+function isLocal(rule: DecisionRule, call: LocalCall, request: DecisionRequest, contents: Contents): boolean {
+  if (rule.rollout !== undefined && !knowsUnit(rule.rollout.by, call)) return false;
   if (rule.counts || rule.feeds.length > 0) return false;
   if ((rule.reads.includes('args') && !contents.args) || (rule.reads.includes('result') && !contents.result))
     return false;
@@ -127,12 +128,20 @@ function isLocal(rule: DecisionRule, request: DecisionRequest, contents: Content
   return !history && series.length === 0 && additions.length === 0;
 }
 
+/** Whether the unit of a rollout is known here as the server knows it. Rollouts by agent are resolved by the server. */
+function knowsUnit(by: RolloutUnit, { ancestors, sessionId, actor }: LocalCall): boolean {
+  if (by === 'tree') return ancestors !== undefined;
+  if (by === 'session') return sessionId !== undefined;
+  return by === 'actor' ? actor !== undefined : by === 'run';
+}
+
 /** Undefined: unknown here, or not a call rule; the server is then asked whenever it applies. */
 function readied(bundled: BundledRule): DecisionRule | undefined {
-  const { phases, selector: _selector, askServer, ...rule } = bundled;
-  if (askServer) return undefined;
+  const { phases, selector: _selector, askServer, rollout, ...rule } = bundled;
+  if (askServer && rollout === undefined) return undefined;
   const stored: GuardrailRule = {
     ...rule,
+    ...(rollout === undefined ? {} : { mode: 'canary' as const, rollout }),
     // The index selects tools, and the server selected agents.
     selector: { phases: [...phases] },
     ...{ tenantId: 'local', enabled: true, cooldownMinutes: 0, dryRun: false, direction: 'both' },
@@ -152,6 +161,8 @@ class LocalRequest implements DecisionRequest {
   readonly agentId = 'local';
   readonly deadlineMs = 1_000;
   readonly runId: string;
+  readonly sessionId: string | undefined;
+  readonly ancestors: string[] | undefined;
   readonly phase: DecisionRequest['phase'];
   readonly callId: string;
   readonly args: unknown;
@@ -165,6 +176,8 @@ class LocalRequest implements DecisionRequest {
 
   constructor(call: LocalCall) {
     this.runId = call.runId;
+    this.sessionId = call.sessionId;
+    this.ancestors = call.ancestors && [...call.ancestors];
     this.phase = call.phase;
     this.callId = call.callId;
     this.args = call.args;

@@ -30,9 +30,12 @@ export interface DecisionQuestion {
 /** What the decider needs from its run. */
 export interface DecidedRun {
   readonly runId: string;
+  readonly sessionId?: string | undefined;
   readonly actor: Actor | undefined;
   readonly tags: Readonly<Record<string, string>>;
   readonly enforceMode: Settings['enforceMode'];
+  /** The runs above this one, nearest first; undefined while they are unknown. */
+  ancestors?(): readonly string[] | undefined;
   /** Stopped by an operator, by its TTL, or by the server at its start. */
   controlState(): OrderedState;
   /** The platform rejects the key, which ends the run. */
@@ -131,6 +134,8 @@ export class Decider {
       toolTags: question.toolTags,
       callId: question.callId,
       runId: run.runId,
+      ancestors: run.ancestors?.(),
+      sessionId: run.sessionId,
       args: question.args,
       result: question.result,
       cutResult: question.cutResult ?? false,

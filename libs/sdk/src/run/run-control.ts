@@ -22,14 +22,21 @@ export class RunControl {
   #lockdown: Lockdown = { active: false };
   #over: OrderedState | undefined;
   #ancestors: readonly string[];
+  #knowsAncestors: boolean;
 
   constructor(tools: RunControlDependencies) {
     this.#tools = tools;
     this.#ancestors = tools.parentRunId === undefined ? [] : [tools.parentRunId];
+    this.#knowsAncestors = tools.parentRunId === undefined;
   }
 
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** The runs above this one, nearest first; undefined until the server named those of a run with a parent. */
+  get ancestors(): readonly string[] | undefined {
+    return this.#knowsAncestors ? this.#ancestors : undefined;
   }
 
   get modelOverride(): string | null {
@@ -49,6 +56,7 @@ export class RunControl {
   lockDown(lockdown: Lockdown): void {
     this.#lockdown = lockdown;
     this.#ancestors = lockdown.ancestors ?? this.#ancestors;
+    this.#knowsAncestors ||= lockdown.ancestors !== undefined;
     this.#abortIfKilled();
   }
 

@@ -122,7 +122,8 @@ export class Run {
     const questions = new RunQuestions(
       host.decider,
       {
-        ...{ runId: id, actor, tags: this.tags, enforceMode: settings.enforceMode },
+        ...{ runId: id, sessionId, actor, tags: this.tags, enforceMode: settings.enforceMode },
+        ancestors: () => this.#controlState.ancestors,
         controlState: () => this.controlState,
         keyRefused: () => this.keyRefused(),
         breakerRefuses: (question) => breakerRefuses(breaker, question),

@@ -29,7 +29,7 @@ export type DecisionCause =
 /** A rule, budget or breaker that could not be evaluated, and the effect. Rule `*`: none could be. */
 export interface RuleBypass {
   readonly ruleId: string;
-  readonly why: 'missing' | 'unavailable' | 'deadline' | 'error';
+  readonly why: 'missing' | 'unavailable' | 'deadline' | 'error' | 'canary_unit';
   readonly did: 'allow' | 'block';
 }
 
@@ -64,6 +64,12 @@ export type BreakerState =
       readonly probe: string;
     };
 
+/** The share of runs, sessions, users or agents for which a canary rule is enforced. */
+export interface Rollout {
+  readonly percent: number;
+  readonly by?: 'tree' | 'run' | 'session' | 'actor' | 'agent' | undefined;
+}
+
 /** A rule as the agent's process evaluates it: which calls it selects, and its result. */
 export interface BundledRule {
   readonly id: string;
@@ -85,6 +91,11 @@ export interface BundledRule {
   readonly conditionConfig: Readonly<Record<string, unknown>>;
   readonly actionType: string;
   readonly actionConfig: Readonly<Record<string, unknown>>;
+  /**
+   * For a canary rule, the share of calls that it is enforced for. `askServer` is then for versions that do not know
+   * this field.
+   */
+  readonly rollout?: Rollout | undefined;
   /** Only the server knows whether it applies to this agent. */
   readonly askServer?: true | undefined;
 }

@@ -1,5 +1,5 @@
 import { RuleBundle } from '@agentlens/contracts';
-import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { DEFAULT_BREAKER_LIMITS, isInRollout } from '@agentlens/guardrails';
 import { aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { type BundleFacts, bundleOf } from './rule-bundle.ts';
@@ -64,5 +64,32 @@ describe('a rule bundle', () => {
     expect(aBundle({ hasBudgets: true }).askAlways).toEqual(['llm.before']);
     const limited = aBundle({ breakerLimits: DEFAULT_BREAKER_LIMITS });
     expect(limited).toMatchObject({ askAlways: ['tool.before', 'llm.before'], breakerLimits: DEFAULT_BREAKER_LIMITS });
+  });
+
+  it('sends a canary rule with its rollout, and lets clients that do not know it ask', () => {
+    const canary = { ...noShell, mode: 'canary' as const, rollout: { percent: 5, by: 'tree' as const } };
+    const sent = { mode: 'shadow', askServer: true };
+    expect(aBundle({ rules: [canary] }).rules).toMatchObject([{ ...sent, rollout: { percent: 5, by: 'tree' } }]);
+    const unknown = { ...canary, selector: { agentTagsAny: ['prod'] } };
+    const [rule] = aBundle({ rules: [unknown] }).rules;
+    expect(rule).toMatchObject(sent);
+    expect(rule).not.toHaveProperty('rollout');
+  });
+
+  it('resolves a rollout by agent', () => {
+    const modes = Array.from({ length: 30 }, (_, n) => {
+      const rollout = { percent: 50, by: 'agent' as const };
+      const [rule] = aBundle({ agentId: `bot-${n}`, rules: [{ ...noShell, mode: 'canary', rollout }] }).rules;
+      const expected = isInRollout('no-shell', rollout, `bot-${n}`) ? 'enforce' : 'shadow';
+      expect([rule?.mode, rule?.askServer]).toEqual([expected, undefined]);
+      return rule?.mode;
+    });
+    expect(new Set(modes).size).toBe(2);
+  });
+
+  it('leaves out a suspended rule until its suspension ends', () => {
+    const until = new Date(NOON_MS + 1).toISOString();
+    const rules = [{ ...noShell, suspended: { until, reason: 'incident' } }];
+    expect([ids(aBundle({ rules })), ids(aBundle({ rules, nowMs: NOON_MS + 1 }))]).toEqual([[], ['no-shell']]);
   });
 });

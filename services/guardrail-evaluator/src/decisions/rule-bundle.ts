@@ -1,5 +1,12 @@
 import type { BreakerLimits, BundledRule, DecisionPhase, GuardrailRule, RuleBundle } from '@agentlens/contracts';
-import { type AgentFacts, activate, type DecisionRule, isInForce, selectsAgent } from '@agentlens/guardrails';
+import {
+  type AgentFacts,
+  activate,
+  type DecisionRule,
+  isInForce,
+  isInRollout,
+  selectsAgent,
+} from '@agentlens/guardrails';
 
 /** Agents refresh at half of it. The maximum delay until changed rules apply to decisions made inside an agent. */
 const TTL_SECONDS = 60;
@@ -22,7 +29,7 @@ export interface BundleFacts {
  */
 export function bundleOf(facts: BundleFacts): RuleBundle {
   const { agentId, agent, rules, breakerLimits, defaultBreaker, hasBudgets, nowMs } = facts;
-  const about = rules.filter(isInForce).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
+  const about = rules.filter((rule) => isInForce(rule, nowMs)).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
   const ask = new Set<DecisionPhase>();
   // A rule that counts calls is only correct if every call is counted, regardless of its tool.
   if (about.some(({ ready }) => ready.counts))
@@ -34,7 +41,7 @@ export function bundleOf(facts: BundleFacts): RuleBundle {
     version: nowMs,
     ttlSeconds: TTL_SECONDS,
     askAlways: [...ask],
-    rules: about.map(bundled),
+    rules: about.map((one) => bundled(one, agentId)),
     ...(breakerLimits === null ? {} : { breakerLimits }),
     ...(defaultBreaker === undefined ? {} : { defaultBreaker }),
   };
@@ -56,7 +63,7 @@ function decisionRuleOf(rule: GuardrailRule, agentId: string, agent: AgentFacts 
 }
 
 /** The agent selection is already resolved, or the server is asked; the call selection is included. */
-function bundled({ rule, ready, askServer }: Ready): BundledRule {
+function bundled({ rule, ready, askServer }: Ready, agentId: string): BundledRule {
   const { tools, toolTagsAll, toolTagsAny } = ready.selects;
   const selector = {
     tools: tools && [...tools],
@@ -74,9 +81,17 @@ function bundled({ rule, ready, askServer }: Ready): BundledRule {
     conditionConfig: rule.conditionConfig,
     actionType: rule.actionType,
     actionConfig: rule.actionConfig,
-    mode: ready.mode,
     phases: [...ready.phases],
     selector,
-    ...(askServer ? { askServer } : {}),
+    ...modeOf(ready, agentId, askServer),
   };
+}
+
+/** A rollout by agent is resolved here. Clients that do not know `rollout` ask about every selected call. */
+function modeOf({ id, mode, rollout }: DecisionRule, agentId: string, askServer: boolean) {
+  if (rollout === undefined) return { mode, ...(askServer ? { askServer } : {}) };
+  if (rollout.by === 'agent' && !askServer) {
+    return { mode: isInRollout(id, rollout, agentId) ? ('enforce' as const) : ('shadow' as const) };
+  }
+  return { mode: 'shadow' as const, askServer: true as const, ...(askServer ? {} : { rollout }) };
 }

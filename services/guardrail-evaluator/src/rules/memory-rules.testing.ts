@@ -1,10 +1,14 @@
 import type { GuardrailRule } from '@agentlens/contracts';
+import type { RuleFigures } from '@agentlens/guardrails';
 import type { RecordedVersion, RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 
 /** In-memory tables of rules and their versions, as far as the writers use them. */
 export class MemoryRules implements RuleStore {
   readonly rows = new Map<string, GuardrailRule>();
   readonly revisions: RuleRevision[] = [];
+  figures: RuleFigures = {
+    ...{ asked: 0, enforced: 0, stopped: 0, wouldStop: 0, bypassed: 0, judged: 0, harmless: 0, sinceMs: 0 },
+  };
 
   change<T>(tenantId: string, work: (rules: TenantRules) => Promise<T>): Promise<T> {
     const own = () => this.revisions.filter(({ rule }) => rule.tenantId === tenantId);
@@ -17,6 +21,7 @@ export class MemoryRules implements RuleStore {
         own()
           .filter(({ rule }) => rule.version > (versions.get(rule.id) ?? Number.POSITIVE_INFINITY))
           .map(recorded),
+      figures: async () => this.figures,
       lastOfKeys: async (keys) =>
         new Map(
           own().flatMap((one) =>

@@ -1,7 +1,7 @@
 import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
-import { aRule, eventually } from '@agentlens/testing';
+import { aRule, eventually, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RuleLibrary } from './rule-library.ts';
 import type { RuleMark } from './rules.repository.ts';
@@ -44,11 +44,13 @@ class Table {
 let bus: EventBus;
 let table: Table;
 let library: RuleLibrary;
+let clock: ReturnType<typeof fixedClock>;
 
 beforeEach(() => {
+  clock = fixedClock();
   bus = createMemoryBus();
   table = new Table();
-  library = new RuleLibrary(table, bus, createLogger({ name: 'test', level: 'silent' }));
+  library = new RuleLibrary(table, bus, createLogger({ name: 'test', level: 'silent' }), clock);
 });
 afterEach(async () => {
   await library.stop();
@@ -139,4 +141,15 @@ describe('RuleLibrary', () => {
     await library.start();
     expect(matching()).toEqual(['r1']);
   });
+});
+
+it('evaluates a suspended rule again as soon as its suspension has ended', async () => {
+  const until = new Date(clock.now() + 60_000).toISOString();
+  table.rules = [aRule({ id: 'r', suspended: { until, reason: 'incident' } })];
+  await library.start();
+  await library.poll();
+  expect(matching()).toEqual([]);
+  clock.advance(60_000);
+  await library.poll();
+  expect(matching()).toEqual(['r']);
 });

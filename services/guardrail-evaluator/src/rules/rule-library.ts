@@ -1,7 +1,7 @@
 import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
-import { type ActiveRule, activate, DecisionBook, isInForce, RuleBook } from '@agentlens/guardrails';
+import { type ActiveRule, activate, DecisionBook, isInForce, isSuspended, RuleBook } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import type { Clock, Platform } from '@agentlens/platform';
 import type { RuleMark, RulesRepository } from './rules.repository.ts';
 
 const POLL_MS = 10_000;
@@ -14,6 +14,8 @@ type Reader = Pick<RulesRepository, 'all' | 'ofTenant' | 'differences' | 'change
 interface Held {
   readonly version: number;
   readonly active: ActiveRule | null;
+  /** When its suspension ends; null unless it is suspended. */
+  readonly resumesAtMs: number | null;
 }
 
 type HeldRules = ReadonlyMap<string, Held>;
@@ -27,6 +29,7 @@ export class RuleLibrary {
   readonly #rules: Reader;
   readonly #bus: EventBus;
   readonly #logger: Platform['logger'];
+  readonly #clock: Clock;
   readonly #pollMs: number;
   #book = RuleBook.EMPTY;
   #decisions = DecisionBook.EMPTY;
@@ -41,10 +44,11 @@ export class RuleLibrary {
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
 
-  constructor(rules: Reader, bus: EventBus, logger: Platform['logger'], pollMs = POLL_MS) {
+  constructor(rules: Reader, bus: EventBus, logger: Platform['logger'], clock: Clock, pollMs = POLL_MS) {
     this.#rules = rules;
     this.#bus = bus;
     this.#logger = logger;
+    this.#clock = clock;
     this.#pollMs = pollMs;
   }
 
@@ -107,8 +111,11 @@ export class RuleLibrary {
     return load;
   }
 
-  /** Finds changes whose announcement was lost. */
+  /** Finds changes whose announcement was lost, and rules whose suspension ended. */
   async poll(): Promise<void> {
+    await Promise.all(
+      [...this.#held].filter(([, rules]) => this.#endsSuspension(rules)).map(([id]) => this.reload(id)),
+    );
     const marks = await this.#rules.changedSince(new Date(Math.max(0, this.#newestMs - OVERLAP_MS)).toISOString());
     const stale = new Set(marks.filter((mark) => this.#differs(mark)).map(({ tenantId }) => tenantId));
     await Promise.all([...stale].map((tenantId) => this.reload(tenantId)));
@@ -133,13 +140,21 @@ export class RuleLibrary {
       });
   }
 
+  #endsSuspension(rules: HeldRules): boolean {
+    const nowMs = this.#clock.now();
+    return [...rules.values()].some(({ resumesAtMs }) => resumesAtMs !== null && resumesAtMs <= nowMs);
+  }
+
   #differs({ tenantId, ruleId, version, deleted }: RuleMark): boolean {
     const held = this.#held.get(tenantId)?.get(ruleId);
     return deleted ? held !== undefined : held === undefined || held.version < version;
   }
 
   async #load(tenantId: string): Promise<void> {
-    const held = this.#held.get(tenantId) ?? NONE;
+    const all = this.#held.get(tenantId) ?? NONE;
+    // A rule whose suspension ended is read again, although its version is the same.
+    const nowMs = this.#clock.now();
+    const held = new Map([...all].filter(([, { resumesAtMs }]) => resumesAtMs === null || resumesAtMs > nowMs));
     const { ids, changed } = await this.#rules.differences(tenantId, held);
     if (changed.length === 0 && ids.length === held.size) return;
     const fresh = this.#read(changed);
@@ -155,8 +170,13 @@ export class RuleLibrary {
 
   #read(rules: readonly GuardrailRule[]): HeldRules {
     for (const { updatedAt } of rules) this.#newestMs = Math.max(this.#newestMs, Date.parse(updatedAt));
+    const nowMs = this.#clock.now();
     return new Map(
-      rules.map((rule) => [rule.id, { version: rule.version, active: isInForce(rule) ? this.#activate(rule) : null }]),
+      rules.map((rule) => {
+        const active = isInForce(rule, nowMs) ? this.#activate(rule) : null;
+        const resumesAtMs = isSuspended(rule, nowMs) ? Date.parse(rule.suspended?.until ?? '') : null;
+        return [rule.id, { version: rule.version, active, resumesAtMs }];
+      }),
     );
   }
 

@@ -1,5 +1,5 @@
 import { type GuardrailRule, type RuleChangeAuthor, type RuleChangeSource, timeOrderedId } from '@agentlens/contracts';
-import { ruleChanges, type ValidDraft } from '@agentlens/guardrails';
+import { changesMeaning, ruleChanges, type ValidDraft } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
 import { masked, sealed } from './rule-secrets.ts';
 import type { RuleRevision } from './rule-transaction.ts';
@@ -12,16 +12,21 @@ export interface ChangeOrigin extends RuleChangeAuthor {
 /** Builds the first version of a rule. */
 export function newRule(tenantId: string, draft: ValidDraft, nowMs: number): GuardrailRule {
   const at = new Date(nowMs).toISOString();
-  return { ...draft, id: timeOrderedId(nowMs), tenantId, version: 1, createdAt: at, updatedAt: at };
+  return { ...draft, id: timeOrderedId(nowMs), tenantId, version: 1, meaningVersion: 1, createdAt: at, updatedAt: at };
 }
 
 /** Builds the next version of a rule, with the content of `draft`. */
 export function nextRule(existing: GuardrailRule, draft: ValidDraft, nowMs: number): GuardrailRule {
-  const { id, tenantId, createdAt, key, ruleset, appliedVersion } = existing;
+  const { id, tenantId, createdAt, key, ruleset, appliedVersion, suspended } = existing;
   // Never goes backwards, even if the clock of an instance is behind, because the poll relies on it.
   const updatedAt = new Date(Math.max(nowMs, Date.parse(existing.updatedAt))).toISOString();
   const version = existing.version + 1;
-  return { ...draft, id, tenantId, version, createdAt, updatedAt, key, ruleset, appliedVersion };
+  const changed = changesMeaning(ruleChanges(existing, draft));
+  const meaningVersion = changed ? version : (existing.meaningVersion ?? existing.version);
+  return {
+    ...{ ...draft, id, tenantId, version, meaningVersion, createdAt, updatedAt },
+    ...{ key, ruleset, appliedVersion, suspended },
+  };
 }
 
 /**

@@ -8,7 +8,16 @@ import {
   type RulesChanged,
   rulesChanged,
 } from '@agentlens/contracts';
-import { driftFromRow, type RuleVersionsTable, recordChanges, ruleFromRow, type Tables } from '@agentlens/database';
+import {
+  driftFromRow,
+  judgedStops,
+  type RuleVersionsTable,
+  recordChanges,
+  ruleCounts,
+  ruleFromRow,
+  type Tables,
+} from '@agentlens/database';
+import type { RuleFigures } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
@@ -35,7 +44,7 @@ export interface RecordedVersion {
 /** The rules of one tenant within one change. */
 export type TenantRules = Pick<
   RuleTransaction,
-  'all' | 'find' | 'findVersion' | 'changesSince' | 'lastOfKeys' | 'settle' | 'store'
+  'all' | 'find' | 'findVersion' | 'changesSince' | 'figures' | 'lastOfKeys' | 'settle' | 'store'
 >;
 
 /** Changes rules: stores everything that `work` stores, or nothing. Changes of one tenant are serialised. */
@@ -79,6 +88,21 @@ export class RuleTransaction {
       .where('version', '=', version)
       .executeTakeFirst();
     return row === undefined ? null : (row.body as unknown as GuardrailRule);
+  }
+
+  /** What a decision rule did since its meaning last changed. */
+  async figures({ id: ruleId, version, meaningVersion = version, updatedAt }: GuardrailRule): Promise<RuleFigures> {
+    const first = await this.#db
+      .selectFrom('rule_versions')
+      .select('changed_at')
+      .where('tenant_id', '=', this.#tenantId)
+      .where('rule_id', '=', ruleId)
+      .where('version', '=', meaningVersion)
+      .executeTakeFirst();
+    const since = first?.changed_at ?? updatedAt;
+    const ref = { tenantId: this.#tenantId, ruleId, fromVersion: meaningVersion, since };
+    const counts = await ruleCounts(this.#db, ref);
+    return { ...counts, ...(await judgedStops(this.#db, ref)), sinceMs: Date.parse(since) };
   }
 
   /** The recorded changes of each rule after the given version, oldest first. */
@@ -148,6 +172,11 @@ export class RuleTransaction {
           tool_names: eb.ref('excluded.tool_names'),
           priority: eb.ref('excluded.priority'),
           mode: eb.ref('excluded.mode'),
+          rollout: eb.ref('excluded.rollout'),
+          promotion_guard: eb.ref('excluded.promotion_guard'),
+          rollback: eb.ref('excluded.rollback'),
+          suspended: eb.ref('excluded.suspended'),
+          meaning_version: eb.ref('excluded.meaning_version'),
           on_missing: eb.ref('excluded.on_missing'),
           on_unavailable: eb.ref('excluded.on_unavailable'),
           selector: eb.ref('excluded.selector'),
@@ -200,6 +229,10 @@ function auditedOf({ rule, shown, author, reason }: RuleRevision): AuditedChange
   return { tenantId, at, kind: `rule.${verb}`, targetId, author, reason, ...shown };
 }
 
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
 function rowOf({ rule, deleted }: RuleRevision) {
   return {
     tenant_id: rule.tenantId,
@@ -219,9 +252,14 @@ function rowOf({ rule, deleted }: RuleRevision) {
     tool_names: rule.toolNames ?? null,
     priority: rule.priority,
     mode: rule.mode,
+    rollout: jsonOrNull(rule.rollout),
+    promotion_guard: jsonOrNull(rule.guard),
+    rollback: jsonOrNull(rule.rollback),
+    suspended: jsonOrNull(rule.suspended),
+    meaning_version: rule.meaningVersion ?? null,
     on_missing: rule.onMissing,
     on_unavailable: rule.onUnavailable,
-    selector: rule.selector === undefined ? null : JSON.stringify(rule.selector),
+    selector: jsonOrNull(rule.selector),
     policy_id: rule.policyId ?? null,
     key: rule.key ?? null,
     ruleset: rule.ruleset ?? null,

@@ -282,3 +282,26 @@ describe('versions of a rule', () => {
     expect(await writer.delete(ref(rule, { ifVersion: 2 }))).toMatchObject({ ok: true });
   });
 });
+
+describe('the meaning of a rule', () => {
+  it('changes with what the rule checks or does, and not with its rollout', async () => {
+    const { id: ruleId } = await created({ ...DRAFT, mode: 'shadow' });
+    const versions: unknown[] = [];
+    for (const body of [
+      { mode: 'canary', rollout: { percent: 5 } },
+      { rollout: { percent: 10 } },
+      { conditionConfig: { threshold: 7 } },
+      { mode: 'enforce', name: 'Other' },
+    ]) {
+      const answer = await writer.update({ tenantId: 'acme', ruleId }, body);
+      if (!answer.ok) throw new Error(JSON.stringify(answer.problem));
+      versions.push([answer.value.version, answer.value.meaningVersion]);
+    }
+    expect(versions).toEqual([
+      [2, 1],
+      [3, 1],
+      [4, 4],
+      [5, 4],
+    ]);
+  });
+});

@@ -8,6 +8,7 @@ import {
 import type { EgressPolicy } from '@agentlens/egress';
 import {
   draftOf,
+  force,
   patternPath,
   readPolicy,
   type ValidatedRule,
@@ -29,7 +30,7 @@ export interface ImportedPolicy {
 }
 
 /** The rule to change and its author. `ifVersion`: change it only if it is at this version. */
-interface RuleRef extends RuleChangeAuthor {
+export interface RuleRef extends RuleChangeAuthor {
   readonly tenantId: string;
   readonly ruleId: string;
   readonly ifVersion?: number | undefined;
@@ -37,6 +38,14 @@ interface RuleRef extends RuleChangeAuthor {
   readonly override?: string | undefined;
 }
 
+const GUARDED: ValidatedRule<never> = {
+  ok: false,
+  problem: {
+    error: 'This rule has a guard, which a promotion checks',
+    status: 409,
+    hint: 'POST /api/guardrails/:id/promote; with "force": true and a reason it does not require the guard',
+  },
+};
 const NOT_FOUND: ValidatedRule<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
 
 /** Creates, changes and deletes rules. Refusals are returned, not thrown. Returned rules have masked secrets. */
@@ -88,23 +97,25 @@ export class RuleWriter {
   }
 
   update(ref: RuleRef, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
-    return this.#change(ref, (rules, existing) =>
-      this.#replace(rules, existing, validatePatch(existing, body), originOf(ref, 'api')),
-    );
+    return this.change(ref, async (rules, existing) => {
+      const draft = validatePatch(existing, body);
+      if (existing.guard !== undefined && draft.ok && force(draft.value) > force(existing)) return GUARDED;
+      return this.replace(rules, existing, draft, originOf(ref, 'api'));
+    });
   }
 
   /** Creates a new version with the content of an earlier one. */
   revert(ref: RuleRef, version: number): Promise<ValidatedRule<GuardrailRule>> {
-    return this.#change(ref, async (rules, existing) => {
+    return this.change(ref, async (rules, existing) => {
       const earlier = await rules.findVersion(ref.ruleId, version);
       if (earlier === null) return noSuchVersion(version);
       const draft = validateDraft(draftOf(opened(earlier, this.#secrets)));
-      return this.#replace(rules, existing, draft, originOf(ref, 'revert'));
+      return this.replace(rules, existing, draft, originOf(ref, 'revert'));
     });
   }
 
   delete(ref: RuleRef): Promise<ValidatedRule<{ ok: true }>> {
-    return this.#change(ref, async (rules, opened, existing) => {
+    return this.change(ref, async (rules, opened, existing) => {
       await rules.store([deletion({ existing, opened }, originOf(ref, 'api'), this.#clock.now())]);
       return { ok: true, value: { ok: true } };
     });
@@ -121,10 +132,14 @@ export class RuleWriter {
     return refused;
   }
 
-  /** @param work receives the rule with open secrets, and as it is stored */
-  async #change<T>(
+  /**
+   * @param work receives the rule with open secrets, and as it is stored
+   * @param managedToo whether a rule of a ruleset may be changed too
+   */
+  async change<T>(
     { tenantId, ruleId, ifVersion, override }: RuleRef,
     work: (rules: TenantRules, existing: GuardrailRule, stored: GuardrailRule) => Promise<ValidatedRule<T>>,
+    managedToo = false,
   ): Promise<ValidatedRule<T>> {
     if (!isRuleId(ruleId)) return NOT_FOUND;
     const answer = await this.#rules.change<ValidatedRule<T>>(tenantId, async (rules) => {
@@ -132,23 +147,25 @@ export class RuleWriter {
       if (stored === null) return NOT_FOUND;
       if (ifVersion !== undefined && ifVersion !== stored.version)
         return otherVersion('rule', ifVersion, stored.version);
-      if (stored.ruleset !== undefined && override === undefined) return managed(stored, stored.ruleset);
+      if (stored.ruleset !== undefined && override === undefined && !managedToo) return managed(stored, stored.ruleset);
       return work(rules, opened(stored, this.#secrets), stored);
     });
     if (answer.ok) await this.#changed(tenantId);
     return answer;
   }
 
-  async #replace(
+  /** Stores the next version of a rule, with the content of `draft`. */
+  async replace(
     rules: TenantRules,
     existing: GuardrailRule,
     draft: ValidatedRule<ValidDraft>,
     origin: ChangeOrigin,
+    beside: Pick<GuardrailRule, 'suspended'> = { suspended: existing.suspended },
   ): Promise<ValidatedRule<GuardrailRule>> {
     if (!draft.ok) return draft;
     const refused = this.#refused(draft.value, existing.actionConfig);
     if (refused !== null) return refused;
-    const rule = nextRule(existing, draft.value, this.#clock.now());
+    const rule = { ...nextRule(existing, draft.value, this.#clock.now()), ...beside };
     // A rule that already had a pattern does not count again.
     const tooMany = patternPath(existing) === null ? await overPatternQuota([rule], () => rules.all()) : null;
     if (tooMany !== null) return tooMany;
@@ -163,7 +180,7 @@ export class RuleWriter {
 }
 
 /** The reason of an override is the reason of the change. */
-function originOf({ override, ...ref }: RuleRef, source: ChangeOrigin['source']): ChangeOrigin {
+export function originOf({ override, ...ref }: RuleRef, source: ChangeOrigin['source']): ChangeOrigin {
   return { ...ref, ...(override === undefined ? {} : { reason: override }), source };
 }
 

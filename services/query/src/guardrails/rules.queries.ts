@@ -1,6 +1,6 @@
 import { passesUnread } from '@agentlens/guardrails';
 import { RULES_LIST, type RuleFilter, type RuleView } from '@agentlens/operations';
-import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { CLOCK, type Clock, SECRET_BOX, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -15,6 +15,7 @@ export class RulesQueries {
   constructor(
     private readonly reads: TenantReads,
     @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
@@ -39,7 +40,7 @@ export class RulesQueries {
       matching(db, tenantId, filter).selectAll().limit(MAX_RULES).execute(),
     );
     const rules = rows.map((row) => ruleViewOf(row, this.secrets));
-    const items = rules.filter((rule) => passesUnread(rule) === filter.passesUnread);
+    const items = rules.filter((rule) => passesUnread(rule, this.clock.now()) === filter.passesUnread);
     return { items: items.slice(0, filter.limit), hasMore: items.length > filter.limit, total: items.length };
   }
 

@@ -22,9 +22,11 @@ with stored as (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
-  returning tenant_id, decided_at, evaluated_rules
+  returning tenant_id, decided_at, evaluated_rules, bypasses
 ), findings as (
-  select tenant_id, (decided_at at time zone 'UTC')::date as day, f->>'ruleId' as rule_id, f->>'mode' as mode,
+  select tenant_id, (decided_at at time zone 'UTC')::date as day, date_trunc('minute', decided_at) as minute,
+    f->>'ruleId' as rule_id, (f->>'ruleVersion')::int as rule_version, f->>'mode' as mode,
+    bypasses @> jsonb_build_array(jsonb_build_object('ruleId', f->'ruleId')) as bypassed,
     f->>'effect' as effect, (f->>'matched')::boolean as matched, (f->>'violated')::boolean as violated
   from stored cross join lateral jsonb_array_elements(evaluated_rules) as f
 ), counted as (
@@ -39,6 +41,18 @@ with stored as (
   on conflict (tenant_id, rule_id, day) do update set asked = r.asked + excluded.asked,
     matched = r.matched + excluded.matched, blocked = r.blocked + excluded.blocked,
     asked_human = r.asked_human + excluded.asked_human, would_have = r.would_have + excluded.would_have
+), counted_by_minute as (
+  insert into rule_minutes as r (tenant_id, rule_id, rule_version, minute, asked, enforced, stopped, would_stop, bypassed)
+  select tenant_id, rule_id, rule_version, minute, count(*), count(*) filter (where mode = 'enforce'),
+    count(*) filter (where violated and mode = 'enforce' and effect in ('ask', 'block', 'terminate')),
+    count(*) filter (where violated and mode = 'shadow' and effect in ('ask', 'block', 'terminate')),
+    count(*) filter (where bypassed)
+  from findings
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4
+  on conflict (tenant_id, rule_id, rule_version, minute) do update set asked = r.asked + excluded.asked,
+    enforced = r.enforced + excluded.enforced, stopped = r.stopped + excluded.stopped,
+    would_stop = r.would_stop + excluded.would_stop, bypassed = r.bypassed + excluded.bypassed
 )
 select count(*)::int as stored from stored`;
 
@@ -47,6 +61,9 @@ const ROWS_AT_ONCE = 5_000;
 
 const DROP_DECISIONS = `
 delete from decisions where ctid = any(array(select ctid from decisions where decided_at < $1 limit ${ROWS_AT_ONCE}))`;
+
+const DROP_MINUTES = `
+delete from rule_minutes where ctid = any(array(select ctid from rule_minutes where minute < $1 limit ${ROWS_AT_ONCE}))`;
 
 /** Stores each decision once, however often it is delivered. */
 export class DecisionStore {
@@ -66,6 +83,7 @@ export class DecisionStore {
   async dropBefore(instant: string): Promise<{ readonly dropped: number; readonly more: boolean }> {
     const { rowCount } = await this.pool.query(DROP_DECISIONS, [instant]);
     const dropped = rowCount ?? 0;
-    return { dropped, more: dropped === ROWS_AT_ONCE };
+    const minutes = await this.pool.query(DROP_MINUTES, [instant]);
+    return { dropped, more: dropped === ROWS_AT_ONCE || minutes.rowCount === ROWS_AT_ONCE };
   }
 }

@@ -93,6 +93,41 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     ]);
   });
 
+  it('counts what each version of a rule did by minute', async () => {
+    const finding = { enabled: true, matched: true, violated: true, effect: 'block' as const };
+    const decided = (id: string, ruleVersion: number, mode: 'enforce' | 'shadow', decidedAt: string) =>
+      aDecision({
+        ...{ id, decidedAt, bypasses: [{ ruleId: 'late', why: 'deadline', did: 'allow' }] },
+        evaluatedRules: [
+          { ...finding, ruleId: 'r', ruleVersion, mode },
+          { ...finding, ruleId: 'late', ruleVersion: 1, mode: 'enforce', violated: false, effect: 'allow' },
+        ],
+      });
+    const store = new DecisionStore(database.pool);
+    const decisions = [
+      decided('m1', 1, 'shadow', '2026-03-01T11:00:01.000Z'),
+      decided('m2', 2, 'shadow', '2026-03-01T11:00:02.000Z'),
+      decided('m3', 2, 'enforce', '2026-03-01T11:00:59.999Z'),
+      decided('m4', 2, 'enforce', '2026-03-01T11:01:00.000Z'),
+    ];
+    await store.record(decisions.slice(0, 3));
+    await store.record(decisions);
+    const { rows } = await database.pool.query(
+      `select rule_id, rule_version, asked, enforced, stopped, would_stop, bypassed from rule_minutes
+      order by rule_id desc, rule_version, minute`,
+    );
+    expect(rows.map((row) => Object.values(row))).toEqual([
+      ['r', 1, 1, 0, 0, 1, 0],
+      ['r', 2, 2, 1, 1, 1, 0],
+      ['r', 2, 1, 1, 1, 0, 0],
+      ['late', 1, 3, 3, 0, 0, 3],
+      ['late', 1, 1, 1, 0, 0, 1],
+    ]);
+    await store.dropBefore('2026-03-01T11:01:00.000Z');
+    const left = await database.pool.query('select distinct minute from rule_minutes');
+    expect(left.rows).toHaveLength(1);
+  });
+
   it('stores the reason, the budget and the arguments', async () => {
     const store = new DecisionStore(database.pool);
     const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' }, wouldHave: 'terminate' } as const;

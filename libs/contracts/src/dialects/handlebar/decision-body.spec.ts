@@ -33,4 +33,10 @@ describe('a decision as sent to an agent', () => {
     expect(decisionBodyWithExtras(DECISION).effect).toBe('block');
     expect(decisionBodyWithExtras({ ...DECISION, wouldHave: undefined }).effect).toBe('allow');
   });
+
+  it('leaves out what only concerns a rule in shadow', () => {
+    const late = { ruleId: 'r1', why: 'deadline' as const, did: 'allow' as const };
+    const bypasses = [{ ...late, why: 'canary_unit' as const }, late];
+    expect(decisionBodyWithExtras({ ...DECISION, bypasses }).bypasses).toEqual([late]);
+  });
 });

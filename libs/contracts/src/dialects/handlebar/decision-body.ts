@@ -57,6 +57,7 @@ export function decisionBodyWithExtras(decision: Decision): DecisionBody & Decis
     ...(budgetId === undefined ? {} : { budgetId }),
     ...(modifiedArgs === undefined ? {} : { modifiedArgs }),
     ...(reservationId === undefined ? {} : { reservationId }),
-    bypasses,
+    // What a rule in shadow lacked is for people; an agent that fails closed would stop because of it.
+    bypasses: bypasses.filter(({ why }) => why !== 'canary_unit'),
   };
 }

@@ -319,7 +319,7 @@ export type RuleBypass = Message<"agentlens.v1.RuleBypass"> & {
   ruleId: string;
 
   /**
-   * missing unavailable deadline error
+   * missing unavailable deadline error canary_unit
    *
    * @generated from field: string why = 2;
    */
