@@ -263,6 +263,7 @@ describe('apps/cli', () => {
   it('knows the platform as every other client does, except where it reads the broker or runs tests of rules', () => {
     expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual([
       'client',
+      'guard',
       'mcp',
       'messaging',
       'replay',

@@ -33,6 +33,16 @@ async function bundle() {
   return Object.keys(metafile.inputs);
 }
 
+/** The hook of coding agents: one file of its own, because hosts start it and an installation copies it. */
+async function bundleHook() {
+  await esbuild.build({
+    entryPoints: [join(root, 'integrations/js/guard/src/main.ts')],
+    ...{ outfile: join(out, 'dist/agentlens-hook.cjs'), bundle: true, minify: true, keepNames: true },
+    ...{ format: 'cjs', platform: 'node', target: 'node20', conditions: ['@agentlens/source'] },
+    logLevel: 'warning',
+  });
+}
+
 async function writeManifest() {
   const manifest = JSON.parse(await readFile(join(cli, 'package.json'), 'utf8'));
   const { name, version, description, license, type, engines, keywords, publishConfig, bin } = manifest;
@@ -69,6 +79,7 @@ async function licenceText(folder) {
 export async function makeFolder() {
   await rm(out, { recursive: true, force: true });
   const inputs = await bundle();
+  await bundleHook();
   await writeManifest();
   await writeNotices(inputs);
   await cp(join(cli, 'bin'), join(out, 'bin'), { recursive: true });

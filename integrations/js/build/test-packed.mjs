@@ -20,7 +20,7 @@ const SCENARIO =
 const all = globSync('*/src/*.ts', { cwd: workspace }).map((file) => file.split('/')[0]);
 const asked = process.argv.slice(2);
 const adapters = [...new Set(all)].filter(
-  (name) => name !== 'conformance' && (asked.length === 0 || asked.includes(name)),
+  (name) => !['conformance', 'guard'].includes(name) && (asked.length === 0 || asked.includes(name)),
 );
 
 const home = await mkdtemp(join(tmpdir(), 'agentlens-packed-'));

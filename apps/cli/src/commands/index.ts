@@ -1,5 +1,8 @@
 import type { CommandTree } from '../context.ts';
 
+/** Coding agents that `guard` has a command for. Written out, because loading the package would slow every start. */
+const GUARDED = ['claude-code', 'codex', 'gemini-cli', 'qwen-code', 'copilot-cli', 'opencode'] as const;
+
 /** The command tree. A module is loaded when one of its commands runs. */
 export const COMMANDS: CommandTree = {
   rules: {
@@ -320,6 +323,39 @@ export const COMMANDS: CommandTree = {
   'nats-sub': {
     summary: 'print messages published on a subject (requires NATS)',
     load: async () => (await import('./nats.ts')).natsSub,
+  },
+  guard: {
+    summary: 'coding agents under the rules of the platform',
+    commands: {
+      setup: {
+        summary: 'prepare the platform: starter rules, limits, a key',
+        load: async () => (await import('./guard/setup.ts')).setup,
+      },
+      ...Object.fromEntries(
+        GUARDED.map((host) => [
+          host,
+          { summary: `guard ${host}`, load: async () => (await import('./guard/install.ts')).installOne(host) },
+        ]),
+      ),
+      install: {
+        summary: 'guard one or more coding agents',
+        load: async () => (await import('./guard/install.ts')).install,
+      },
+      off: {
+        summary: 'remove the guard and restore every file',
+        load: async () => (await import('./guard/install.ts')).off,
+      },
+      status: {
+        summary: 'show what is guarded and whether it works',
+        load: async () => (await import('./guard/status.ts')).status,
+      },
+      rules: { summary: 'print the starter rules', load: async () => (await import('./guard/setup.ts')).printRules },
+      login: {
+        summary: 'save a key where an administrator rolled out the rest',
+        load: async () => (await import('./guard/setup.ts')).login,
+      },
+      stop: { summary: 'end the local process', load: async () => (await import('./guard/install.ts')).stop },
+    },
   },
   mcp: { summary: 'run an MCP server on stdin and stdout', load: async () => (await import('./api.ts')).mcp },
   api: { summary: 'send any request to the API', load: async () => (await import('./api.ts')).api },

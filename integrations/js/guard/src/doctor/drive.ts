@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostId } from '../hosts/host.ts';
+
+/** A folder that stands in for the home of a user, with a project in it. */
+export interface Stage {
+  readonly home: string;
+  readonly project: string;
+  readonly modelUrl: string;
+  /** Path of each binary, or its name on the PATH. */
+  readonly binary: string;
+}
+
+export interface HostRun {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Name of the shell tool and of its argument on each host. */
+export const SHELL_TOOLS: Readonly<Record<HostId, string>> = {
+  'claude-code': 'Bash',
+  codex: 'exec_command',
+  'gemini-cli': 'run_shell_command',
+  'qwen-code': 'run_shell_command',
+  'copilot-cli': 'bash',
+  opencode: 'bash',
+};
+
+/** Arguments with which a model of this host runs a command. */
+export function shellInput(id: HostId, command: string): Readonly<Record<string, unknown>> {
+  switch (id) {
+    case 'codex':
+      return { cmd: command };
+    case 'qwen-code':
+      return { command, is_background: false, description: 'd' };
+    case 'copilot-cli':
+      return { command, description: 'd', mode: 'sync' };
+    case 'claude-code':
+    case 'gemini-cli':
+    case 'opencode':
+      return { command, description: 'd' };
+  }
+}
+
+/** A port on which nothing listens: everything but loopback fails at once. */
+const DEAD_PROXY = 'http://127.0.0.1:9';
+
+/** Environment of a host whose model is on loopback and that reaches nothing else. */
+export function stageEnv(id: HostId, { home, modelUrl }: Stage, base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own: NodeJS.ProcessEnv = {
+    PATH: base.PATH,
+    HOME: home,
+    USER: base.USER ?? 'dev',
+    TERM: 'dumb',
+    CI: 'true',
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_STATE_HOME: join(home, '.local/state'),
+    XDG_DATA_HOME: join(home, '.local/share'),
+    XDG_CACHE_HOME: join(home, '.cache'),
+    HTTP_PROXY: DEAD_PROXY,
+    HTTPS_PROXY: DEAD_PROXY,
+    http_proxy: DEAD_PROXY,
+    https_proxy: DEAD_PROXY,
+    NO_PROXY: '127.0.0.1,localhost',
+    no_proxy: '127.0.0.1,localhost',
+    DO_NOT_TRACK: '1',
+  };
+  switch (id) {
+    case 'claude-code':
+      return {
+        ...own,
+        ANTHROPIC_BASE_URL: modelUrl,
+        ANTHROPIC_API_KEY: 'sk-ant-scripted',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+        IS_SANDBOX: '1',
+      };
+    case 'codex':
+      return { ...own, CODEX_HOME: join(home, '.codex'), SCRIPTED_KEY: 'scripted' };
+    case 'gemini-cli':
+      return {
+        ...own,
+        GEMINI_API_KEY: 'scripted',
+        GOOGLE_GEMINI_BASE_URL: modelUrl,
+        GEMINI_MODEL: 'gemini-2.5-pro',
+        GEMINI_CLI_TRUST_WORKSPACE: 'true',
+        GEMINI_TELEMETRY_ENABLED: 'false',
+      };
+    case 'qwen-code':
+      return { ...own, OPENAI_API_KEY: 'scripted', OPENAI_BASE_URL: modelUrl, OPENAI_MODEL: 'scripted' };
+    case 'copilot-cli':
+      return {
+        ...own,
+        COPILOT_OFFLINE: 'true',
+        COPILOT_PROVIDER_BASE_URL: modelUrl,
+        COPILOT_PROVIDER_TYPE: 'openai',
+        COPILOT_PROVIDER_API_KEY: 'scripted',
+        COPILOT_MODEL: 'scripted',
+        COPILOT_AUTO_UPDATE: 'false',
+      };
+    case 'opencode':
+      return {
+        ...own,
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({
+          $schema: 'https://opencode.ai/config.json',
+          model: 'scripted/scripted',
+          small_model: 'scripted/scripted',
+          permission: { '*': 'allow' },
+          provider: {
+            scripted: {
+              npm: '@ai-sdk/openai-compatible',
+              options: { baseURL: modelUrl, apiKey: 'scripted' },
+              models: { scripted: { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+            },
+          },
+        }),
+      };
+  }
+}
+
+/** Words that make a host work on a prompt without a terminal and without asking. */
+export function stageWords(id: HostId, { modelUrl }: Stage, prompt: string): string[] {
+  switch (id) {
+    case 'claude-code':
+      return ['-p', prompt, '--dangerously-skip-permissions'];
+    case 'codex': {
+      const provider = `{name="scripted", base_url=${JSON.stringify(modelUrl)}, wire_api="responses", env_key="SCRIPTED_KEY"}`;
+      const options = [
+        '-c',
+        'model_provider="scripted"',
+        '-c',
+        `model_providers.scripted=${provider}`,
+        '-c',
+        'model="gpt-5.5"',
+      ];
+      return ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', ...options, prompt];
+    }
+    case 'gemini-cli':
+      return ['--yolo', '-p', prompt];
+    case 'qwen-code':
+      return ['--yolo', '--auth-type', 'openai', '-p', prompt];
+    case 'copilot-cli':
+      return ['-p', prompt, '--allow-all-tools', '--no-color'];
+    case 'opencode':
+      return ['run', prompt];
+  }
+}
+
+/** Writes what a host needs in its home before it starts without a terminal. */
+export function prepareHome(id: HostId, { home, project }: Stage): void {
+  mkdirSync(home, { recursive: true });
+  mkdirSync(project, { recursive: true });
+  if (id !== 'claude-code') return;
+  // Otherwise the first start is a dialog.
+  writeFileSync(join(home, '.claude.json'), JSON.stringify({ hasCompletedOnboarding: true }));
+}
+
+const RUN_MS = 120_000;
+
+/** Runs a host on a prompt until it ends. */
+export function runHost(
+  id: HostId,
+  stage: Stage,
+  prompt: string,
+  {
+    env = process.env,
+    words = [],
+    timeoutMs = RUN_MS,
+  }: { env?: NodeJS.ProcessEnv; words?: readonly string[]; timeoutMs?: number } = {},
+): Promise<HostRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(stage.binary, [...stageWords(id, stage, prompt), ...words], {
+      cwd: stage.project,
+      env: stageEnv(id, stage, env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    const add = (part: Buffer) => {
+      output += part.toString();
+    };
+    child.stdout.on('data', add);
+    child.stderr.on('data', add);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    child.once('error', reject);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, output });
+    });
+  });
+}

@@ -1,0 +1,26 @@
+export { HOST_IDS, type HostContract, type HostId } from './hosts/host.ts';
+export { HOSTS, isHostId, matchVersion, type VersionMatch } from './hosts/index.ts';
+export type { HookRuntime } from './install/launcher.ts';
+export {
+  type Installation,
+  type InstallReport,
+  installHost,
+  type OffReport,
+  stopResident,
+  uninstallHost,
+} from './install/install.ts';
+export { isUnchanged, readInstalled, versionOf } from './install/installed.ts';
+export { PROJECT_SWITCHES } from './install/host-files.ts';
+export { askResident, residentAnswers } from './resident/serve.ts';
+export {
+  DEFAULT_SETTINGS,
+  type GuardConfig,
+  type GuardPaths,
+  GuardStateError,
+  guardPaths,
+  type HostSettings,
+  Journal,
+  readConfig,
+  writeConfig,
+} from './state.ts';
+export { STARTER_RULESET, starterRules } from './starter-rules.ts';
