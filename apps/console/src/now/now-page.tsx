@@ -11,6 +11,7 @@ import { Ago, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { Spark } from '../ui/strips.tsx';
 import './now.css';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { BREAKER_WORDS } from '../breakers/words.ts';
 import { BudgetLine } from './budget-line.tsx';
 import { Pulse } from './pulse.tsx';
@@ -31,31 +32,32 @@ export function NowPage() {
 
 function Content({ now }: { now: Now }) {
   const at = useNow();
-  const said = situation(now, at);
+  const { facts, more, quiet, running } = situation(now, at);
   const isNew = now.lastEventAt === null;
   return (
     <div className="pad">
       <div className="head">
         <div className="say" role="status">
           <p>
-            {said.facts.map((fact, index) => (
-              <span key={fact.to + fact.subject}>
-                {index > 0 && ', and '}
-                <Link to={fact.to} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
-                  {fact.subject}
+            {facts.map((fact, index) => (
+              <span key={fact.kind}>
+                {index > 0 && (index === facts.length - 1 && more === 0 ? ', and ' : ', ')}
+                <Link to={fact.to} search={fact.search ?? {}} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
+                  {visibleName(fact.subject)}
                 </Link>{' '}
                 {fact.rest}
               </span>
             ))}
-            {said.facts.length === 0 ? (isNew ? 'No agent has reported yet.' : 'Nothing needs you.') : '.'}
+            {more > 0 && `, and ${more} more`}
+            {quiet ? (isNew ? 'No agent has reported yet.' : 'All quiet.') : '.'}
           </p>
           <p>
             {isNew ? (
               <Link className="link" to="/connect">
-                Connect one, or try the demo agent
+                Connect an agent, or try the demo
               </Link>
             ) : (
-              said.rest
+              running
             )}
           </p>
         </div>

@@ -39,15 +39,23 @@ export const Now = z
   .object({
     approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
     openAlerts: z.int().meta({ description: 'Unacknowledged alerts of rules and breakers; at most 200.' }),
-    orders: z.array(ControlOrder).meta({ description: 'Orders that pause or kill.' }),
+    orders: z
+      .array(ControlOrder)
+      .meta({
+        description: 'Orders that pause or kill agents or everything, and those for runs of the last 24 hours.',
+      }),
     pausedAgents: z.array(Agent),
     openBreakers: z.array(BreakerView),
     firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, most severe first.' }),
     running: z.array(RunningAgent),
     spentTodayUsd: z.number().meta({ description: 'Spend of the UTC day.' }),
-    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, highest share first.' }),
+    budgets: z.array(BudgetBalance).meta({ description: 'At most 50, highest share first.' }),
     pulse: Pulse,
     deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Last 24 hours.' }),
+    lag: z
+      .array(z.object({ group: z.string(), oldestAgeMs: z.number() }))
+      .nullable()
+      .meta({ description: 'Age of the oldest unsettled message of each consumer. Null: the broker does not answer.' }),
     lastEventAt: Instant.nullable(),
   })
   .meta({ id: 'Now' });
