@@ -38,6 +38,7 @@ import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-a
 import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-listen.ts';
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
 import * as deniedCalls from './migrations/0037-denied-calls.ts';
+import * as askedAgain from './migrations/0060-asked-again.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -79,6 +80,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0035-since-when-webhooks-listen': sinceWhenWebhooksListen,
   '0036-deleted-limits': deletedLimits,
   '0037-denied-calls': deniedCalls,
+  '0060-asked-again': askedAgain,
 };
 
 /**

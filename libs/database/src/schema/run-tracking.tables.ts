@@ -212,6 +212,8 @@ export interface DecisionsTable {
   arguments: AnyJson;
   arguments_cut: NullableJson;
   would_have: Generated<string | null>;
+  /** The call still waits for the same approval as in an earlier decision, which stands for all. */
+  asked_again: Generated<boolean>;
 }
 
 /** Writer: run-tracking. Decisions by rule and UTC day. */

@@ -39,11 +39,9 @@ export const Now = z
   .object({
     approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
     openAlerts: z.int().meta({ description: 'Unacknowledged alerts of rules and breakers; at most 200.' }),
-    orders: z
-      .array(ControlOrder)
-      .meta({
-        description: 'Orders that pause or kill agents or everything, and those for runs of the last 24 hours.',
-      }),
+    orders: z.array(ControlOrder).meta({
+      description: 'Orders that pause or kill agents or everything, and those for runs of the last 24 hours.',
+    }),
     pausedAgents: z.array(Agent),
     openBreakers: z.array(BreakerView),
     firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, most severe first.' }),

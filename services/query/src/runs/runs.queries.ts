@@ -18,7 +18,7 @@ import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import type { WrittenPage } from '../http/written-page.ts';
-import { decisionFromRow } from './decision-view.ts';
+import { decisionFromRow, selectDecisions } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
 import { governedBy, runFromRow } from './run-view.ts';
 
@@ -108,7 +108,7 @@ function firedBy(tenantId: string, ruleId: string) {
 }
 
 function decisionRows(db: ReadOnly, tenantId: string, runId: string, query: RunDecisionsQuery) {
-  let rows = db.selectFrom('decisions').selectAll().where('tenant_id', '=', tenantId).where('run_id', '=', runId);
+  let rows = selectDecisions(db, tenantId).where('run_id', '=', runId);
   if (query.cursor !== undefined) {
     rows = rows.where(sql<boolean>`(decided_at, decision_id) > (${query.cursor.at}::timestamptz, ${query.cursor.id})`);
   }
