@@ -30,6 +30,7 @@ export const ROUTES: Routes = {
   exportLogs: 'POST /v1/logs',
   exportMetrics: 'POST /v1/metrics',
   exportTraces: 'POST /v1/traces',
+  getActivity: 'GET /api/activity',
   getAgent: 'GET /api/agents/:id',
   getAgentHealth: 'GET /api/agents/:id/health',
   getAlert: 'GET /api/alerts/:id',

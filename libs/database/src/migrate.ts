@@ -39,6 +39,7 @@ import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
 import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import * as askedAgain from './migrations/0060-asked-again.ts';
+import * as activity from './migrations/0061-activity.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -81,6 +82,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0036-deleted-limits': deletedLimits,
   '0037-denied-calls': deniedCalls,
   '0060-asked-again': askedAgain,
+  '0061-activity': activity,
 };
 
 /**

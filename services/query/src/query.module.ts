@@ -9,6 +9,7 @@ import {
   StreamTickets,
 } from '@agentlens/platform';
 import { type DynamicModule, Inject, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { ActivityQueries } from './activity/activity.queries.ts';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
@@ -167,6 +168,7 @@ export class QueryModule {
         DecisionsQueries,
         AgentsQueries,
         HealthQueries,
+        ActivityQueries,
         AnalyticsQueries,
         SpendQueries,
         MetricsQueries,

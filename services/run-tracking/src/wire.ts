@@ -1,4 +1,5 @@
 import type { Platform } from '@agentlens/platform';
+import { ActivityRetention } from './activity.ts';
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
@@ -47,7 +48,8 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
   const deleter = new RunDeleter(ports);
   const eraser = new ActorEraser(ports);
   const contents = new ContentRetention(ports);
+  const activity = new ActivityRetention(ports);
   const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
-  const running = new RunTracking([tracker, decisions, sweeper, deleter, eraser, contents, ...auditor]);
+  const running = new RunTracking([tracker, decisions, sweeper, deleter, eraser, contents, activity, ...auditor]);
   return { running, tracker, decisions, deleter, eraser };
 }

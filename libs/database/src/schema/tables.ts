@@ -24,6 +24,7 @@ import type {
 } from './guardrail-evaluator.tables.ts';
 import type { ApiKeysTable, AuditEntriesTable, TenantsTable } from './query.tables.ts';
 import type {
+  ActivityTable,
   AgentDailyTable,
   AgentsTable,
   AuditMinutesTable,
@@ -63,6 +64,7 @@ export interface Tables {
   erasures: ErasuresTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
+  activity: ActivityTable;
   audit_minutes: AuditMinutesTable;
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;

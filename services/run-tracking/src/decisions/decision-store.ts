@@ -1,5 +1,6 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
+import { ACTIVITY_OF_DECISIONS } from '../activity.ts';
 
 /**
  * Skips decisions of deleted runs. Counts only inserted decisions, so each counts once. A decision whose call waits for
@@ -28,7 +29,7 @@ with stored as (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
-  returning tenant_id, decided_at, evaluated_rules, asked_again
+  returning tenant_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules, asked_again
 ), findings as (
   select tenant_id, (decided_at at time zone 'UTC')::date as day, f->>'ruleId' as rule_id, f->>'mode' as mode,
     f->>'effect' as effect, (f->>'matched')::boolean as matched, (f->>'violated')::boolean as violated
@@ -46,6 +47,8 @@ with stored as (
   on conflict (tenant_id, rule_id, day) do update set asked = r.asked + excluded.asked,
     matched = r.matched + excluded.matched, blocked = r.blocked + excluded.blocked,
     asked_human = r.asked_human + excluded.asked_human, would_have = r.would_have + excluded.would_have
+  returning 1
+), active as (${ACTIVITY_OF_DECISIONS}
 )
 select count(*)::int as stored from stored`;
 

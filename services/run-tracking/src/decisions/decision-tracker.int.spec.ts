@@ -122,6 +122,9 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     ]);
     const counted = await database.db.selectFrom('rule_daily').selectAll().where('rule_id', '=', 'asks').execute();
     expect(counted).toMatchObject([{ asked: 2, matched: 2, asked_human: 2 }]);
+    const { rows: hours } = await database.pool.query(`select * from activity where grain = 'hour'`);
+    expect(hours).toMatchObject([{ decision_count: 3, asked_count: 2, blocked_count: 0 }]);
+    expect(hours[0].latency_counts.map(Number).slice(0, 3)).toEqual([0, 3, 0]);
   });
 
   it('stores the reason, the budget and the arguments', async () => {
