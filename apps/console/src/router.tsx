@@ -31,7 +31,7 @@ const moved = <P extends string>(path: P, to: (id: string) => string) =>
 const range = ['range', 'from', 'to'] as const;
 
 const routes = [
-  route('/', () => import('./now/now-page.tsx'), 'NowPage'),
+  route('/', () => import('./now/now-page.tsx'), 'NowPage', ...range),
   route(
     '/runs',
     () => import('./runs/runs-page.tsx'),

@@ -30,6 +30,7 @@ export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
 export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
+export type ActivityBucket = Answer<'getActivity'>['buckets'][number];
 export type Now = Answer<'getNow'>;
 
 /** A rule as it is sent. */

@@ -10,19 +10,27 @@ import { actionMark, State, VERDICTS } from '../ui/marks.tsx';
 import { Ago, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { Spark } from '../ui/strips.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
 import './now.css';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { BREAKER_WORDS } from '../breakers/words.ts';
+import { ActivityCharts } from './activity-charts.tsx';
 import { BudgetLine } from './budget-line.tsx';
-import { Pulse } from './pulse.tsx';
 import { situation } from './situation.ts';
 import { WaitingCall } from './waiting-call.tsx';
 
-/** What is wrong now, what waits for somebody, and the act that ends it. */
+const DEFAULT_CHART_RANGE = '6h';
+
+/** What needs attention, what happened, and what agents do at the moment. */
 export function NowPage() {
   const read = useNowRead();
+  const { range, change } = useRange();
   return (
-    <Page name="now" title="Now" time="Last hour">
+    <Page
+      name="now"
+      title="Now"
+      range={{ value: range, set: (next) => change({ range: next, from: undefined, to: undefined }) }}
+    >
       <Read read={read} what="What happens now" rows={12}>
         {(now) => <Content now={now} />}
       </Read>
@@ -30,7 +38,14 @@ export function NowPage() {
   );
 }
 
+/** The range of the charts; the lists below them are of this moment. */
+function useRange() {
+  const { search, change } = useListSearch<'range' | 'from' | 'to'>();
+  return { range: search.from === undefined ? { range: search.range ?? DEFAULT_CHART_RANGE } : search, change };
+}
+
 function Content({ now }: { now: Now }) {
+  const { range, change } = useRange();
   const at = useNow();
   const { facts, more, quiet, running } = situation(now, at);
   const isNew = now.lastEventAt === null;
@@ -61,8 +76,8 @@ function Content({ now }: { now: Now }) {
             )}
           </p>
         </div>
-        <Pulse pulse={now.pulse} />
       </div>
+      {!isNew && <ActivityCharts range={range} onBrush={(from, to) => change({ range: undefined, from, to })} />}
       <div className="cols">
         <div>
           <Waits now={now} />
