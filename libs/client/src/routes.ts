@@ -116,6 +116,7 @@ export const ROUTES: Routes = {
   rotateKey: 'POST /api/keys/:id/rotate',
   rotateWebhookSecret: 'POST /api/webhooks/:id/secret',
   searchById: 'GET /api/search',
+  searchText: 'GET /api/search/text',
   sendAuditEvents: 'POST /v1/runs/events',
   sendHeartbeat: 'POST /v1/runs/:runId/heartbeat',
   setBreakerLimits: 'PUT /api/breakers/limits',

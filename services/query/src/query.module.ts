@@ -66,6 +66,7 @@ import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
 import { SearchController } from './search/search.controller.ts';
 import { SearchQueries } from './search/search.queries.ts';
+import { TextSearchQueries } from './search/text-search.queries.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionController } from './session/session.controller.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
@@ -158,6 +159,7 @@ export class QueryModule {
         EventsQueries,
         ErasuresQueries,
         SearchQueries,
+        TextSearchQueries,
         SessionsQueries,
         RunsQueries,
         RunDetailQueries,

@@ -72,7 +72,7 @@ class WaitingCalls {
   readonly #approvals = new Set<string>();
 
   isAskedAgain({ cause, approvalId }: Extract<FactFrame, { event: 'decision' }>['data']): boolean {
-    if (cause.kind !== 'HITL_PENDING' || approvalId === undefined) return false;
+    if (approvalId === undefined || cause.kind !== 'HITL_PENDING') return false;
     if (this.#approvals.has(approvalId)) return true;
     this.#approvals.add(approvalId);
     const [oldest] = this.#approvals;
