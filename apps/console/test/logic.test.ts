@@ -29,8 +29,12 @@ void describe('figures', () => {
     assert.deepEqual([countdown(108_000), countdown(-5), age(31 * 60_000)], ['1:48', '0:00', '31 min']);
   });
 
-  void it('show the end of a long id, which tells ids apart', () => {
-    assert.deepEqual([shortId('run-1'), shortId('01kbr7qk2zd8')], ['run-1', 'qk2zd8'.slice(-6)]);
+  void it('show an id whole, or the beginning and the end of a long one, and what is invisible in it', () => {
+    assert.deepEqual(['support-bot-044', '01a21778-8cc5-78b5-bc76-8fe8d0e6f40b', 'a\u202eb'].map(shortId), [
+      'support-bot-044',
+      '01a21778…d0e6f40b',
+      'a\\u202eb',
+    ]);
   });
 });
 

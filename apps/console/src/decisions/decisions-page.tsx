@@ -216,8 +216,12 @@ const columns = (names: DeciderNames): readonly Column<Decision>[] => [
   {
     id: 'run',
     head: 'Run',
-    width: '84px',
-    cell: (decision) => <span className="mono t2">{shortId(decision.runId)}</span>,
+    width: '160px',
+    cell: (decision) => (
+      <span className="mono t2 clip" title={decision.runId}>
+        {shortId(decision.runId)}
+      </span>
+    ),
   },
   {
     id: 'took',

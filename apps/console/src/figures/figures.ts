@@ -1,3 +1,5 @@
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+
 /** Numbers as the console writes them. */
 
 const group = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
@@ -71,7 +73,10 @@ export function counted(value: number, word: string, many = `${word}s`): string 
   return `${count(value)} ${value === 1 ? word : many}`;
 }
 
-/** The end of an id, which tells ids apart. The whole is on hover and copied. */
+const MAX_WHOLE_ID = 20;
+
+/** An id, whole up to 20 characters, else its beginning and end. The whole one belongs in the title. */
 export function shortId(id: string): string {
-  return id.length <= 8 ? id : id.slice(-6);
+  if (id.length <= MAX_WHOLE_ID) return visibleName(id);
+  return `${visibleName(id.slice(0, 8))}…${visibleName(id.slice(-8))}`;
 }

@@ -8,6 +8,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { useFlash } from '../ui/moment.tsx';
 import { openHelp } from './help.tsx';
+import { openPalette } from './palette.tsx';
 import { openStop, type StopTarget } from './stop.tsx';
 
 interface Crumb {
@@ -50,6 +51,9 @@ export function Page({ name, title, mono = false, crumbs = [], time, range, extr
           </li>
         </ol>
         {extra}
+        <button type="button" className="b quiet ico only-s" aria-label="Search" onClick={openPalette}>
+          <Icon name="search" />
+        </button>
         <LiveDot />
         {range === undefined ? <FixedTime text={time ?? 'Now'} /> : <RangeChip {...range} />}
         <CopyLink />

@@ -10,6 +10,7 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { useKeys } from '../shell/keys.ts';
+import { Icon } from './icon.tsx';
 
 export interface Column<T> {
   readonly id: string;
@@ -17,10 +18,20 @@ export interface Column<T> {
   /** A width of a grid: `96px`, `minmax(0, 2fr)`. */
   readonly width: string;
   readonly right?: boolean;
+  /** What the server calls this order; makes the head a button. */
+  readonly sort?: string;
   readonly cell: (row: T) => ReactNode;
 }
 
+export interface Sorting {
+  readonly by: string;
+  readonly order: 'asc' | 'desc';
+  /** Sorts by a column, or turns its order around. */
+  readonly onSort: (by: string, order: 'asc' | 'desc') => void;
+}
+
 interface DataTableProps<T> {
+  readonly sorting?: Sorting;
   readonly label: string;
   readonly rows: readonly T[];
   readonly columns: readonly Column<T>[];
@@ -100,9 +111,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       <div role="grid" aria-label={label} aria-rowcount={rows.length}>
         <div role="row" className="vh-row">
           {columns.map((column) => (
-            <span key={column.id} role="columnheader" className={column.right ? 'r' : ''}>
-              {column.head}
-            </span>
+            <Head key={column.id} column={column} sorting={props.sorting} />
           ))}
         </div>
         <div className="vt-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
@@ -144,6 +153,31 @@ export function DataTable<T>(props: DataTableProps<T>) {
         </div>
       </div>
     </div>
+  );
+}
+
+function Head<T>({ column, sorting }: { column: Column<T>; sorting: Sorting | undefined }) {
+  const { head, right, sort } = column;
+  if (sort === undefined || sorting === undefined) {
+    return (
+      <span role="columnheader" className={right ? 'r' : ''}>
+        {head}
+      </span>
+    );
+  }
+  const isSorted = sorting.by === sort;
+  const direction = isSorted ? (sorting.order === 'asc' ? 'ascending' : 'descending') : undefined;
+  return (
+    <span role="columnheader" className={right ? 'r' : ''} aria-sort={direction}>
+      <button
+        type="button"
+        className={`sort ${isSorted ? 'on' : ''}`}
+        onClick={() => sorting.onSort(sort, isSorted && sorting.order === 'desc' ? 'asc' : 'desc')}
+      >
+        {head}
+        <Icon name={isSorted && sorting.order === 'asc' ? 'up' : 'dn'} size={12} />
+      </button>
+    </span>
   );
 }
 

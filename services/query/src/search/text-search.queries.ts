@@ -10,7 +10,8 @@ const BUDGET_MS = 3_000;
 /** The first slice of time that is read. Each further one is twice as long as the one before, or half after a slow one. */
 const FIRST_SLICE_MS = 10 * 60_000;
 const SLOW_SLICE_MS = 400;
-const EXCERPT_CHARS = 60;
+const CHARS_BEFORE = 24;
+const CHARS_AFTER = 80;
 
 interface Row extends Omit<TextHit, 'excerpt' | 'name' | 'callId'> {
   readonly name: string | null;
@@ -81,8 +82,8 @@ async function slicedRows(
 function hitOf({ payload, name, callId, ...row }: Row, text: string): TextHit {
   const written = JSON.stringify(text).slice(1, -1);
   const at = Math.max(0, payload.toLowerCase().indexOf(written.toLowerCase()));
-  const start = Math.max(0, at - EXCERPT_CHARS);
-  const end = Math.min(payload.length, at + written.length + EXCERPT_CHARS);
+  const start = Math.max(0, at - CHARS_BEFORE);
+  const end = Math.min(payload.length, at + written.length + CHARS_AFTER);
   return {
     ...row,
     ...(name === null ? {} : { name }),
