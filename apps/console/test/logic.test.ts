@@ -4,11 +4,11 @@ import { visible } from '../../../libs/contracts/src/visible.ts';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
 import { age, countdown, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
+import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { folded } from '../src/run/folds.ts';
 import { measuredText } from '../src/run/measured.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
-import { type Stretch, stretchesOf, Words } from '../src/run/words.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
 import { parseExact } from '../src/ui/exact-json.ts';
@@ -165,7 +165,7 @@ void describe('what the events of a run say', () => {
   /** @returns the stretches that were read, and how to wait until nothing more is on its way */
   const reading = (answer: () => readonly never[]) => {
     const stretches: Stretch[] = [];
-    const words = new Words(async (stretch, enough) => {
+    const words = new EventContents(async (stretch, enough) => {
       stretches.push(stretch);
       enough(answer());
     });
@@ -202,7 +202,7 @@ void describe('what the events of a run say', () => {
     );
   });
 
-  void it('is asked for again after it could not be read, when somebody says so', async () => {
+  void it('is loaded again after a failed read, on request', async () => {
     let fails = true;
     const { words, stretches, next } = reading(() => {
       if (fails) throw new Error('away');

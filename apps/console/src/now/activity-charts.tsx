@@ -61,7 +61,7 @@ const CHARTS: readonly Plan[] = [
   },
 ];
 
-/** What happened over a range: decisions, errors, spend and latency, with the changes of rules and limits. */
+/** Decisions, errors, spend and latency over a range, with changes of rules and limits as markers. */
 export function ActivityCharts({
   range,
   agentId,

@@ -13,7 +13,7 @@ import { Spark } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import './now.css';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
-import { BREAKER_WORDS } from '../breakers/words.ts';
+import { BREAKER_REASONS } from '../breakers/reasons.ts';
 import { ActivityCharts } from './activity-charts.tsx';
 import { BudgetLine } from './budget-line.tsx';
 import { situation } from './situation.ts';
@@ -31,7 +31,7 @@ export function NowPage() {
       title="Now"
       range={{ value: range, set: (next) => change({ range: next, from: undefined, to: undefined }) }}
     >
-      <Read read={read} what="What happens now" rows={12}>
+      <Read read={read} what="The overview" rows={12}>
         {(now) => <Content now={now} />}
       </Read>
     </Page>
@@ -97,7 +97,7 @@ function Content({ now }: { now: Now }) {
 function Waits({ now }: { now: Now }) {
   if (now.approvals.length === 0) return null;
   return (
-    <Section title="Waits for you" note={now.approvals.length} link={<Link to="/approvals">Open approvals</Link>}>
+    <Section title="Needs approval" note={now.approvals.length} link={<Link to="/approvals">Open approvals</Link>}>
       <ul>
         {now.approvals.slice(0, 6).map((alert) => (
           <WaitingCall key={alert.id} alert={alert} />
@@ -107,14 +107,14 @@ function Waits({ now }: { now: Now }) {
   );
 }
 
-/** What stands still by order of somebody, of a rule or of a breaker. */
+/** Agents and runs that an order, a rule or a breaker stopped. */
 function Held({ now }: { now: Now }) {
-  // Those that a person paused are among the orders.
+  // Agents that a person paused are among the orders.
   const paused = now.pausedAgents.filter(({ control }) => control.source === 'rule');
   const held = now.orders.length + paused.length + now.openBreakers.length;
   if (held === 0) return null;
   return (
-    <Section title="Held" note={held} link={<Link to="/agents">All agents</Link>}>
+    <Section title="Paused, killed or tripped" note={held} link={<Link to="/agents">All agents</Link>}>
       <table className="tb flush l">
         <tbody>
           {paused.map((agent) => (
@@ -131,7 +131,7 @@ function Held({ now }: { now: Now }) {
               <td className="r t3 not-s">{agent.pausedAt !== undefined && <Ago at={agent.pausedAt} bare />}</td>
               <td className="r">
                 <Link className="b sm" to="/agents/$id" params={{ id: agent.id }}>
-                  Look
+                  Open
                 </Link>
               </td>
             </tr>
@@ -161,7 +161,7 @@ function Held({ now }: { now: Now }) {
               <td className="r">
                 {order.scope === 'run' ? (
                   <Link className="b sm" to="/runs/$id" params={{ id: order.scopeId }}>
-                    Look
+                    Open
                   </Link>
                 ) : (
                   <Act
@@ -190,7 +190,7 @@ function Held({ now }: { now: Now }) {
                   breaker
                   {breaker.state.kind === 'closed'
                     ? ''
-                    : `: ${BREAKER_WORDS[breaker.state.reason] ?? breaker.state.reason}`}
+                    : `: ${BREAKER_REASONS[breaker.state.reason] ?? breaker.state.reason}`}
                 </span>
               </td>
               <td className="r t3 not-s">
@@ -212,7 +212,7 @@ function Held({ now }: { now: Now }) {
 const DOES: Readonly<Record<string, string>> = {
   block: 'Blocks',
   terminate_run: 'Ends runs',
-  require_approval: 'Asks',
+  require_approval: 'Needs approval',
   pause_agent: 'Pauses',
   raise_alert: 'Alerts',
   downgrade_model: 'Downgrades',
@@ -265,12 +265,12 @@ function Spend({ now }: { now: Now }) {
     <Section
       title="Spend today"
       note={<span className="num">{money(now.spentTodayUsd)}</span>}
-      link={<Link to="/spend">{now.budgets.length === 0 ? 'Make a budget' : 'All budgets'}</Link>}
+      link={<Link to="/spend">{now.budgets.length === 0 ? 'Create a budget' : 'All budgets'}</Link>}
     >
       {now.budgets.slice(0, 4).map((standing) => (
         <BudgetLine key={standing.budget.id} standing={standing} />
       ))}
-      {now.budgets.length === 0 && <p className="hint topped">No budget limits what agents spend.</p>}
+      {now.budgets.length === 0 && <p className="hint topped">No budgets.</p>}
     </Section>
   );
 }
@@ -290,7 +290,7 @@ function Running({ now }: { now: Now }) {
       }
     >
       {total === 0 ? (
-        <p className="hint topped">No run is under way.</p>
+        <p className="hint topped">No run in progress.</p>
       ) : (
         <>
           <table className="tb flush rn">
@@ -317,11 +317,7 @@ function Running({ now }: { now: Now }) {
               ))}
             </tbody>
           </table>
-          {idle > 0 && (
-            <p className="hint topped">
-              {idle} idle: nothing was heard of {idle === 1 ? 'it' : 'them'} for five minutes.
-            </p>
-          )}
+          {idle > 0 && <p className="hint topped">{idle} idle: no event for five minutes.</p>}
         </>
       )}
     </Section>

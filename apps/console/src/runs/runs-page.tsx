@@ -21,7 +21,7 @@ import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
 import { Facets } from './facets.tsx';
 import { COSTS, filterInWords, HAS, isFiltered, type RunSearchName, runQuery, SORTS, TOOK } from './run-filter.ts';
-import { taskOf } from './run-words.ts';
+import { taskOf } from './run-task.ts';
 import './runs.css';
 
 const PAGE = 100;
@@ -150,7 +150,7 @@ export function RunsPage() {
           />
         ) : (
           <Empty
-            title={`No run started in the ${rangeName(search).toLowerCase()}.`}
+            title={`No runs in the ${rangeName(search).toLowerCase()}.`}
             act={
               <>
                 <button
@@ -175,12 +175,12 @@ export function RunsPage() {
   );
 }
 
-/** What can be done with the chosen runs; the dialog lists what will be hit. */
+/** Actions on the selected runs. The dialog lists what they affect. */
 function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) {
   const agents = new Set(runs.map(({ agentId }) => agentId));
   const act = (state: 'killed' | 'paused' | 'running') => openStop({ runs, state });
   return (
-    <div className="bulk pop" role="toolbar" aria-label="Chosen runs">
+    <div className="bulk pop" role="toolbar" aria-label="Selected runs">
       <span>
         <b>{counted(runs.length, 'run')}</b> of {agents.size === 1 ? [...agents][0] : counted(agents.size, 'agent')}
       </span>
@@ -196,7 +196,7 @@ function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) 
         <Icon name="s-killed" size={14} />
         Kill {runs.length}…
       </Act>
-      <button type="button" className="b quiet ico" aria-label="Choose none" onClick={onClear}>
+      <button type="button" className="b quiet ico" aria-label="Clear selection" onClick={onClear}>
         <Icon name="x" />
       </button>
     </div>
@@ -206,13 +206,13 @@ function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) 
 const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): readonly Column<Run>[] => [
   {
     id: 'choose',
-    head: <span className="vh">Choose</span>,
+    head: <span className="vh">Select</span>,
     width: '32px',
     cell: (run) => (
       <input
         type="checkbox"
         className="cks"
-        aria-label={`Choose run ${run.id}`}
+        aria-label={`Select run ${run.id}`}
         checked={selected.has(run.id)}
         onChange={() => toggle(run.id)}
       />
@@ -310,7 +310,7 @@ function Narrow({ run }: { run: Run }) {
   );
 }
 
-/** What is not known is not nothing. */
+/** Cost of a run. An unknown cost is not 0. */
 function Cost({ run }: { run: Run }) {
   const { costUsd, unpricedCalls, llmCalls } = run.totals;
   if (costUsd === 0 && unpricedCalls > 0)

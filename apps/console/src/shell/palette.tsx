@@ -48,7 +48,7 @@ function OpenPalette() {
           <div className="q">
             <Icon name="search" size={16} />
             <input
-              // The palette is opened to type in.
+              // Typing starts at once.
               // biome-ignore lint/a11y/noAutofocus: see above
               autoFocus
               role="combobox"
@@ -259,8 +259,8 @@ function useHits(text: string): { name: string; hits: Hit[] }[] {
           ...(has('New rule')
             ? [{ id: 'new-rule', icon: 'plus', name: 'New rule', note: '', go: goTo('/guardrails/new') }]
             : []),
-          ...(has('Stop everything')
-            ? [{ id: 'stop', icon: 's-killed', name: 'Stop…', note: 'asks first', go: () => openStop() }]
+          ...(has('Stop')
+            ? [{ id: 'stop', icon: 's-killed', name: 'Stop…', note: 'with confirmation', go: () => openStop() }]
             : []),
           ...(text === ''
             ? []
@@ -269,14 +269,14 @@ function useHits(text: string): { name: string; hits: Hit[] }[] {
                   id: `k-${id}`,
                   icon: 's-killed',
                   name: `Kill ${id}…`,
-                  note: 'asks first',
+                  note: 'with confirmation',
                   go: () => openStop({ agentId: id, state: 'killed' }),
                 },
                 {
                   id: `s-${id}`,
                   icon: 'play',
                   name: `Resume ${id}…`,
-                  note: 'asks first',
+                  note: 'with confirmation',
                   go: () => openStop({ agentId: id, state: 'running' }),
                 },
               ])),

@@ -1,6 +1,6 @@
 import { stored } from '../ui/stored.ts';
 
-/** The zone every time on every page is written in. */
+/** The time zone of all pages. */
 export function zone(): string {
   const chosen = stored('zone');
   return chosen === '' ? Intl.DateTimeFormat().resolvedOptions().timeZone : chosen;
@@ -26,7 +26,7 @@ function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 const dayOf = (at: number) => format({ year: 'numeric', month: '2-digit', day: '2-digit' }).format(at);
 
-/** `03:11:14`; with the date in front where it is not today. */
+/** `03:11:14`, with the date if it is not today. */
 export function clock(at: number | string, withMs = false): string {
   const ms = typeof at === 'string' ? Date.parse(at) : at;
   const time = format({

@@ -15,10 +15,10 @@ import { Icon } from './icon.tsx';
 export interface Column<T> {
   readonly id: string;
   readonly head: ReactNode;
-  /** A width of a grid: `96px`, `minmax(0, 2fr)`. */
+  /** Grid track size: `96px`, `minmax(0, 2fr)`. */
   readonly width: string;
   readonly right?: boolean;
-  /** What the server calls this order; makes the head a button. */
+  /** Name of this order at the server. Makes the head a button. */
   readonly sort?: string;
   readonly cell: (row: T) => ReactNode;
 }
@@ -26,7 +26,7 @@ export interface Column<T> {
 export interface Sorting {
   readonly by: string;
   readonly order: 'asc' | 'desc';
-  /** Sorts by a column, or turns its order around. */
+  /** Sorts by a column, or reverses its order. */
   readonly onSort: (by: string, order: 'asc' | 'desc') => void;
 }
 
@@ -38,14 +38,14 @@ interface DataTableProps<T> {
   readonly idOf: (row: T) => string;
   readonly onOpen: (row: T) => void;
   readonly rowHeight?: number;
-  /** The row as a card, for screens that have no room for columns. */
+  /** The row as a card, for narrow screens. */
   readonly narrow?: (row: T) => ReactNode;
   readonly current?: string | undefined;
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (id: string) => void;
-  /** Called when the end comes into view. */
+  /** Called when the end is visible. */
   readonly onEnd?: () => void;
-  /** Whether the reader stands at the top and holds nothing. */
+  /** Whether the list is at its top and not in use. */
   readonly onFollowing?: (following: boolean) => void;
 }
 
@@ -53,7 +53,7 @@ const OVERSCAN = 8;
 const NARROW_PX = 76;
 const small = matchMedia('(max-width: 640px)');
 
-/** Server-sorted rows of one height, of which only those in view are on the page. The focus stays with a row's id. */
+/** Virtual list of server-sorted rows of equal height. The focus stays with a row's id. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, rows, columns, idOf, onOpen, rowHeight = 28, current, selected, onSelect, onEnd, onFollowing } = props;
   const isSmall = useSmall();
@@ -72,7 +72,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - OVERSCAN) onEnd?.();
   }, [last, rows.length, onEnd]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another height has to be measured again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new height must be measured
   useEffect(() => virtual.measure(), [rowSize, virtual]);
 
   const move = (by: number) => {
@@ -191,7 +191,7 @@ function useSmall(): boolean {
   );
 }
 
-/** Rows grow with the density and on touch; a virtual list has to know. */
+/** Row height for the density and the input device. */
 function useRowHeight(box: RefObject<HTMLElement | null>, least: number): number {
   const [height, setHeight] = useState(least);
   useEffect(() => {

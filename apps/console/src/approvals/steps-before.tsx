@@ -2,18 +2,18 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Alert } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
-import { detailOf, isMessage, wantedInRow } from '../run/said.ts';
+import { detailOf, isMessage, wantedInRow } from '../run/payload-text.ts';
 import { storyOf } from '../run/story.ts';
+import { useEventContents, useVisibleEntries } from '../run/use-event-contents.ts';
 import { useTimeline } from '../run/use-run.ts';
-import { useWanted, useWords } from '../run/use-words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 
 const LED_HERE = 6;
 
-/** The steps of the run before it asked. */
-export function LedHere({ alert }: { alert: Alert }) {
+/** Steps of the run before the call. */
+export function StepsBefore({ alert }: { alert: Alert }) {
   const timeline = useTimeline(alert.runId ?? '');
   const asked = Date.parse(alert.createdAt) + 1000;
   const steps = useMemo(
@@ -23,11 +23,11 @@ export function LedHere({ alert }: { alert: Alert }) {
         .slice(-LED_HERE),
     [timeline.data, asked],
   );
-  const words = useWords();
-  useWanted(words, steps.flatMap(wantedInRow));
+  const contents = useEventContents();
+  useVisibleEntries(contents, steps.flatMap(wantedInRow));
   return (
     <Section
-      title="What led here"
+      title="Steps before"
       link={
         alert.runId !== undefined && (
           <Link to="/runs/$id" params={{ id: alert.runId }}>
@@ -36,10 +36,10 @@ export function LedHere({ alert }: { alert: Alert }) {
         )
       }
     >
-      <ol className="st0" aria-busy={words.state().busy}>
+      <ol className="st0" aria-busy={contents.state().busy}>
         {steps.map((step) => {
           const waits = step.state === 'waiting';
-          const said = isMessage(step, words);
+          const said = isMessage(step, contents);
           return (
             <li key={step.id}>
               <span className="t3">
@@ -52,14 +52,14 @@ export function LedHere({ alert }: { alert: Alert }) {
               />
               <span className="clip">
                 <b>{said ? '' : step.name}</b>{' '}
-                <bdi className="t2">{waits ? 'waits for you' : detailOf(step, words)}</bdi>
+                <bdi className="t2">{waits ? 'needs approval' : detailOf(step, contents)}</bdi>
               </span>
               {step.state === 'failed' ? <span className="tag bad">error</span> : <span />}
             </li>
           );
         })}
       </ol>
-      {steps.length === 0 && <p className="hint topped">The run told nothing before it asked.</p>}
+      {steps.length === 0 && <p className="hint topped">The run reported no step before this call.</p>}
     </Section>
   );
 }

@@ -7,8 +7,8 @@ import { Icon } from '../ui/icon.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { parseSearch } from '../url/search.ts';
 
-/** Previous and next run of the list this one was opened from. */
-export function Walk({ id }: { id: string }) {
+/** Links to the previous and next run of the list that this run was opened from. */
+export function RunPager({ id }: { id: string }) {
   const { search } = useListSearch<'list'>();
   const navigate = useNavigate();
   const from = search.list;

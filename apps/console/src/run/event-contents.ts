@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../api/model.ts';
-import type { Told } from './use-run.ts';
+import type { RunEntry } from './use-run.ts';
 
 export interface Stretch {
   readonly runId: string;
@@ -8,7 +8,7 @@ export interface Stretch {
   readonly kinds: readonly string[];
 }
 
-/** Reads the events of a stretch of a run, page by page, until `enough` says so. */
+/** Reads events of a range of a run page by page until `enough` returns true. */
 export type ReadEvents = (
   stretch: Stretch,
   enough: (events: readonly StoredEvent[]) => boolean,
@@ -16,26 +16,26 @@ export type ReadEvents = (
 ) => Promise<void>;
 
 interface WordsState {
-  /** Why something could not be read, until it is asked for again; null: nothing failed. */
+  /** Error of the last failed read, until a retry. Null: none failed. */
   readonly error: unknown;
   readonly busy: boolean;
 }
 
-/** Rows that are scrolled past are not read. */
+/** Rows that are only scrolled past are not loaded. */
 const SETTLE_MS = 40;
-/** Entries farther apart than this are read on their own: what lies between is not wanted. */
-const MOST_APART = 50;
-const MOST_AT_ONCE = 100;
-const MOST_KEPT = 3_000;
+/** Entries farther apart than this are read separately. */
+const MAX_ENTRIES_APART = 50;
+const MAX_ENTRIES_AT_ONCE = 100;
+const MAX_EVENTS_KEPT = 3_000;
 
-/** What the events of a timeline say, read for what is looked at and kept as long as there is room. */
-export class Words {
+/** Cache of event contents, loaded for visible entries. */
+export class EventContents {
   readonly #read: ReadEvents;
   readonly #said = new Map<string, StoredEvent>();
-  /** Asked for, answered or not: nothing is asked for twice. */
+  /** Requested keys, so that nothing is requested twice. */
   readonly #asked = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #wanted: readonly Told[] = [];
+  #wanted: readonly RunEntry[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stop = new AbortController();
   #reads = 0;
@@ -49,22 +49,22 @@ export class Words {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  /** Another object whenever more is known. */
+  /** A new object after every change. */
   state = (): WordsState => this.#state;
 
-  of(entry: Told | undefined): StoredEvent | undefined {
+  of(entry: RunEntry | undefined): StoredEvent | undefined {
     return entry === undefined ? undefined : this.#said.get(keyOf(entry));
   }
 
-  /** @param entries what is looked at now; what was wanted before and is not any more is not read */
-  want(entries: readonly Told[]): void {
+  /** @param entries visible entries; requests for others are dropped */
+  want(entries: readonly RunEntry[]): void {
     this.#wanted = entries.filter((entry) => entry.type === 'event' && !this.#asked.has(keyOf(entry)));
     if (this.#wanted.length === 0 || this.#timer !== undefined || this.#state.error !== null) return;
     this.#timer = setTimeout(() => this.#ask(), SETTLE_MS);
     this.#tell(null);
   }
 
-  /** Asks again for what could not be read. */
+  /** Retries failed reads. */
   retry(): void {
     this.#tell(null);
   }
@@ -81,11 +81,11 @@ export class Words {
   #ask(): void {
     this.#timer = undefined;
     for (const entries of stretchesOf(this.#wanted)) void this.#load(entries, this.#stop.signal);
-    // What was wanted may have come meanwhile.
+    // The entry may have been loaded in the meantime.
     if (this.#reads === 0) this.#tell(this.#state.error);
   }
 
-  async #load(entries: readonly [Told, ...Told[]], signal: AbortSignal): Promise<void> {
+  async #load(entries: readonly [RunEntry, ...RunEntry[]], signal: AbortSignal): Promise<void> {
     this.#reads++;
     const missing = new Set(entries.map(keyOf));
     for (const key of missing) this.#asked.add(key);
@@ -121,7 +121,7 @@ export class Words {
 
   #forget(): void {
     for (const key of this.#said.keys()) {
-      if (this.#said.size <= MOST_KEPT) return;
+      if (this.#said.size <= MAX_EVENTS_KEPT) return;
       this.#said.delete(key);
       this.#asked.delete(key);
     }
@@ -133,20 +133,20 @@ export class Words {
   }
 }
 
-/** An id alone need not be one event. */
-function keyOf({ runId, at, id }: Pick<Told, 'runId' | 'at' | 'id'>): string {
+/** Event ids are not unique on their own. */
+function keyOf({ runId, at, id }: Pick<RunEntry, 'runId' | 'at' | 'id'>): string {
   return `${runId} ${at} ${id}`;
 }
 
-/** Entries that lie near each other in one run, each to be read at once. */
-export function stretchesOf(entries: readonly Told[]): (readonly [Told, ...Told[]])[] {
+/** Groups entries that are close to each other in one run. */
+export function stretchesOf(entries: readonly RunEntry[]): (readonly [RunEntry, ...RunEntry[]])[] {
   const sorted = entries.toSorted((a, b) => (a.runId < b.runId ? -1 : a.runId > b.runId ? 1 : a.place - b.place));
-  const stretches: [Told, ...Told[]][] = [];
+  const stretches: [RunEntry, ...RunEntry[]][] = [];
   for (const entry of sorted) {
     const current = stretches.at(-1);
     const last = current?.at(-1);
-    const isNear = last !== undefined && last.runId === entry.runId && entry.place - last.place <= MOST_APART;
-    if (current !== undefined && isNear && current.length < MOST_AT_ONCE) current.push(entry);
+    const isNear = last !== undefined && last.runId === entry.runId && entry.place - last.place <= MAX_ENTRIES_APART;
+    if (current !== undefined && isNear && current.length < MAX_ENTRIES_AT_ONCE) current.push(entry);
     else stretches.push([entry]);
   }
   return stretches;

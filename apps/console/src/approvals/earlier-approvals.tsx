@@ -6,8 +6,8 @@ import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { DECIDED } from './decided.ts';
 
-/** How earlier questions of this rule were answered. */
-export function LikeThis({ alert }: { alert: Alert }) {
+/** Earlier approvals of this rule. */
+export function EarlierApprovals({ alert }: { alert: Alert }) {
   const ruleId = alert.ruleId ?? alert.approval?.ruleId;
   const past = useRead(
     ['alerts', 'like', ruleId],
@@ -18,7 +18,7 @@ export function LikeThis({ alert }: { alert: Alert }) {
   const alerts = past.data?.alerts.filter(({ id }) => id !== alert.id) ?? [];
   const count = (status: Alert['status']) => alerts.filter((one) => one.status === status).length;
   return (
-    <Section title="Like this one">
+    <Section title="Earlier approvals">
       <ul className="sim">
         <li>
           <span className="t2">Approved</span>
@@ -31,7 +31,7 @@ export function LikeThis({ alert }: { alert: Alert }) {
         {alerts.slice(0, 3).map((one) => (
           <li key={one.id}>
             <State mark={DECIDED[one.status]} wordless />
-            <span className="clip">{one.reason ?? one.decidedBy ?? 'nobody answered'}</span>
+            <span className="clip">{one.reason ?? one.decidedBy ?? 'expired'}</span>
             <span className="r t3 num">
               <Moment at={one.decidedAt ?? one.createdAt} short />
             </span>

@@ -1,11 +1,11 @@
 import type { StoredEvent } from '../api/model.ts';
 import { callInMessage } from '../approvals/call-in-message.ts';
+import type { EventContents } from './event-contents.ts';
 import type { Step } from './story.ts';
 import type { Opened } from './use-opened.ts';
-import type { Told } from './use-run.ts';
-import type { Words } from './words.ts';
+import type { RunEntry } from './use-run.ts';
 
-/** The text a payload says, whichever way it is wrapped. */
+/** Text of a payload, in any of its known forms. */
 export function textOf(payload: Readonly<Record<string, unknown>>): string {
   const data =
     typeof payload.data === 'object' && payload.data !== null ? (payload.data as Record<string, unknown>) : payload;
@@ -15,13 +15,13 @@ export function textOf(payload: Readonly<Record<string, unknown>>): string {
   return '';
 }
 
-/** The arguments of a call, however its client names them. */
+/** Arguments of a call, under any of their known names. */
 function argsOf(event: StoredEvent | undefined): unknown {
   const payload = event?.payload;
   return payload?.arguments ?? payload?.args ?? payload?.messages;
 }
 
-/** The arguments of a step's call: as the agent told them, else as they were decided of, else as a human was asked. */
+/** Arguments of a step: from its event, else from its decision, else from its approval. */
 export function callArgsOf({ call, result, decision, alert }: Opened): unknown {
   return (
     argsOf(call ?? result) ??
@@ -30,8 +30,8 @@ export function callArgsOf({ call, result, decision, alert }: Opened): unknown {
   );
 }
 
-/** What a step's row says beside its name needs these. */
-export function wantedInRow(step: Step): Told[] {
+/** Entries that the text beside a step's name needs. */
+export function wantedInRow(step: Step): RunEntry[] {
   if (step.entry !== undefined) return step.entry.type === 'event' ? [step.entry] : [];
   const told = step.kind === 'tool' ? [step.call ?? step.result] : [];
   if (step.state === 'failed') told.push(step.result);
@@ -40,31 +40,31 @@ export function wantedInRow(step: Step): Told[] {
 
 const DETAIL_LENGTH = 90;
 
-/** The first words of what a step is about, as far as they are read. */
-export function detailOf(step: Step, words: Words): string {
+/** Beginning of a step's text, as far as it is loaded. */
+export function detailOf(step: Step, contents: EventContents): string {
   if (step.entry !== undefined) {
-    const event = words.of(step.entry);
+    const event = contents.of(step.entry);
     return event === undefined ? step.detail : textOf(event.payload);
   }
-  const args = argsOf(words.of(step.call ?? step.result));
+  const args = argsOf(contents.of(step.call ?? step.result));
   if (typeof args === 'string') return args.slice(0, DETAIL_LENGTH);
   if (typeof args !== 'object' || args === null) return '';
   const values = Object.values(args).filter((value) => typeof value === 'string' || typeof value === 'number');
   return values.join(', ').slice(0, DETAIL_LENGTH);
 }
 
-/** An event of the client's own that says something is shown like a message. */
-export function isMessage(step: Step, words: Words): boolean {
-  return step.kind === 'message' || (step.kind === 'other' && detailOf(step, words) !== '');
+/** A custom event with a text is shown like a message. */
+export function isMessage(step: Step, contents: EventContents): boolean {
+  return step.kind === 'message' || (step.kind === 'other' && detailOf(step, contents) !== '');
 }
 
 const ERROR_LENGTH = 32;
 
-/** Why it failed, in few words. */
-export function errorOf(step: Step, words: Words): string {
+/** Short reason of a failure. */
+export function errorOf(step: Step, contents: EventContents): string {
   if (step.entry !== undefined) return 'error';
-  if (step.result === undefined) return 'no end was reported';
-  const error = words.of(step.result)?.payload.error;
+  if (step.result === undefined) return 'no end reported';
+  const error = contents.of(step.result)?.payload.error;
   const text =
     typeof error === 'string'
       ? error
