@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const STAMP = 'built/sources.sha256';
 
-/** Everything the built files are made of. A spec runs this with --check, so that nobody forgets to build. */
+/** Hash of all sources of the built files. A spec runs this with --check to detect a missing build. */
 function hashOfSources() {
   const files = ['src', 'public']
     .flatMap((folder) => readdirSync(join(here, folder), { recursive: true, withFileTypes: true }))
@@ -22,6 +22,6 @@ function hashOfSources() {
 
 if (process.argv[2] !== '--check') writeFileSync(join(here, STAMP), `${hashOfSources()}\n`);
 else if (readFileSync(join(here, STAMP), 'utf8').trim() !== hashOfSources()) {
-  console.error('apps/console/built is of other sources. Run in apps/console: npm ci && npm run build');
+  console.error('apps/console/built does not match its sources. Run in apps/console: npm ci && npm run build');
   process.exit(1);
 }

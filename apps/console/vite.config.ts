@@ -1,13 +1,27 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /** Where `npm run dev` finds a running platform. */
 const PLATFORM = 'http://127.0.0.1:3400';
 
+/**
+ * uPlot formats numbers in the browser's language when it loads, and throws if the system names none that exists, such
+ * as `en-US@posix`. The console formats its numbers itself.
+ */
+const chartLanguage: Plugin = {
+  name: 'chart-language',
+  transform(code, id) {
+    if (!/\/uplot\/.*\.js$/.test(id)) return undefined;
+    const fixed = code.replace('domEnv ? nav.language :', '');
+    if (fixed === code) this.error('uPlot no longer reads nav.language: remove this plugin');
+    return { code: fixed, map: null };
+  },
+};
+
 export default defineConfig({
   // Relative: the page names its own base, which the server writes when it serves it.
   base: './',
-  plugins: [react()],
+  plugins: [react(), chartLanguage],
   build: {
     outDir: 'built',
     emptyOutDir: true,

@@ -60,7 +60,7 @@ function SignedIn() {
   );
 }
 
-/** Takes the code out of the address first, so that it is neither used twice nor kept in the history. */
+/** Removes the code from the address first, so that it is not used twice or kept in the history. */
 function useSignInLink(): { pending: boolean; problem: string | undefined } {
   const [code] = useState(() => codeInAddress(location.hash));
   const [state, setState] = useState({ pending: code !== undefined, problem: undefined as string | undefined });

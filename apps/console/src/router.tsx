@@ -5,7 +5,7 @@ import { knowing, parseSearch, stringifySearch } from './url/search.ts';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage });
 
-/** What a list can be narrowed by stands in its link; everything else in a link is dropped. */
+/** A route with the search parameters that its page knows. Others are dropped. */
 const route = <P extends string, N extends string>(
   path: P,
   component: Parameters<typeof lazyRouteComponent>[0],
@@ -31,7 +31,7 @@ const moved = <P extends string>(path: P, to: (id: string) => string) =>
 const range = ['range', 'from', 'to'] as const;
 
 const routes = [
-  route('/', () => import('./now/now-page.tsx'), 'NowPage'),
+  route('/', () => import('./now/now-page.tsx'), 'NowPage', ...range),
   route(
     '/runs',
     () => import('./runs/runs-page.tsx'),
@@ -46,9 +46,13 @@ const routes = [
     'session',
     'actor',
     'at',
+    'took',
+    'has',
+    'sort',
+    'order',
     ...range,
   ),
-  route('/runs/$id', () => import('./run/run-page.tsx'), 'RunPage', 'view', 'step', 'tab', 'list', 'gaps'),
+  route('/runs/$id', () => import('./run/run-page.tsx'), 'RunPage', 'view', 'step', 'tab', 'list', 'gaps', 'show', 'q'),
   route('/live', () => import('./live/live-page.tsx'), 'LivePage', 'agent', 'kind', 'q'),
   route(
     '/decisions',

@@ -115,7 +115,7 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
     const id = await asked('run-read', JSON.stringify({ amount: 12, note: `${'n'.repeat(600)} ${END}` }));
     const { key } = await call(platform, 'POST', '/api/keys', { name: 'reader', scopes: ['read'] });
     const page = await openedWith(key, id);
-    await page.getByText('To read the whole call, a key needs the scope review.').waitFor();
+    await page.getByText('Reading the whole call needs a key with the scope review.').waitFor();
     await page.locator('.cardw').getByText('"amount":12').waitFor();
     assert.equal(await page.getByText(END).count(), 0);
     const approve = page.getByRole('button', { name: /Approve once…/ });

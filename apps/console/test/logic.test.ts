@@ -4,11 +4,11 @@ import { visible } from '../../../libs/contracts/src/visible.ts';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
 import { age, countdown, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
+import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { folded } from '../src/run/folds.ts';
 import { measuredText } from '../src/run/measured.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
-import { type Stretch, stretchesOf, Words } from '../src/run/words.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
 import { parseExact } from '../src/ui/exact-json.ts';
@@ -29,8 +29,12 @@ void describe('figures', () => {
     assert.deepEqual([countdown(108_000), countdown(-5), age(31 * 60_000)], ['1:48', '0:00', '31 min']);
   });
 
-  void it('show the end of a long id, which tells ids apart', () => {
-    assert.deepEqual([shortId('run-1'), shortId('01kbr7qk2zd8')], ['run-1', 'qk2zd8'.slice(-6)]);
+  void it('show an id whole, or the beginning and the end of a long one, and what is invisible in it', () => {
+    assert.deepEqual(['support-bot-044', '01a21778-8cc5-78b5-bc76-8fe8d0e6f40b', 'a\u202eb'].map(shortId), [
+      'support-bot-044',
+      '01a21778…d0e6f40b',
+      'a\\u202eb',
+    ]);
   });
 });
 
@@ -161,7 +165,7 @@ void describe('what the events of a run say', () => {
   /** @returns the stretches that were read, and how to wait until nothing more is on its way */
   const reading = (answer: () => readonly never[]) => {
     const stretches: Stretch[] = [];
-    const words = new Words(async (stretch, enough) => {
+    const words = new EventContents(async (stretch, enough) => {
       stretches.push(stretch);
       enough(answer());
     });
@@ -198,7 +202,7 @@ void describe('what the events of a run say', () => {
     );
   });
 
-  void it('is asked for again after it could not be read, when somebody says so', async () => {
+  void it('is loaded again after a failed read, on request', async () => {
     let fails = true;
     const { words, stretches, next } = reading(() => {
       if (fails) throw new Error('away');

@@ -18,7 +18,7 @@ const KB = 1024;
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202Etxt.exe';
 const MANY = 10_000;
 /** Laying out a run of so many events costs no single task more units than this; three times what was measured. */
-const MOST_UNITS = 60;
+const MAX_UNITS = 60;
 const LEVELS = 130;
 
 /** Tasks of the page that held it up, ms. */
@@ -120,7 +120,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.equal(await page.locator('main img, main script').count(), 0);
   });
 
-  void it('reads of a run what is looked at: no prompt and no result before somebody opens it', async () => {
+  void it('reads of a run what is looked at: no prompt and no result before it is opened', async () => {
     const run = await new Agent(platform, { agentId: 'wordy', task: 'wordy' }).start();
     for (let step = 0; step < 600; step++) run.tool('look_up', { step }, 3, `result ${step}`);
     run.model('claude-sonnet-4-5', 10, 5, 0.01, 900, 'The answer.');
@@ -189,7 +189,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
       .getByText(`${(MANY / 2).toLocaleString('en')} steps`)
       .waitFor();
     const longest = await page.evaluate(() => Math.max(0, ...(globalThis as unknown as Collecting).longTasks));
-    assert.ok(longest <= MOST_UNITS * unit, `a task of ${(longest / unit).toFixed(1)} units`);
+    assert.ok(longest <= MAX_UNITS * unit, `a task of ${(longest / unit).toFixed(1)} units`);
   });
 
   void it('lays out deep and big JSON line by line', async () => {

@@ -9,7 +9,7 @@ import { call } from './support/traffic.ts';
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1280, height: 860 };
 
-/** What somebody does who has only the link that the terminal printed. */
+/** The first session of a user who has only the printed link. */
 for (const mode of MODES) {
   void describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
     let platform: RunningPlatform;
@@ -49,7 +49,7 @@ for (const mode of MODES) {
 
     void it('starts the demo agent and watches it being stopped', async (test) => {
       const began = performance.now();
-      await page.getByRole('link', { name: 'Connect one, or try the demo agent' }).click();
+      await page.getByRole('link', { name: 'Connect an agent, or try the demo' }).click();
       await page.getByRole('button', { name: 'Start the demo agent' }).click();
       await page.waitForURL(/\/runs\/demo-/);
       await page.getByText('1 blocked').waitFor();
@@ -58,16 +58,16 @@ for (const mode of MODES) {
     });
 
     void it('finds out why in two clicks', async () => {
-      await page.getByRole('button', { name: /Next blocked/ }).click();
+      await page.getByRole('button', { name: /Next problem/ }).click();
       await page.getByText('Demo: same search more than 3 times').first().waitFor();
       await page.getByText('“This search was already made three times. Use the results you have.”').waitFor();
     });
 
     void it('writes a rule from the step, tests it against the run, saves it as shadow and promotes it', async () => {
       await page.getByRole('treegrid').getByText('buy_report').first().click();
-      await page.getByRole('button', { name: 'Make a rule from this step' }).click();
+      await page.getByRole('button', { name: 'Create a rule from this step' }).click();
       await page.getByLabel('Name', { exact: true }).fill('Purchases of 49 or more');
-      await page.locator('.trial').getByText('Asked').waitFor();
+      await page.locator('.trial').getByText('Needs approval').waitFor();
       await page.getByRole('button', { name: 'Save as shadow' }).click();
       await page.waitForURL(/\/guardrails\/[\w-]{20,}$/);
       await page.locator('.top').getByText('Shadow').waitFor();
@@ -102,7 +102,7 @@ for (const mode of MODES) {
         const dialog = page.getByRole('dialog');
         await dialog.getByLabel(/^Why/).fill('it loops');
         await dialog.getByRole('button', { name: /^Kill run/ }).click();
-        await dialog.getByText(/1 of 1 listening processes took it/).waitFor();
+        await dialog.getByText(/1 of 1 connected processes killed/).waitFor();
         const { orders } = await call(platform, 'GET', '/api/control');
         assert.deepEqual([orders[0].scopeId, orders[0].state, orders[0].acknowledged], [run.id, 'killed', 1]);
       } finally {

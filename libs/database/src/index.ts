@@ -11,7 +11,6 @@ export { lockUntilEnd, rowGroups } from './queries.ts';
 export { type News, type NewsOf, RecordNews } from './record-news.ts';
 export { DATABASE_ROLES, grantLogins, READER_ROLE, roleName, type ServicePasswords } from './roles.ts';
 export { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-arrays/row-array.ts';
-export { type JudgedStops, judgedStops, type RuleCounts, ruleCounts } from './rule-figures.ts';
 export {
   alertFromRow,
   budgetFromRow,
@@ -23,4 +22,5 @@ export {
   ruleFromRow,
   webhookFromRow,
 } from './rows.ts';
+export { type JudgedStops, judgedStops, type RuleCounts, ruleCounts } from './rule-figures.ts';
 export type * from './schema/tables.ts';

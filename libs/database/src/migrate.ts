@@ -41,6 +41,8 @@ import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import * as pricesAndUnpricedCalls from './migrations/0038-prices-and-unpriced-calls.ts';
 import * as ruleRollouts from './migrations/0050-rule-rollouts.ts';
 import * as ruleMinutes from './migrations/0051-rule-minutes.ts';
+import * as askedAgain from './migrations/0060-asked-again.ts';
+import * as activity from './migrations/0061-activity.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -85,6 +87,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0038-prices-and-unpriced-calls': pricesAndUnpricedCalls,
   '0050-rule-rollouts': ruleRollouts,
   '0051-rule-minutes': ruleMinutes,
+  '0060-asked-again': askedAgain,
+  '0061-activity': activity,
 };
 
 /**

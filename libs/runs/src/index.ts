@@ -9,6 +9,7 @@ export {
   healthWindow,
   windowBefore,
 } from './health.ts';
+export { LATENCY_BOUNDS_MS, latencyAt } from './latency-histogram.ts';
 export { type Ledger, ledgerOf } from './ledger.ts';
 export { durationMs, type RunRecord, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@agentlens/contracts';
 import { type Latest, placeOf } from './folded-event.ts';
 import { durationMs, type RunRecord, statusOf } from './run.ts';
-import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
+import { NO_TOTALS, type RunTotals, sumOf, sumOfAll } from './run-totals.ts';
 import { GrowingTally, type Registration } from './tally.ts';
 
 interface AgentSummary {
@@ -43,9 +43,11 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const { runs, agents: tallies } = tally;
   const agents = new Map<string, AgentSummary>();
   const days = new Map<string, AgentDay>();
-  for (const { days: ownDays, ...agent } of tallies.values()) {
-    agents.set(agent.agentId, { ...agent, runs: 0, totals: sumOfAll(ownDays.values()) });
-    for (const [day, totals] of ownDays) onDay(days, agent.agentId, day, (known) => ({ ...known, totals }));
+  for (const { minutes, ...agent } of tallies.values()) {
+    agents.set(agent.agentId, { ...agent, runs: 0, totals: sumOfAll(minutes.values()) });
+    for (const [minute, totals] of minutes) {
+      onDay(days, agent.agentId, minute.slice(0, 10), (known) => ({ ...known, totals: sumOf(known.totals, totals) }));
+    }
   }
   for (const run of runs.values()) {
     const agent = agents.get(run.agentId);

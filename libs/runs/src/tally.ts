@@ -56,12 +56,12 @@ export interface AgentTally {
   readonly registration: Registration;
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
-  /** By UTC day. */
-  readonly days: ReadonlyMap<string, RunTotals>;
+  /** By minute of UTC, such as `2026-03-01T12:34`. */
+  readonly minutes: ReadonlyMap<string, RunTotals>;
 }
 
 /**
- * Contribution of some events of one tenant to its runs, agents and days. Tallies of disjoint events can be added in
+ * Contribution of some events of one tenant to its runs, agents and minutes. Tallies of disjoint events can be added in
  * any order. How many runs an agent or a day has is counted where all events are known.
  */
 export interface Tally {
@@ -75,7 +75,7 @@ interface OpenAgent extends AgentTally {
   registration: Registration;
   firstSeenAt: string;
   lastSeenAt: string;
-  readonly days: Map<string, RunTotals>;
+  readonly minutes: Map<string, RunTotals>;
 }
 
 /** A tally to which events are added; each event must be added once. */
@@ -100,7 +100,7 @@ function newAgent({ agentId, occurredAt }: FoldedEvent): OpenAgent {
     registration: NO_REGISTRATION,
     firstSeenAt: occurredAt,
     lastSeenAt: occurredAt,
-    days: new Map(),
+    minutes: new Map(),
   };
 }
 
@@ -110,6 +110,6 @@ function addEvent(agent: OpenAgent, event: FoldedEvent, totals: RunTotals): void
   agent.registration = withRegistration(agent.registration, event);
   if (occurredAt < agent.firstSeenAt) agent.firstSeenAt = occurredAt;
   if (occurredAt > agent.lastSeenAt) agent.lastSeenAt = occurredAt;
-  const day = occurredAt.slice(0, 10);
-  agent.days.set(day, sumOf(agent.days.get(day) ?? NO_TOTALS, totals));
+  const minute = occurredAt.slice(0, 16);
+  agent.minutes.set(minute, sumOf(agent.minutes.get(minute) ?? NO_TOTALS, totals));
 }

@@ -118,7 +118,7 @@ export class Stage {
     const read = natsUrl === undefined ? 0 : await newestEvent(natsUrl);
     await this.pool.query(
       `update audit_position set sequence = ${read};
-      truncate events, runs, agents, agent_daily, guardrail_states, guardrail_triggers, trigger_cooldowns,
+      truncate events, runs, agents, agent_daily, activity, guardrail_states, guardrail_triggers, trigger_cooldowns,
         deliveries, delivery_attempts, audit_minutes`,
     );
     await this.pool.query('checkpoint');

@@ -17,6 +17,7 @@ import {
   Module,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { ActivityQueries } from './activity/activity.queries.ts';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
@@ -79,6 +80,7 @@ import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
 import { SearchController } from './search/search.controller.ts';
 import { SearchQueries } from './search/search.queries.ts';
+import { TextSearchQueries } from './search/text-search.queries.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionController } from './session/session.controller.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
@@ -187,6 +189,7 @@ export class QueryModule {
         EventsQueries,
         ErasuresQueries,
         SearchQueries,
+        TextSearchQueries,
         SessionsQueries,
         RunsQueries,
         RunDetailQueries,
@@ -197,6 +200,7 @@ export class QueryModule {
         DecisionsQueries,
         AgentsQueries,
         HealthQueries,
+        ActivityQueries,
         AnalyticsQueries,
         SpendQueries,
         PricesRepository,

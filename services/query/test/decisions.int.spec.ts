@@ -66,4 +66,13 @@ describe('the status of a decision rule', () => {
       { day: '2026-02-28', asked: 5, matched: 3, blocked: 1, askedHuman: 1, wouldHave: 1 },
     ]);
   });
+
+  it('hold a call that is asked again while it waits as one decision', async () => {
+    const waiting = { run_id: 'waits', approval_id: 'approval', effect: 'ask', cause: { kind: 'HITL_PENDING' } };
+    for (const n of [1, 2, 3])
+      await api.insert('decisions', aDecisionRow({ ...waiting, decision_id: `w-${n}`, asked_again: n > 1 }));
+    const asked = [{ id: 'w-1', askedTimes: 3 }];
+    const { decisions } = (await api.get('/api/decisions?runId=waits')).body;
+    expect(decisions).toMatchObject(asked);
+  });
 });

@@ -368,3 +368,25 @@ export function anAuditRow(more: Row = {}): Row {
     ...more,
   };
 }
+
+export function anActivityRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    agent_id: 'agent-1',
+    grain: 'hour',
+    bucket: '2026-03-01T11:00:00Z',
+    event_count: 10,
+    error_count: 1,
+    tool_call_count: 4,
+    llm_call_count: 2,
+    input_tokens: 100,
+    output_tokens: 20,
+    cost_usd: 0.5,
+    decision_count: 8,
+    blocked_count: 2,
+    asked_count: 1,
+    bypassed_count: 0,
+    latency_counts: [0, 8],
+    ...fields,
+  };
+}

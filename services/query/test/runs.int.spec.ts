@@ -62,6 +62,14 @@ describe('runs', () => {
     ['minCostUsd=0.2&maxCostUsd=0.6', ['child-2', 'child-1']],
     [`from=${minute(-50)}&to=${minute(-45)}`, ['grandchild', 'child-1']],
     ['ruleId=none', []],
+    ['search=CHILD-', ['child-2', 'child-1']],
+    ['search=blue', ['child-2']],
+    ['search=ann', ['child-1']],
+    ['search=%25', []],
+    ['hasError=true&status=failed', ['child-1']],
+    ['minDurationMs=1800000&maxDurationMs=1800000', ['root']],
+    ['sort=cost&minCostUsd=0.2&parentRunId=root', ['child-1', 'child-2']],
+    ['sort=cost&order=asc&parentRunId=root', ['child-2', 'child-1']],
   ])('are filtered by %s', async (query, ids) => {
     expect(idsOf((await list(query)).runs)).toEqual(ids);
   });
@@ -71,6 +79,39 @@ describe('runs', () => {
     await api.insert('decisions', aDecisionRow({ decision_id: 'of-c', final_rule_id: 'fired', run_id: 'child-1' }));
 
     expect(idsOf((await list('ruleId=fired')).runs)).toEqual(['child-1', 'root']);
+  });
+
+  const SORTS = ['started', 'duration', 'cost', 'tokens', 'steps', 'errors'];
+  it.each(SORTS.flatMap((sort) => [`sort=${sort}`, `sort=${sort}&order=asc`]))(
+    'are paged by %s without gap or repetition',
+    async (sort) => {
+      const whole = idsOf((await list(sort)).runs);
+      const paged: string[] = [];
+      let cursor = '';
+      do {
+        const page = await list(`${sort}&limit=2${cursor}`);
+        paged.push(...idsOf(page.runs));
+        cursor = page.nextCursor === undefined ? '' : `&cursor=${page.nextCursor}`;
+      } while (cursor !== '');
+      expect(paged).toEqual(whole);
+      expect(whole).toHaveLength(9);
+    },
+  );
+
+  it('reject a cursor of another sort', async () => {
+    const { nextCursor } = await list('sort=cost&limit=2');
+    const { status, body } = await api.get(`/api/runs?sort=tokens&limit=2&cursor=${nextCursor}`);
+    expect(status).toBe(400);
+    expect(body.details[0].path).toBe('cursor');
+  });
+
+  it('are found by a blocked call, and counted by the same filter', async () => {
+    await api.insert('decisions', aDecisionRow({ decision_id: 'blocked', run_id: 'silent', effect: 'block' }));
+    const found = idsOf((await list('wasBlocked=true')).runs);
+    expect(found).toContain('silent');
+    expect(found).not.toContain('self');
+    expect((await api.get('/api/runs/facets?wasBlocked=true')).body.total).toBe(found.length);
+    expect((await api.get('/api/runs/facets?search=child-')).body).toMatchObject({ total: 2 });
   });
 
   it('are paged without gap or repetition', async () => {

@@ -1,4 +1,5 @@
 import { type Platform, PriceBooks } from '@agentlens/platform';
+import { ActivityRetention } from './activity.ts';
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
@@ -50,17 +51,8 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
   const contents = new ContentRetention(ports);
   const prices = new PriceBooks(ports);
   const repricer = new Repricer({ ...ports, prices, now: () => clock.now() });
+  const activity = new ActivityRetention(ports);
   const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
-  const running = new RunTracking([
-    tracker,
-    decisions,
-    sweeper,
-    deleter,
-    eraser,
-    contents,
-    prices,
-    repricer,
-    ...auditor,
-  ]);
-  return { running, tracker, decisions, deleter, eraser, repricer };
+  const parts = [tracker, decisions, sweeper, deleter, eraser, contents, prices, repricer, activity, ...auditor];
+  return { running: new RunTracking(parts), tracker, decisions, deleter, eraser, repricer };
 }

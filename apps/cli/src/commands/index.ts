@@ -55,7 +55,14 @@ export const COMMANDS: CommandTree = {
   runs: {
     summary: 'inspect and control runs',
     commands: {
-      list: { summary: 'list runs, newest first', load: async () => (await import('./runs.ts')).listRuns },
+      list: {
+        summary: 'list runs, newest or most expensive first',
+        load: async () => (await import('./runs.ts')).listRuns,
+      },
+      search: {
+        summary: 'find a text in prompts, answers, arguments, results and errors',
+        load: async () => (await import('./runs.ts')).searchRuns,
+      },
       show: { summary: 'show a run and its timeline', load: async () => (await import('./runs.ts')).showRun },
       tree: {
         summary: 'show a run and its sub-runs',

@@ -1,4 +1,5 @@
 import { pages } from '@agentlens/client';
+import { Option } from '@commander-js/extra-typings';
 import type { AnswerOf, DefineCommand, RunAnswer } from '../context.ts';
 import { type Tone, toneOf } from '../output/style.ts';
 import { type Column, costOf, details, duration, instant, type Layout, table } from '../output/table.ts';
@@ -7,6 +8,8 @@ import { controlRows } from './agents.ts';
 import { eventText } from './events.ts';
 import { giveOrder, type OrderState } from './orders.ts';
 import { PAGE, printList } from './print-list.ts';
+
+const SORTS = ['started', 'duration', 'cost', 'tokens', 'steps', 'errors'] as const;
 
 export const RUN_COLUMNS: readonly Column<RunAnswer>[] = [
   { title: 'id', value: ({ id }) => id },
@@ -31,19 +34,54 @@ export const listRuns: DefineCommand = (command, context) => {
     .option('--tags <names>', 'runs with any of these tags, comma-separated')
     .option('--rule <id>', 'only runs in which this rule fired or decided')
     .option('--min-cost <usd>', 'only runs that cost at least this much', amount)
+    .option('--search <text>', 'only runs whose id, agent, session, actor or tags contain this text')
+    .option('--errors', 'only runs that failed or hold an error')
+    .option('--blocked', 'only runs with a blocked call')
+    .addOption(
+      new Option('--sort <what>', 'order of the list, highest first').choices(SORTS).default('started' as const),
+    )
     .option('--from <time>', 'started after: an instant, a date or an age such as 2h', when)
     .option('--to <time>', 'started before: an instant, a date or an age such as 2h', when)
     .option('--limit <n>', 'maximum number of runs', count, 50)
-    .action(async ({ agent, status, model, tags, rule, minCost, from, to, limit }) => {
+    .action(async ({ agent, status, model, tags, rule, minCost, search, errors, blocked, sort, from, to, limit }) => {
       const client = await context.connect();
-      const filter = { agentId: agent, status, model, tags, ruleId: rule, minCostUsd: minCost, from, to };
+      const filter = { agentId: agent, status, model, tags, ruleId: rule, minCostUsd: minCost, search, sort, from, to };
+      const flags = { hasError: errors, wasBlocked: blocked };
       await printList(context, {
-        pages: pages(client.listRuns, { query: { ...filter, limit: Math.min(limit, PAGE) } }),
+        pages: pages(client.listRuns, { query: { ...filter, ...flags, limit: Math.min(limit, PAGE) } }),
         itemsOf: ({ runs }) => runs,
         columns: RUN_COLUMNS,
         none: 'No runs match.',
         limit,
       });
+    });
+};
+
+const HIT_COLUMNS: readonly Column<AnswerOf<'searchText'>['hits'][number]>[] = [
+  { title: 'at', value: ({ at }) => instant(at) },
+  { title: 'run', value: ({ runId }) => runId },
+  { title: 'agent', value: ({ agentId }) => agentId },
+  { title: 'event', value: ({ kind, name }) => (name === undefined ? kind : `${kind} ${name}`) },
+  { title: 'text', value: ({ excerpt }) => excerpt },
+];
+
+export const searchRuns: DefineCommand = (command, context) => {
+  const when = instantBefore(context.host.nowMs);
+  command
+    .argument('<text>', 'at least 3 characters, in any case')
+    .option('--agent <id>', 'only events of this agent')
+    .option('--run <id>', 'only events of this run')
+    .option('--from <time>', 'since: an instant, a date or an age such as 2h (default: 7d)', when)
+    .option('--to <time>', 'until: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of events', count, 20)
+    .action(async (text, { agent, run, from, to, limit }) => {
+      const client = await context.connect();
+      const query = { text, agentId: agent, runId: run, from, to, limit: Math.min(limit, 100) };
+      const answer = await client.searchText({ query });
+      const { output } = context;
+      output.printTable(answer.hits, HIT_COLUMNS, `No event since ${instant(answer.searchedFrom)} has this text.`);
+      if (!answer.complete)
+        output.note(`Searched back to ${instant(answer.searchedFrom)}. For older events: --to ${answer.searchedFrom}`);
     });
 };
 

@@ -65,6 +65,22 @@ function frameLine(frame: FactFrame): { readonly text: string; readonly tone: To
   }
 }
 
+const MAX_WAITING = 1_000;
+
+/** Recognizes calls that are asked again while they wait for the same approval, so that each is printed once. */
+class WaitingCalls {
+  readonly #approvals = new Set<string>();
+
+  isAskedAgain({ cause, approvalId }: Extract<FactFrame, { event: 'decision' }>['data']): boolean {
+    if (approvalId === undefined || cause.kind !== 'HITL_PENDING') return false;
+    if (this.#approvals.has(approvalId)) return true;
+    this.#approvals.add(approvalId);
+    const [oldest] = this.#approvals;
+    if (this.#approvals.size > MAX_WAITING && oldest !== undefined) this.#approvals.delete(oldest);
+    return false;
+  }
+}
+
 export const tail: DefineCommand = (command, context) => {
   command
     .option('--agent <id>', 'only facts about this agent')
@@ -77,8 +93,10 @@ export const tail: DefineCommand = (command, context) => {
       // Streams reconnect by themselves, so check the key before opening one.
       await client.getMe();
       const query = { agentId: agent, sessionId: run, kinds, eventType: type };
+      const waiting = new WaitingCalls();
       for await (const frame of client.openStream({ query, signal: host.signal })) {
         if (frame.event === 'heartbeat') continue;
+        if (frame.event === 'decision' && waiting.isAskedAgain(frame.data)) continue;
         if (frame.event === 'dropped') {
           output.note(`Missed ${frame.data.count} messages: this terminal is too slow.`);
         } else if (frame.event === 'closed') {

@@ -6,7 +6,7 @@ import { problemOf } from '../api/problem.ts';
 import { count, counted, duration, money, moneyCell, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { modeOf, ruleMark, scopeOf, useRules } from '../rules/use-rules.ts';
-import { taskOf } from '../runs/run-words.ts';
+import { taskOf } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
@@ -62,7 +62,7 @@ function Shown({ agent }: { agent: Agent }) {
         <State mark={agentMark(agent, now)} fill />
         <p className="lead1 grow">
           {agent.control.state !== 'paused'
-            ? `${counted(agent.sessionCount, 'run')}, ${money(agent.totalCostUsd)} in all.`
+            ? `${counted(agent.sessionCount, 'run')}, ${money(agent.totalCostUsd)} in total.`
             : `Paused: ${agent.control.reason ?? agent.control.by ?? 'by a rule'}.`}
         </p>
         <ControlBar agent={agent} />
@@ -75,13 +75,13 @@ function Shown({ agent }: { agent: Agent }) {
         </div>
         <div>
           <Health agent={agent} />
-          <Section title="What is known">
+          <Section title="Details">
             <Facts
               facts={[
                 ['Name', agent.name],
-                agent.description !== undefined && ['What it does', agent.description],
-                ['First heard of', <Moment key="f" at={agent.firstSeenAt} />],
-                ['Last heard of', <Ago key="l" at={agent.lastSeenAt} />],
+                agent.description !== undefined && ['Description', agent.description],
+                ['First seen', <Moment key="f" at={agent.firstSeenAt} />],
+                ['Last seen', <Ago key="l" at={agent.lastSeenAt} />],
                 [
                   'Events',
                   <span key="e" className="num">
@@ -95,7 +95,7 @@ function Shown({ agent }: { agent: Agent }) {
                   </span>,
                 ],
                 agent.modelOverride !== undefined && [
-                  'Told to use',
+                  'Uses instead',
                   `${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`,
                 ],
                 agent.tools.length > 0 && [
@@ -123,12 +123,12 @@ function ControlBar({ agent }: { agent: Agent }) {
         body: { clearModelOverride: agent.modelOverride !== undefined },
       });
       await queries.invalidateQueries();
-      toast(`${agent.id} goes on`);
+      toast(`${agent.id} resumed`);
     } catch (error) {
       toastError('Not resumed', error);
     }
   };
-  /** What a person ordered is lifted by another order. */
+  /** A pause that a person ordered ends with another order. */
   const isOrdered = agent.control.state === 'paused' && agent.control.source === 'order';
   return (
     <div className="btns">
@@ -138,7 +138,7 @@ function ControlBar({ agent }: { agent: Agent }) {
           kind="pri"
           onPress={() => (isOrdered ? openStop({ agentId: agent.id, state: 'running' }) : void unpause())}
         >
-          {agent.control.state !== 'paused' ? 'Give it back its model' : 'End the pause'}
+          {agent.control.state !== 'paused' ? 'Restore its model' : 'Resume'}
         </Act>
       )}
       <Act scope="admin" onPress={() => openStop({ agentId: agent.id, state: 'paused' })}>
@@ -153,7 +153,7 @@ function ControlBar({ agent }: { agent: Agent }) {
   );
 }
 
-/** What an operator ordered, and how many processes took it, how fast. */
+/** The standing order, and how many processes acknowledged it. */
 function Orders({ agent }: { agent: Agent }) {
   const orders = useRead(['orders', agent.id], (signal) =>
     client.listOrders({ query: { id: agent.id, scope: 'agent', limit: 5 }, signal }),
@@ -239,7 +239,7 @@ function RulesInForce({ agent }: { agent: Agent }) {
       <Read read={all} what="The rules" rows={3}>
         {() =>
           rules.length === 0 ? (
-            <p className="hint topped">Nothing limits this agent but its breaker.</p>
+            <p className="hint topped">No rule applies to this agent. Its breaker still does.</p>
           ) : (
             <table className="tb flush">
               <tbody>
@@ -276,9 +276,9 @@ function Health({ agent }: { agent: Agent }) {
   return (
     <Section title="Health" note={note}>
       {health.error !== null && problemOf(health.error).status === 404 ? (
-        <p className="hint topped">It had no run in 7 days.</p>
+        <p className="hint topped">No runs in the last 7 days.</p>
       ) : (
-        <Read read={health} what="Its health" rows={3}>
+        <Read read={health} what="Health" rows={3}>
           {({ dimensions }) => (
             <div className="health">
               {dimensions.map(({ name, score, description }) => (

@@ -30,7 +30,7 @@ export function AgentsPage() {
   );
 }
 
-/** What an agent is held by, or whether it was heard of lately. */
+/** What stops an agent, or whether it was active recently. */
 export function agentMark(agent: Agent, nowMs: number) {
   const { state } = agent.control;
   if (state === 'killed') return { icon: 's-killed', tone: 'killed', word: 'Killed' };
@@ -50,14 +50,14 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
     return (
       <div className="pad">
         <Empty
-          title="No agent yet."
+          title="No agents yet."
           act={
             <Link className="b pri" to="/connect">
               Connect one
             </Link>
           }
         >
-          An agent exists from its first event on.
+          An agent appears with its first event.
         </Empty>
       </div>
     );
@@ -81,7 +81,7 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
               <th className="r not-s">Runs</th>
               <th className="r not-s">Errors</th>
               <th className="r not-s">Cost in all</th>
-              <th className="r">Heard of</th>
+              <th className="r">Last seen</th>
               <th />
             </tr>
           </thead>
@@ -134,7 +134,7 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
   );
 }
 
-/** 0 to 100: the gauge is full where all is well, so it is never red for being full. */
+/** Health from 0 to 100. A full gauge is good, so it is never red for being full. */
 function Score({ value }: { value: number }) {
   return (
     <span className="row num">

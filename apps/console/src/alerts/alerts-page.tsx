@@ -45,7 +45,7 @@ function stateOf(alert: Alert) {
   if (alert.kind === 'approval') return DECIDED[alert.status];
   if (alert.status === 'pending') return { icon: 's-waiting', tone: 'waiting', word: 'Open' };
   if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Seen' };
-  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'Nobody looked' : 'Closed' };
+  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'New' : 'Closed' };
 }
 
 export function AlertsPage() {
@@ -131,14 +131,14 @@ export function AlertsPage() {
             />
           ) : (
             <Empty
-              title={`No alert in the ${rangeName({ range }).toLowerCase()}.`}
+              title={`No alerts in the ${rangeName({ range }).toLowerCase()}.`}
               act={
                 <Link className="b" to="/guardrails/new">
-                  Make a rule that raises one
+                  Create a rule that raises alerts
                 </Link>
               }
             >
-              Rules, breakers and calls that wait raise alerts.
+              Rules, breakers and calls that need approval raise alerts.
             </Empty>
           )}
         </div>
@@ -184,7 +184,7 @@ const COLUMNS: readonly Column<Alert>[] = [
     width: '70px',
     right: true,
     cell: (alert) => (
-      <span className="num t2" title="The same again while it was open">
+      <span className="num t2" title="Repeats while it was open">
         {alert.suppressed ?? ''}
       </span>
     ),
@@ -201,7 +201,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
         body: {},
       });
       await queries.invalidateQueries();
-      toast(verb === 'acknowledge' ? 'Marked as seen by you' : 'Closed');
+      toast(verb === 'acknowledge' ? 'Acknowledged' : 'Closed');
     } catch (error) {
       toastError('Not done', error);
     }
@@ -234,7 +234,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           alert.ruleId !== undefined && [
             'Rule',
             <Link key="u" className="link" to="/guardrails/$id" params={{ id: alert.ruleId }}>
-              Open the rule
+              Open rule
             </Link>,
           ],
           ['Raised', <Moment key="c" at={alert.createdAt} />],
@@ -251,7 +251,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
             </span>,
           ],
           alert.reason !== undefined && ['Reason', alert.reason],
-          alert.suppressed !== undefined && ['The same again', counted(alert.suppressed, 'time')],
+          alert.suppressed !== undefined && ['Repeats', counted(alert.suppressed, 'time')],
         ]}
       />
       <div className="btns">
@@ -263,7 +263,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           <>
             {alert.status === 'pending' && (
               <Act scope="review" kind="pri" onPress={() => void act('acknowledge')}>
-                I have seen it
+                Acknowledge
               </Act>
             )}
             {open && (

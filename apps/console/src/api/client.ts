@@ -4,7 +4,7 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 const TIMEOUT_MS = 20_000;
 
-/** Every operation of the platform, wherever this page lies; the browser's cookie is the session. */
+/** Client for every operation of the platform. The browser's cookie is the session. */
 export const client = createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS, fetch: fetchWithPageSecret });
 
 const PAGE_SECRET = 'agentlens.page-secret';
@@ -27,7 +27,7 @@ function fetchWithPageSecret(input: RequestInfo | URL, init: RequestInit = {}): 
   return fetch(input, { ...init, headers });
 }
 
-/** The same with a key of its own instead of the cookie. */
+/** Client with a key of its own instead of the cookie. */
 export function clientWith(key: string) {
   return createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS, key });
 }
@@ -36,7 +36,7 @@ function baseUrl(): string {
   return new URL('.', document.baseURI).href.replace(/\/$/, '');
 }
 
-/** The address of a path of the platform, also where a proxy serves it below a prefix. */
+/** Address of a platform path, also below the prefix of a proxy. */
 export function addressOf(path: string, query: Query = {}): string {
   const url = new URL(path.replace(/^\//, ''), document.baseURI);
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));

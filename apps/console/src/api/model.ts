@@ -1,4 +1,4 @@
-/** The shapes of the API's answers, as its operations declare them. Types only: nothing of them is bundled. */
+/** Response types of the API, inferred from its operations. Types only, so none of this is bundled. */
 import type { OperationAnswer, OperationInput, Operations } from '../../../../libs/operations/src/index.ts';
 
 type Answer<Id extends keyof Operations> = OperationAnswer<Operations[Id]>;
@@ -30,13 +30,14 @@ export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
 export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
+export type ActivityBucket = Answer<'getActivity'>['buckets'][number];
 export type Now = Answer<'getNow'>;
 
-/** A rule as it is sent. */
+/** Request body of a rule. */
 export type RuleBody = OperationInput<Operations['createRule']>['body'];
-/** An order as it is sent. */
+/** Request body of an order. */
 export type OrderBody = OperationInput<Operations['createOrder']>['body'];
-/** A budget as it is sent. */
+/** Request body of a budget. */
 export type BudgetBody = OperationInput<Operations['createBudget']>['body'];
-/** A webhook as it is sent. */
+/** Request body of a webhook. */
 export type WebhookBody = OperationInput<Operations['createWebhook']>['body'];

@@ -1,8 +1,8 @@
 import { ProblemError } from '../../../../libs/client/src/index.ts';
 
-/** Why a request did not succeed, for people. */
+/** Why a request failed, for people. */
 export interface Problem {
-  /** 0: there was no answer. */
+  /** 0: no response. */
   readonly status: number;
   readonly message: string;
   readonly hint: string | undefined;
@@ -14,15 +14,19 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error;
   const common = { status: 0, details: [], requestId: undefined };
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return { ...common, message: 'The platform did not answer in time', hint: 'Look whether it runs, then try again.' };
+    return {
+      ...common,
+      message: 'The platform did not answer in time',
+      hint: 'Check that it is running, then try again.',
+    };
   }
   if (error instanceof TypeError) {
-    return { ...common, message: 'The platform cannot be reached', hint: 'Look whether it runs, then try again.' };
+    return { ...common, message: 'The platform cannot be reached', hint: 'Check that it is running, then try again.' };
   }
   return { ...common, message: error instanceof Error ? error.message : 'Something went wrong', hint: undefined };
 }
 
-/** What the platform refused it refuses again. */
+/** A retry gets the same answer. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ProblemError && error.status >= 400 && error.status < 500;
 }

@@ -10,9 +10,9 @@ import { Countdown } from '../ui/moment.tsx';
 import { ConfirmDecision, type Verb } from './confirm-decision.tsx';
 import { Consequences } from './consequences.tsx';
 import { DECIDED } from './decided.ts';
+import { EarlierApprovals } from './earlier-approvals.tsx';
 import { ExactCall } from './exact-call.tsx';
-import { LedHere } from './led-here.tsx';
-import { LikeThis } from './like-this.tsx';
+import { StepsBefore } from './steps-before.tsx';
 import { type CallToDecide, useCall } from './use-call.ts';
 import { WhoAsks } from './who-asks.tsx';
 
@@ -28,7 +28,7 @@ interface ApprovalCardProps {
   readonly onDecided: () => void;
 }
 
-/** One call that waits: what exactly it is, what led to it, and what each answer does. */
+/** A call that needs approval: the exact call, the steps before it, and the effect of each answer. */
 export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) {
   const rule = useRulesById().get(alert.ruleId ?? alert.approval?.ruleId ?? '');
   const call = useCall(alert);
@@ -48,7 +48,7 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
           <bdi>{agent}</bdi> wants to call <span className="mono">{tool}</span>.
         </h2>
         <p className="lead">
-          It asks because of{' '}
+          Required by{' '}
           {rule === undefined ? (
             'a rule'
           ) : (
@@ -60,11 +60,11 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
         </p>
         <div>
           <ExactCall alert={alert} call={call} />
-          <LedHere alert={alert} />
+          <StepsBefore alert={alert} />
         </div>
         <div className="side">
           <Consequences alert={alert} call={call} />
-          <LikeThis alert={alert} />
+          <EarlierApprovals alert={alert} />
           <WhoAsks alert={alert} rule={rule} />
         </div>
       </div>
@@ -73,7 +73,7 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
           {open && alert.expiresAt !== undefined ? (
             <>
               <Countdown until={alert.expiresAt} />
-              <span className="t2">left, then denied</span>
+              <span className="t2">left until it is denied</span>
             </>
           ) : (
             <State mark={DECIDED[alert.status]} />
@@ -101,13 +101,13 @@ function Answers({ call, onAsk }: { call: CallToDecide; onAsk: (verb: Verb) => v
         Deny…<kbd className="not-s">d</kbd>
       </Act>
       {call.extent === 'cut' ? (
-        <span className="t2">Not here whole, so it cannot be approved.</span>
+        <span className="t2">The whole call is not available, so it cannot be approved.</span>
       ) : (
         <Act
           scope="review"
           kind="pri"
           disabled={!call.mayApprove}
-          title={call.mayApprove ? undefined : (call.lacks ?? 'The call is being read')}
+          title={call.mayApprove ? undefined : (call.lacks ?? 'Loading the call')}
           onPress={() => onAsk('approve')}
         >
           Approve once…<kbd className="not-s">a</kbd>
@@ -117,7 +117,7 @@ function Answers({ call, onAsk }: { call: CallToDecide; onAsk: (verb: Verb) => v
   );
 }
 
-/** On a small screen, where the queue is not beside it. */
+/** Position in the queue, for screens without room for the queue. */
 function Steps({ position: { at, of, next } }: { position: Position }) {
   return (
     <button type="button" className="step" onClick={next}>

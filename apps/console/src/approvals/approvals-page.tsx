@@ -41,7 +41,7 @@ export function ApprovalsPage() {
     <Page
       name="approvals"
       title="Approvals"
-      time="Waiting now"
+      time="Now"
       stop={chosen?.runId === undefined ? {} : { runs: [{ id: chosen.runId, agentId: chosen.agentId }] }}
     >
       <section className="que" aria-label="Queue, soonest expiry first">
@@ -56,7 +56,7 @@ export function ApprovalsPage() {
             </li>
           ))}
         </ul>
-        {queue.length === 0 && <p className="hint quiet">Nothing waits.</p>}
+        {queue.length === 0 && <p className="hint quiet">No approvals waiting.</p>}
         <div className="sech second">
           <h2>Decided</h2>
           <Link to="/alerts" search={{ kind: 'approval', status: 'approved,denied,expired,cancelled' }}>
@@ -75,7 +75,7 @@ export function ApprovalsPage() {
             </span>
           </button>
         ))}
-        {decided.data?.alerts.length === 0 && <p className="hint quiet">Nothing was decided yet.</p>}
+        {decided.data?.alerts.length === 0 && <p className="hint quiet">No decisions yet.</p>}
       </section>
       {chosen !== undefined ? (
         <ApprovalCard
@@ -90,19 +90,19 @@ export function ApprovalsPage() {
         waiting.error === null ? (
           <Loading rows={10} />
         ) : (
-          <Failed what="What waits" error={waiting.error} onRetry={() => void waiting.refetch()} />
+          <Failed what="Approvals" error={waiting.error} onRetry={() => void waiting.refetch()} />
         )
       ) : (
         <div className="pad">
           <Empty
-            title="Nothing waits for you."
+            title="No approvals waiting."
             act={
               <Link className="b" to="/guardrails" search={{ action: 'require_approval' }}>
-                See the rules that ask
+                Show rules that need approval
               </Link>
             }
           >
-            Calls that need a human appear here, on every screen that is signed in.
+            Calls that need approval appear here.
           </Empty>
         </div>
       )}

@@ -1,10 +1,10 @@
 import { asText } from '../ui/as-text.ts';
 import { Digits, parseExact } from '../ui/exact-json.ts';
 
-/** The arguments of a call that waits, as far as its alert tells them. */
+/** Arguments of a call, as far as the message of its alert has them. */
 export interface ToldCall {
   readonly args: Readonly<Record<string, unknown>> | undefined;
-  /** The arguments as text, where they were cut and are no JSON any more. */
+  /** Truncated arguments, which are no longer valid JSON. */
   readonly text: string | undefined;
 }
 
@@ -13,11 +13,11 @@ export function callInMessage(message: string): ToldCall {
   const begin = message.indexOf(' with {');
   if (begin < 0) return { args: undefined, text: undefined };
   const text = message.slice(begin + ' with '.length);
-  // Long arguments are cut in a message, and then no JSON any more.
+  // Messages truncate long arguments, which makes them invalid JSON.
   return { args: parseExact(text) as Record<string, unknown> | undefined, text };
 }
 
-/** The first values of a call, for one line. */
+/** The first values of a call on one line. */
 export function inOneLine({ args, text }: ToldCall): string {
   if (args === undefined) return text ?? '';
   return Object.entries(args)
@@ -27,7 +27,7 @@ export function inOneLine({ args, text }: ToldCall): string {
     .join(', ');
 }
 
-/** What the platform hid before it stored anything: `[credit_card]`. */
+/** Labels of redacted values, such as `[credit_card]`. */
 export function isRedacted(value: unknown): boolean {
   return typeof value === 'string' && /^\[[a-z_ ]+\]$/i.test(value);
 }

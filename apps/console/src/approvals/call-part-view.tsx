@@ -9,10 +9,10 @@ import type { CallPart } from './use-call.ts';
 
 type Form = 'list' | 'json' | 'text';
 const NAMES: Readonly<Record<Form, string>> = { list: 'List', json: 'JSON', text: 'Text' };
-/** More arguments than a person reads as a list; JSON lays out only the lines in view. */
-const MOST_LISTED = 60;
+/** Longer objects are shown as JSON, which lays out only the lines in view. */
+const MAX_LISTED_ARGUMENTS = 60;
 
-/** Arguments or a result: as a list of values, as JSON, and as the text it is. */
+/** Arguments or a result as a list of values, as JSON, or as text. */
 export function CallPartView({ part: { value, text }, label }: { part: CallPart; label: string }) {
   const forms = formsOf(value);
   const [wanted, setWanted] = useState<Form>();
@@ -50,7 +50,7 @@ export function CallPartView({ part: { value, text }, label }: { part: CallPart;
 function formsOf(value: unknown): readonly Form[] {
   if (value === undefined) return ['text'];
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Digits);
-  return isObject && Object.keys(value).length <= MOST_LISTED ? ['list', 'json', 'text'] : ['json', 'text'];
+  return isObject && Object.keys(value).length <= MAX_LISTED_ARGUMENTS ? ['list', 'json', 'text'] : ['json', 'text'];
 }
 
 function ValueList({ value }: { value: Readonly<Record<string, unknown>> }) {
@@ -72,7 +72,7 @@ function ValueList({ value }: { value: Readonly<Record<string, unknown>> }) {
   );
 }
 
-/** A text of this length gets a box that scrolls. */
+/** Longer texts scroll. */
 const LONG_TEXT = 1_500;
 
 function Value({ name, value }: { name: string; value: unknown }) {
@@ -92,7 +92,7 @@ function Value({ name, value }: { name: string; value: unknown }) {
 
 export function LongText({ label, text }: { label: string; text: string }) {
   return (
-    // A region that scrolls has to be reachable by keys.
+    // A scrolling region must be focusable.
     <pre className="well plain long" role="region" aria-label={label} tabIndex={0}>
       {visible(text)}
     </pre>

@@ -21,7 +21,7 @@ interface ConfirmProps {
   readonly onDecided: () => void;
 }
 
-/** Repeats the call before it is decided. */
+/** Confirmation that repeats the call. */
 export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: ConfirmProps) {
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
@@ -73,9 +73,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
       <div className="kd">
         <LongText label="The call" text={`${tool} ${textOf(call)}`} />
         <label className="field">
-          <span className="lab">
-            {verb === 'approve' ? 'Note, kept with the decision' : 'Reason; the agent reads this'}
-          </span>
+          <span className="lab">{verb === 'approve' ? 'Note (optional)' : 'Reason; the agent reads this'}</span>
           <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
         </label>
         <FailureLine>{error}</FailureLine>
@@ -84,7 +82,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
   );
 }
 
-/** On several lines, each value in quotes: a value cannot pass for another argument. */
+/** One line per argument with quoted values, so that a value cannot look like another argument. */
 function textOf({ args: { value, text } }: CallToDecide): string {
   return value === undefined ? (text ?? '') : JSON.stringify(value, null, 2);
 }

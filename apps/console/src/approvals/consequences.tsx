@@ -4,7 +4,7 @@ import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import type { CallToDecide } from './use-call.ts';
 
-/** What each answer does, and what no answer does. */
+/** The effect of each answer, and of no answer. */
 export function Consequences({ alert, call }: { alert: Alert; call: CallToDecide }) {
   return (
     <Section first title="If you">
@@ -13,7 +13,7 @@ export function Consequences({ alert, call }: { alert: Alert; call: CallToDecide
           <Icon name={call.extent === 'cut' ? 'v-no' : 'v-allow'} size={14} className="ic" />
           {call.extent === 'cut' ? (
             <span>
-              <b>Approve</b>, not offered: what nobody was shown, nobody can approve.
+              <b>Approve</b>: not available, because the whole call cannot be shown.
             </span>
           ) : (
             <span>
@@ -31,7 +31,7 @@ export function Consequences({ alert, call }: { alert: Alert; call: CallToDecide
         <li className="block">
           <Icon name="v-block" size={14} className="ic" />
           <span>
-            <b>Deny</b>, the agent is told no and goes on. This run cannot ask for it again.
+            <b>Deny</b>: the agent receives a refusal and continues. This run cannot ask for the call again.
           </span>
         </li>
         <li className="waiting">
@@ -39,7 +39,7 @@ export function Consequences({ alert, call }: { alert: Alert; call: CallToDecide
           <span>
             <b>Do nothing</b>,{' '}
             {alert.expiresAt === undefined ? (
-              'it goes on waiting'
+              'it keeps waiting'
             ) : (
               <>
                 it is denied at <Moment at={alert.expiresAt} />

@@ -7,14 +7,14 @@ import { Note, Section } from '../ui/section.tsx';
 import { CallPartView } from './call-part-view.tsx';
 import type { CallToDecide } from './use-call.ts';
 
-/** What would be done, to the last digit, as far as it may be read; and what binds the answer to it. */
+/** The exact call as far as the key may read it, and the digest that binds the answer to it. */
 export function ExactCall({ alert, call }: { alert: Alert; call: CallToDecide }) {
   const { args, result, extent, lacks, retry } = call;
   const nothing = args.value === undefined && args.text === undefined;
   return (
     <Section
       first
-      title={extent === 'whole' || extent === 'reading' ? 'The exact call' : 'A part of the call'}
+      title={extent === 'whole' || extent === 'reading' ? 'The exact call' : 'Part of the call'}
       note={<span className="mono">{visibleName(alert.approval?.toolName ?? '')}</span>}
     >
       {lacks !== undefined && (
@@ -32,7 +32,7 @@ export function ExactCall({ alert, call }: { alert: Alert; call: CallToDecide })
       {extent === 'reading' ? (
         <Loading rows={5} />
       ) : nothing ? (
-        <p className="hint topped">Its arguments are not known.</p>
+        <p className="hint topped">Arguments unknown.</p>
       ) : (
         <CallPartView part={args} label="Arguments" />
       )}
@@ -42,11 +42,11 @@ export function ExactCall({ alert, call }: { alert: Alert; call: CallToDecide })
             sha256 {alert.approval.argsHash.slice(0, 12)} …
           </span>
           <Copy text={alert.approval.argsHash} />
-          <span className="t3">Binds this call and no other.</span>
+          <span className="t3">The answer applies to this call only.</span>
         </div>
       )}
       {result !== undefined && (
-        <Section title="Its result, which waits for you">
+        <Section title="Its result, which needs approval">
           <CallPartView part={result} label="Result" />
         </Section>
       )}

@@ -6,22 +6,22 @@ import { useMay } from '../shell/me.tsx';
 import { parseExact } from '../ui/exact-json.ts';
 import { callInMessage } from './call-in-message.ts';
 
-/** A part of a call: JSON text as it was written, and what it says where it is JSON. */
+/** A part of a call: its text as written, and its value if the text is JSON. */
 export interface CallPart {
   readonly text: string | undefined;
   readonly value: unknown;
 }
 
-/** What is known of the call that waits, and whether that is enough to approve it. */
+/** The call that needs approval, and whether enough of it is known to approve it. */
 export interface CallToDecide {
   readonly args: CallPart;
   readonly result: CallPart | undefined;
-  /** `cut`: nobody has the whole call. `told`: there is only what the alert's message says of it. */
-  readonly extent: 'reading' | 'whole' | 'cut' | 'told';
-  /** What is missing and what to do about it. */
+  /** `cut`: the whole call was never stored. `message`: only the message of the alert is available. */
+  readonly extent: 'reading' | 'whole' | 'cut' | 'message';
+  /** What is missing, and what to do about it. */
   readonly lacks: string | undefined;
   readonly mayApprove: boolean;
-  /** Reads it again, where that may help. */
+  /** Reads the call again, if that may help. */
   readonly retry: (() => void) | undefined;
 }
 
@@ -31,7 +31,7 @@ export function useCall(alert: Alert): CallToDecide {
     queryKey: ['call', alert.id],
     queryFn: ({ signal }) => client.getAlertCall({ params: { id: alert.id }, signal }),
     select: partsOf,
-    // A call does not change after it asked.
+    // A stored call never changes.
     staleTime: Number.POSITIVE_INFINITY,
     enabled: may,
   });
@@ -44,26 +44,26 @@ export function useCall(alert: Alert): CallToDecide {
       lacks:
         cut === undefined
           ? undefined
-          : `This is not the whole call: ${cut}. It cannot be approved. Deny it, and have the agent ask with less at once.`,
+          : `This is not the whole call: ${cut}. It cannot be approved. Deny it, and let the agent ask for a smaller call.`,
       mayApprove: cut === undefined,
       retry: undefined,
     };
   }
   const { args, text } = callInMessage(alert.message);
-  const told = { args: { value: args, text }, result: undefined, extent: 'told', retry: undefined } as const;
+  const told = { args: { value: args, text }, result: undefined, extent: 'message', retry: undefined } as const;
   if (!may) {
-    const lacks = 'This is what the message of the alert says. To read the whole call, a key needs the scope review.';
+    const lacks = 'This is the message of the alert. Reading the whole call needs a key with the scope review.';
     return { ...told, lacks, mayApprove: false };
   }
   if (read.error === null) return { ...told, extent: 'reading', lacks: undefined, mayApprove: false };
   const problem = problemOf(read.error);
   if (problem.status === 404) {
-    const lacks = 'The whole call was not kept. This is what the message of the alert says.';
+    const lacks = 'The whole call was not stored. This is the message of the alert.';
     return { ...told, lacks, mayApprove: true };
   }
   return {
     ...told,
-    lacks: `The whole call could not be read: ${problem.message}. ${problem.hint ?? ''} This is what the message says.`,
+    lacks: `The whole call could not be read: ${problem.message}. ${problem.hint ?? ''} This is the message of the alert.`,
     mayApprove: false,
     retry: () => void read.refetch(),
   };

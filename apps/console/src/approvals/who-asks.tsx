@@ -4,7 +4,7 @@ import { shortId } from '../figures/figures.ts';
 import { Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 
-/** Agent, run and rule of the question, and what became of it. */
+/** Agent, run and rule of the call, and who decided it. */
 export function WhoAsks({ alert, rule }: { alert: Alert; rule: Rule | undefined }) {
   return (
     <Section title="Who asks">
@@ -22,9 +22,9 @@ export function WhoAsks({ alert, rule }: { alert: Alert; rule: Rule | undefined 
               {shortId(alert.runId)}
             </Link>,
           ],
-          ['Rule', rule === undefined ? 'not known any more' : ruleVersionsOf(alert, rule)],
+          ['Rule', rule === undefined ? 'deleted' : ruleVersionsOf(alert, rule)],
           ['Asked', <Moment key="m" at={alert.createdAt} />],
-          ['Seen by', alert.acknowledgedBy ?? 'nobody yet'],
+          ['Seen by', alert.acknowledgedBy ?? 'not decided'],
           alert.decidedBy !== undefined && ['Decided by', alert.decidedBy],
           alert.reason !== undefined && ['Reason', alert.reason],
         ]}

@@ -12,12 +12,12 @@ import { useListSearch } from '../ui/use-list-search.ts';
 
 type KindOfTarget<Kind> = Kind extends `${infer Target}.${string}` ? Target : never;
 
-/** What an entry can be about. Complete: a kind of change that the API adds is missing here until it has a word. */
+/** Name of each target. The compiler reports a target that the API adds. */
 const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   rule: 'rules',
   budget: 'budgets',
   breaker: 'breakers',
-  breaker_limits: 'limits of breakers',
+  breaker_limits: 'breaker limits',
   key: 'keys',
   settings: 'settings',
   order: 'orders',
@@ -27,15 +27,15 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   webhook: 'webhooks',
   tenant: 'tenants',
   run: 'deleted runs',
-  erasure: 'erasures of an actor',
+  erasure: 'user erasures',
 };
 
-/** Every change that a person or a program made, with who and what. */
+/** Every change by a person or a program. */
 export function AuditPage() {
   const { may, why } = useMay('admin');
   const { search, change } = useListSearch<'target' | 'actor'>();
   return (
-    <Page name="audit" title="Audit" time="Newest first">
+    <Page name="audit" title="Audit" time="All time">
       <div className="bar0">
         <label className="row">
           <span className="t2">About</span>
@@ -59,7 +59,7 @@ export function AuditPage() {
           <Entries target={search.target} actor={search.actor} />
         ) : (
           <div className="pad">
-            <Empty title="Only an admin sees who changed what.">{why}</Empty>
+            <Empty title="The audit needs an admin key.">{why}</Empty>
           </div>
         )}
       </div>
@@ -96,12 +96,12 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
   const query = { limit: 200, ...(target !== undefined && { target }), ...(actor !== undefined && { actor }) };
   const entries = useRead(['orders', 'audit', target, actor], (signal) => client.listAudit({ query, signal }));
   return (
-    <Read read={entries} what="What was changed" rows={12}>
+    <Read read={entries} what="Changes" rows={12}>
       {(data) =>
         data.entries.length === 0 ? (
           <div className="pad">
-            <Empty title="Nothing like this was changed.">
-              Changes of rules, budgets, limits, keys, settings, orders and approvals appear here, with who made them.
+            <Empty title="No changes match.">
+              Changes of rules, budgets, limits, keys, settings, orders and approvals appear here with their author.
             </Empty>
           </div>
         ) : (
@@ -139,7 +139,7 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
   );
 }
 
-/** The thing itself, where it has a page. */
+/** Link to the changed object, if it has a page. */
 function Target({ entry: { target, targetId, before, after } }: { entry: AuditEntry }) {
   const named = after?.name ?? before?.name;
   const name = typeof named === 'string' ? named : shortId(targetId.replace(/^\w+:/, ''));

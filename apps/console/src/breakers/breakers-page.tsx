@@ -14,11 +14,11 @@ import { Ago } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { LimitsDialog } from './limits-dialog.tsx';
-import { BREAKER_WORDS } from './words.ts';
+import { BREAKER_REASONS } from './reasons.ts';
 
 const MARKS = {
   open: { icon: 'breakers', tone: 'block', word: 'Open' },
-  half_open: { icon: 's-waiting', tone: 'waiting', word: 'Trying one call' },
+  half_open: { icon: 's-waiting', tone: 'waiting', word: 'Testing one call' },
   closed: { icon: 's-succeeded', tone: 'succeeded', word: 'Closed' },
 };
 
@@ -48,10 +48,10 @@ function Situation({ breakers }: { breakers: readonly Breaker[] }) {
         {open === 0
           ? 'Every breaker is closed.'
           : open === 1
-            ? 'One breaker is open: its calls are refused.'
-            : `${open} breakers are open: their calls are refused.`}
+            ? 'One breaker is open: its calls are blocked.'
+            : `${open} breakers are open: their calls are blocked.`}
       </p>
-      <p>A breaker opens by itself when a run uses more than its limits. One that never opened is not listed.</p>
+      <p>A breaker opens when a run exceeds its limits. Breakers that never opened are not listed.</p>
     </>
   );
 }
@@ -88,7 +88,7 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
                 )}
               </td>
               <td className="t2">
-                {breaker.state.kind === 'closed' ? '' : (BREAKER_WORDS[breaker.state.reason] ?? breaker.state.reason)}
+                {breaker.state.kind === 'closed' ? '' : (BREAKER_REASONS[breaker.state.reason] ?? breaker.state.reason)}
               </td>
               <td className="r t3">
                 <Ago at={breaker.changedAt} />
@@ -130,7 +130,7 @@ function ResetDialog({ breaker, onClose }: { breaker: Breaker; onClose: () => vo
       acts={
         <>
           <button type="button" className="b" onClick={onClose}>
-            Leave it open
+            Keep it open
           </button>
           <button type="button" className="b pri" onClick={() => void reset()}>
             Reset breaker
@@ -138,9 +138,7 @@ function ResetDialog({ breaker, onClose }: { breaker: Breaker; onClose: () => vo
         </>
       }
     >
-      <p>
-        Its calls are let through again and it starts counting from nothing. If the agent still loops, it opens again.
-      </p>
+      <p>Its calls are allowed again and its counts start at zero. If the agent still loops, it opens again.</p>
     </Dialog>
   );
 }
@@ -151,7 +149,7 @@ function Limits({ limits }: { limits: BreakerLimits }) {
   return (
     <Section
       title="Limits"
-      note="the nearest applies: run, agent, tenant, defaults"
+      note="the most specific applies: run, agent, tenant, defaults"
       link={
         <span className="ml">
           <Act scope="admin" kind="sm" onPress={() => setEditing(true)}>

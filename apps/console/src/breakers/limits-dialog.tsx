@@ -14,7 +14,7 @@ const FIELDS = [
   ['maxConsecutiveFailures', 'Failures in a row'],
 ] as const;
 
-/** Limits of the tenant or of one agent, as a whole: what is not changed is the default. */
+/** All limits of the tenant or of one agent. An empty field has the default. */
 export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['defaults']; onClose: () => void }) {
   const queries = useQueryClient();
   const [scope, setScope] = useState<'tenant' | 'agent'>('agent');
@@ -25,7 +25,7 @@ export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['d
     try {
       await client.setBreakerLimits({ body: scope === 'agent' ? { scope, id, limits } : { scope, limits } });
       await queries.invalidateQueries();
-      toast('Limits set');
+      toast('Limits saved');
       onClose();
     } catch (cause) {
       const problem = problemOf(cause);

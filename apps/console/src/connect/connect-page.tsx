@@ -21,13 +21,18 @@ const DOORS = [
     id: 'demo',
     icon: 'play',
     name: 'Try a demo agent',
-    text: 'A scripted runaway on this server, which two rules stop. One minute, nothing to install.',
+    text: 'A scripted runaway agent on this server that two rules stop. Takes a minute, nothing to install.',
   },
-  { id: 'mine', icon: 'plug', name: 'Connect mine', text: 'A key and a few lines for your framework, or plain HTTP.' },
-  { id: 'tools', icon: 'term', name: 'From the command line', text: 'Look, stop and decide without a browser.' },
+  {
+    id: 'mine',
+    icon: 'plug',
+    name: 'Connect your agent',
+    text: 'A key and a few lines for your framework, or plain HTTP.',
+  },
+  { id: 'tools', icon: 'term', name: 'From the command line', text: 'Inspect, stop and approve without a browser.' },
 ] as const;
 
-/** From an empty stack to the first blocked call. The page listens and turns over by itself. */
+/** First run: from an empty platform to the first blocked call. The page follows the live stream. */
 export function ConnectPage() {
   const { search, change } = useListSearch<'door'>();
   const door = DOORS.find(({ id }) => id === search.door) ?? DOORS[0];
@@ -83,12 +88,12 @@ function Demo() {
   return (
     <div className="stp">
       <p>
-        It searches for the same thing again and again and pays a model each time. A rule blocks the fourth search. Then
-        it wants to buy a report: that waits for you under Approvals.
+        The demo agent repeats the same search and pays for a model call each time. A rule blocks the fourth search.
+        Then it wants to buy a report: that waits for you under Approvals.
       </p>
       <ul className="whatdo">
-        <li>Makes two rules that are about the demo agent only.</li>
-        <li>Makes a key that ends within the hour.</li>
+        <li>Creates two rules that apply to the demo agent only.</li>
+        <li>Creates a key that expires within an hour.</li>
         <li>Runs on this server, for about a minute.</li>
       </ul>
       <div className="btns">
@@ -115,7 +120,7 @@ async function untilKnown(id: string): Promise<void> {
   }
 }
 
-/** The tab of agents that are instrumented already. */
+/** Tab for agents with OpenTelemetry. */
 const OTLP = 'otlp';
 
 function Mine() {
@@ -129,7 +134,7 @@ function Mine() {
     try {
       setKey((await client.createKey({ body: { name: 'My first agent', scopes: ['ingest', 'decide'] } })).key);
     } catch (error) {
-      toastError('No key was made', error);
+      toastError('The key was not created', error);
     }
   };
   const code = snippet?.code(address, key ?? 'agk_live_…') ?? '';
@@ -149,7 +154,7 @@ function Mine() {
         {key === undefined ? (
           <div className="btns">
             <Act scope="admin" kind="pri" onPress={() => void make()}>
-              Make a key for my agent
+              Create a key
             </Act>
           </div>
         ) : (
@@ -204,7 +209,7 @@ claude mcp add --transport http agentlens $AGENTLENS_URL/mcp --header "Authoriza
   return (
     <div className="stp">
       <span className="lab">
-        From a terminal <span>everything this console shows is one API: /openapi.json describes it</span>
+        From a terminal <span>The API of this console: /openapi.json</span>
       </span>
       <div className="well code">
         <pre>{code}</pre>
@@ -214,7 +219,7 @@ claude mcp add --transport http agentlens $AGENTLENS_URL/mcp --header "Authoriza
   );
 }
 
-/** Turns over with the first event, says what came and what is missing, then proposes a rule. */
+/** Follows the first event, reports what is missing, then proposes a rule. */
 function Listener() {
   const [since] = useState(() => Date.now());
   const runs = useRead(['first', 'runs'], (signal) => client.listRuns({ query: { limit: 100 }, signal }));
@@ -254,10 +259,10 @@ function Arrived({ runs, first, since }: { runs: readonly Run[]; first: Run; sin
             </span>
             <span>{counted(agents.size, 'agent')}</span>
             {runs.every(({ totals }) => totals.llmCalls === 0) && (
-              <span className="warn">No model call yet: costs are not known</span>
+              <span className="warn">No model call yet, so costs are unknown</span>
             )}
             {unpriced.length > 0 && <span className="warn">No price for {unpriced.join(', ')}</span>}
-            {runs.every(({ actor }) => actor === undefined) && <span>Nobody says on whose behalf it runs</span>}
+            {runs.every(({ actor }) => actor === undefined) && <span>No user reported</span>}
           </p>
         </div>
         <Link className="b" to="/runs/$id" params={{ id: first.id }}>
@@ -269,7 +274,7 @@ function Arrived({ runs, first, since }: { runs: readonly Run[]; first: Run; sin
   );
 }
 
-/** One rule that fits what was seen; in shadow. */
+/** A shadow rule that fits the observed runs. */
 function Propose({ runs }: { runs: readonly Run[] }) {
   const [made, setMade] = useState<string>();
   const [hidden, setHidden] = useState(false);
@@ -281,7 +286,7 @@ function Propose({ runs }: { runs: readonly Run[] }) {
       const rule = await client.createRule({ body: proposal.draft });
       await queries.invalidateQueries();
       setMade(rule.id);
-      toast('Saved as shadow: it only counts');
+      toast('Saved in shadow mode');
     } catch (error) {
       toastError('Not saved', error);
     }
@@ -302,7 +307,7 @@ function Propose({ runs }: { runs: readonly Run[] }) {
               Watch in shadow
             </Act>
             <Link className="b" to="/guardrails/new">
-              Write another
+              Create another rule
             </Link>
             <button type="button" className="b quiet" onClick={() => setHidden(true)}>
               Not now
@@ -311,9 +316,9 @@ function Propose({ runs }: { runs: readonly Run[] }) {
         ) : (
           <>
             <Link className="b" to="/guardrails/$id" params={{ id: made }}>
-              Open the rule
+              Open rule
             </Link>
-            <span className="t2">Trip it: start the agent again and see what it would have done.</span>
+            <span className="t2">Start the agent again to see what the rule would block.</span>
           </>
         )}
       </div>

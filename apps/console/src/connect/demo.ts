@@ -2,11 +2,11 @@ import { client, clientWith } from '../api/client.ts';
 
 const DEMO_AGENT = 'demo-agent';
 
-/** What stops the demo agent: one rule that blocks its loop, one that asks a human. Made once. */
+/** Rules for the demo agent: one blocks its loop, one needs approval. Created once. */
 const RULES = [
   {
     name: 'Demo: same search more than 3 times',
-    description: 'Made by the first run. Delete it when you have seen it work.',
+    description: 'Created by the demo. Delete it when you no longer need it.',
     agentId: DEMO_AGENT,
     toolNames: ['web_search'],
     conditionType: 'repeated_call',
@@ -15,8 +15,8 @@ const RULES = [
     actionConfig: { message: 'This search was already made three times. Use the results you have.' },
   },
   {
-    name: 'Demo: purchases need a human',
-    description: 'Made by the first run. Delete it when you have seen it work.',
+    name: 'Demo: purchases need approval',
+    description: 'Created by the demo. Delete it when you no longer need it.',
     agentId: DEMO_AGENT,
     toolNames: ['buy_report'],
     conditionType: 'tool_argument',
@@ -30,7 +30,7 @@ const RULES = [
 const KEY_LIFE_MS = 60 * 60_000;
 
 /**
- * Starts the demo agent on the server with a key of its own, which only this page holds and which ends within the hour.
+ * Starts the demo agent on the server with a key of its own, which only this page has and which expires within an hour.
  * @returns the id of its run
  */
 export async function startDemo(): Promise<string> {

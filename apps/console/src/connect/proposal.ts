@@ -4,16 +4,16 @@ export interface Proposal {
   readonly agentId: string;
   readonly medianUsd: number;
   readonly limitUsd: number;
-  /** The limit against the dearest run so far. */
+  /** Ratio of the limit to the most expensive run so far. */
   readonly times: number;
   readonly draft: RuleBody;
 }
 
-/** Round numbers are limits that people remember. */
+/** Limits are round numbers. */
 const LIMITS_USD = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1000];
 const ROOM = 5;
 
-/** A cost limit well above what the busiest agent's runs cost; undefined where no cost is known. */
+/** A cost limit well above the runs of the busiest agent. Undefined if no cost is known. */
 export function proposalFor(runs: readonly Run[]): Proposal | undefined {
   const costly = runs.filter(({ totals }) => totals.costUsd > 0);
   const byAgent = [...Map.groupBy(costly, ({ agentId }) => agentId)].sort((a, b) => b[1].length - a[1].length);

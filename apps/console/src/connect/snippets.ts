@@ -1,6 +1,6 @@
 import { CONNECT_SNIPPETS, exporterVariables } from '../../../../libs/contracts/src/connect-snippets.ts';
 
-/** How an agent is connected: by a package that can block, or by OpenTelemetry, which only observes. */
+/** Ways to connect an agent: a package, which can block, or OpenTelemetry, which only observes. */
 export interface Snippet {
   readonly id: string;
   readonly name: string;
@@ -14,7 +14,7 @@ export const SNIPPETS: readonly Snippet[] = [
     id: 'typescript',
     name: 'TypeScript',
     blocks: true,
-    note: 'Wraps your tools: each call is asked about first, and not made where it is refused.',
+    note: 'Wraps your tools. Each call is checked first and skipped if it is blocked.',
     code: (address, key) => `import { AgentLens, defineTool, withRun, wrapTool } from '@agentlens/sdk';
 
 const lens = await AgentLens.init({ apiKey: '${key}', baseUrl: '${address}', agent: { slug: 'my-agent' } });
@@ -28,7 +28,7 @@ await run.end();`,
     id: 'python',
     name: 'Python',
     blocks: true,
-    note: 'Guards the tools of LangChain, CrewAI, AutoGen, OpenAI Agents, Pydantic AI and others by itself.',
+    note: 'Guards the tools of LangChain, CrewAI, AutoGen, OpenAI Agents, Pydantic AI and others.',
     code: (address, key) => `pip install agentlens-guard
 export AGENTLENS_URL=${address}
 export AGENTLENS_API_KEY=${key}
@@ -48,7 +48,7 @@ with agentlens.run():
     id: 'curl',
     name: 'HTTP',
     blocks: true,
-    note: 'Any language: send what happened, and ask before a call.',
+    note: 'Any language: send events, and ask before each call.',
     code: (
       address,
       key,
@@ -63,19 +63,19 @@ curl -sS ${address}/v1/runs/run-1/evaluate -H 'Authorization: Bearer ${key}' -H 
     id: 'handlebar',
     name: 'Handlebar SDK',
     blocks: true,
-    note: 'Works unchanged: only its address and key are others.',
+    note: 'Works unchanged with another address and key.',
     code: (address, key) => `export HANDLEBAR_API_ENDPOINT=${address}
 export HANDLEBAR_API_KEY=${key}`,
   },
 ];
 
-/** An agent that is instrumented already: two variables, and a few lines where its framework needs them. */
+/** For an instrumented agent: two variables, and a few lines if its framework needs them. */
 export const OTLP_SNIPPETS: readonly Snippet[] = CONNECT_SNIPPETS.map(
   ({ id, framework, language, install, code, content }) => ({
     id,
     name: framework,
     blocks: false,
-    note: content === 'on' ? 'Prompts, arguments and results are told.' : content,
+    note: content === 'on' ? 'Sends prompts, arguments and results.' : content,
     code: (address, key) =>
       [
         exporterVariables(address, key, 'my-agent'),

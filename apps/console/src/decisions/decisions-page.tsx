@@ -2,8 +2,9 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
-import type { Decision, Rule } from '../api/model.ts';
-import { duration, shortId } from '../figures/figures.ts';
+import type { Decision } from '../api/model.ts';
+import { count, duration, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { useRules } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
@@ -16,16 +17,17 @@ import { Moment } from '../ui/moment.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
+import { BecauseLinks, type DeciderNames } from './because.tsx';
 
 type Name = 'show' | 'agent' | 'rule' | 'tool' | 'range' | 'from' | 'to';
 
-/** Ready-made questions. `bypassed` is picked from what was read: the API does not filter by it. */
+/** Ready-made filters. `bypassed` is applied to the rows that were read, because the API does not filter by it. */
 const PRESETS = [
   { id: 'all', name: 'All', query: {} },
   { id: 'blocked', name: 'Blocked', query: { verdict: 'BLOCK' } },
-  { id: 'asked', name: 'Asked a human', query: { effect: 'ask' } },
-  { id: 'shadow', name: 'Would have blocked', query: { verdict: 'ALLOW', effect: 'block,terminate,ask' } },
-  { id: 'bypassed', name: 'Let pass', query: {} },
+  { id: 'asked', name: 'Needed approval', query: { effect: 'ask' } },
+  { id: 'shadow', name: 'Would have blocked', query: { wouldHave: 'ask,block,terminate' } },
+  { id: 'bypassed', name: 'Bypassed', query: {} },
 ] as const;
 
 const idOf = (decision: Decision) => decision.id;
@@ -34,6 +36,11 @@ export function DecisionsPage() {
   const { search, change, clear } = useListSearch<Name>();
   const navigate = useNavigate();
   const rules = useRules().data?.rules ?? [];
+  const budgets = useRead(['budgets', 'names'], (signal) => client.listBudgets({ query: { limit: 100 }, signal })).data;
+  const names: DeciderNames = {
+    rules: new Map(rules.map(({ id, name }) => [id, name])),
+    budgets: new Map(budgets?.budgets.map(({ id, name }) => [id, name])),
+  };
   const [following, setFollowing] = useState(true);
   const preset = PRESETS.find(({ id }) => id === search.show) ?? PRESETS[0];
   const key = stringifySearch(search);
@@ -115,12 +122,12 @@ export function DecisionsPage() {
         <DataTable
           label="Decisions"
           rows={rows}
-          columns={columns(rules)}
+          columns={columns(names)}
           idOf={idOf}
           onOpen={open}
           onEnd={list.more}
           onFollowing={setFollowing}
-          narrow={(decision) => <Narrow decision={decision} rules={rules} />}
+          narrow={(decision) => <Narrow decision={decision} names={names} />}
         />
       ) : (
         <div className="pad">
@@ -136,14 +143,14 @@ export function DecisionsPage() {
             />
           ) : (
             <Empty
-              title="No agent has asked yet."
+              title="No decisions yet."
               act={
                 <Link className="b" to="/connect">
-                  Connect one that asks
+                  Connect an agent
                 </Link>
               }
             >
-              An agent that asks before it acts gets a decision for each call.
+              An agent that asks before each call gets a decision here.
             </Empty>
           )}
         </div>
@@ -152,34 +159,40 @@ export function DecisionsPage() {
   );
 }
 
-function ruleNames(decision: Decision, rules: readonly Rule[]): string {
-  const said = decision.evaluatedRules.filter(({ violated }) => violated).map(({ ruleId }) => ruleId);
-  const ids = said.length > 0 ? said : decision.bypasses.map(({ ruleId }) => ruleId);
-  return ids
-    .map((id) => rules.find((rule) => rule.id === id)?.name ?? (id === '*' ? 'every rule' : shortId(id)))
-    .join(', ');
-}
-
-function Narrow({ decision, rules }: { decision: Decision; rules: readonly Rule[] }) {
+function Narrow({ decision, names }: { decision: Decision; names: DeciderNames }) {
   return (
     <>
       <span className="row">
-        <VerdictMark mark={verdictOf(decision)} />
+        <VerdictMark mark={verdictOf(decision)} /> <AskedTimes decision={decision} />
         <span className="ml t3">
           <Moment at={decision.decidedAt} short />
         </span>
       </span>
       <span className="clip">
         <bdi className="mono">{visibleName(decision.toolName ?? '')}</bdi>{' '}
-        <span className="t3">{decision.agentId}</span>
+        <span className="t3">{visibleName(decision.agentId)}</span>
       </span>
-      <span className="clip t2">{ruleNames(decision, rules)}</span>
+      <BecauseLinks decision={decision} names={names} />
     </>
   );
 }
 
-const columns = (rules: readonly Rule[]): readonly Column<Decision>[] => [
-  { id: 'verdict', head: 'Verdict', width: '148px', cell: (decision) => <VerdictMark mark={verdictOf(decision)} /> },
+/** A call is asked again while it waits for a person; that stays one decision. */
+function AskedTimes({ decision: { askedTimes } }: { decision: Decision }) {
+  return askedTimes === undefined ? null : <span className="t3 num">asked {count(askedTimes)} times</span>;
+}
+
+const columns = (names: DeciderNames): readonly Column<Decision>[] => [
+  {
+    id: 'verdict',
+    head: 'Verdict',
+    width: '208px',
+    cell: (decision) => (
+      <span className="row">
+        <VerdictMark mark={verdictOf(decision)} /> <AskedTimes decision={decision} />
+      </span>
+    ),
+  },
   {
     id: 'tool',
     head: 'Call',
@@ -188,18 +201,27 @@ const columns = (rules: readonly Rule[]): readonly Column<Decision>[] => [
       <bdi className="mono">{decision.toolName === undefined ? 'model call' : visibleName(decision.toolName)}</bdi>
     ),
   },
-  { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (decision) => <bdi>{decision.agentId}</bdi> },
   {
-    id: 'rule',
-    head: 'Rule',
-    width: 'minmax(120px, 1.2fr)',
-    cell: (decision) => <span className="t2">{ruleNames(decision, rules)}</span>,
+    id: 'agent',
+    head: 'Agent',
+    width: 'minmax(90px, 0.7fr)',
+    cell: (decision) => <bdi>{visibleName(decision.agentId)}</bdi>,
+  },
+  {
+    id: 'because',
+    head: 'Because',
+    width: 'minmax(120px, 1.4fr)',
+    cell: (decision) => <BecauseLinks decision={decision} names={names} />,
   },
   {
     id: 'run',
     head: 'Run',
-    width: '84px',
-    cell: (decision) => <span className="mono t2">{shortId(decision.runId)}</span>,
+    width: '160px',
+    cell: (decision) => (
+      <span className="mono t2 clip" title={decision.runId}>
+        {shortId(decision.runId)}
+      </span>
+    ),
   },
   {
     id: 'took',

@@ -30,9 +30,9 @@ const RESULTS = [
 const MARKS: Readonly<Record<Delivery['result'], { icon: string; tone: string; word: string }>> = {
   success: { icon: 's-succeeded', tone: 'succeeded', word: 'Done' },
   failed: { icon: 's-failed', tone: 'failed', word: 'Failed' },
-  retrying: { icon: 's-waiting', tone: 'waiting', word: 'Tried again' },
+  retrying: { icon: 's-waiting', tone: 'waiting', word: 'Retrying' },
   pending: { icon: 's-waiting', tone: 'waiting', word: 'Waits' },
-  dry_run: { icon: 'v-shadow', tone: 'shadow-v', word: 'Would have' },
+  dry_run: { icon: 'v-shadow', tone: 'shadow-v', word: 'Shadow' },
   cooldown: { icon: 's-idle', tone: 'idle', word: 'Rested' },
 };
 const idOf = (delivery: Delivery) => delivery.id;
@@ -51,7 +51,7 @@ export function DeliveriesPage() {
   const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, key, following);
   const chosen = rows.find(({ id }) => id === search.id);
   return (
-    <Page name="deliveries" title="Deliveries" time="Newest first">
+    <Page name="deliveries" title="Deliveries" time="All time">
       <div className="bar0">
         <div className="seg" role="group" aria-label="Result">
           <button
@@ -98,14 +98,14 @@ export function DeliveriesPage() {
         <div className="pad">
           {search.result === undefined && search.rule === undefined ? (
             <Empty
-              title="Nothing was delivered yet."
+              title="No deliveries yet."
               act={
                 <Link className="b" to="/guardrails/new">
-                  Make a rule that acts
+                  Create a rule with an action
                 </Link>
               }
             >
-              What rules do outside (pause, webhook, alert) is carried out here, with every attempt.
+              Pauses, webhooks and alerts of rules appear here with every attempt.
             </Empty>
           ) : (
             <FilteredEmpty
@@ -182,9 +182,9 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
     try {
       await client.redeliver({ params: { id: delivery.id } });
       await queries.invalidateQueries();
-      toast('It is carried out once more; the receiver sees the same id');
+      toast('Redelivery started with the same id');
     } catch (error) {
-      toastError('Not carried out again', error);
+      toastError('Redelivery failed', error);
     }
   };
   return (
@@ -239,14 +239,14 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
             <span className="t3 num">{duration(Date.parse(attempt.finishedAt) - Date.parse(attempt.startedAt))}</span>
           </div>
         ))}
-        {delivery.attempts.length === 0 && <p className="hint topped">Nothing was tried yet.</p>}
+        {delivery.attempts.length === 0 && <p className="hint topped">No attempt yet.</p>}
       </Section>
       <div className="btns">
         <Act scope="admin" onPress={() => void again()}>
           Do it again
         </Act>
       </div>
-      <p className="hint">It goes out with the same id, so that a receiver that checks ids does it once.</p>
+      <p className="hint">It is sent with the same id, so receivers that deduplicate handle it once.</p>
     </aside>
   );
 }

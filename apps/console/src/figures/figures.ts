@@ -1,15 +1,17 @@
-/** Numbers as the console writes them. */
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+
+/** Number formats of the console. */
 
 const group = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
-/** `$4.82`; below a cent with the digits that matter. */
+/** `$4.82`; two significant digits below a cent. */
 export function money(usd: number): string {
   if (usd === 0) return '$0.00';
   if (Math.abs(usd) < 0.01) return `$${significant(usd)}`;
   return `$${usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
-/** For a column whose head names the unit: four digits that matter below 10. */
+/** For a column whose head names the unit. */
 export function moneyCell(usd: number): string {
   if (usd === 0) return '0';
   if (Math.abs(usd) >= 10) return usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -38,7 +40,7 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} days`;
 }
 
-/** What is left of a wait: `1:48`, `2 h 05`. */
+/** Time left: `1:48`, `2 h 05`. */
 export function countdown(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds >= 3600)
@@ -46,7 +48,7 @@ export function countdown(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** How long ago, without the word. */
+/** Age, without "ago". */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -71,7 +73,10 @@ export function counted(value: number, word: string, many = `${word}s`): string 
   return `${count(value)} ${value === 1 ? word : many}`;
 }
 
-/** The end of an id, which tells ids apart. The whole is on hover and copied. */
+const MAX_WHOLE_ID = 20;
+
+/** An id, whole up to 20 characters, else its beginning and end. The whole one belongs in the title. */
 export function shortId(id: string): string {
-  return id.length <= 8 ? id : id.slice(-6);
+  if (id.length <= MAX_WHOLE_ID) return visibleName(id);
+  return `${visibleName(id.slice(0, 8))}…${visibleName(id.slice(-8))}`;
 }

@@ -1,3 +1,5 @@
+import { Chart } from '../charts/chart.tsx';
+import { categoryTone, UNITS } from '../charts/data.ts';
 import { Page } from '../shell/page.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
@@ -23,6 +25,80 @@ const JSON_SAMPLE = {
   call: { amount: 412.5, currency: 'EUR', card: '[credit_card]', items: ['blender'] },
 };
 const nothing = () => undefined;
+
+const CHART_FROM = Date.UTC(2026, 10, 24, 6);
+const FIVE_MINUTES = 300_000;
+const CHART_RANGE = { from: CHART_FROM, to: CHART_FROM + 24 * 3_600_000 };
+/** Half an hour is missing, and the night is quiet. */
+const CHART_ROWS = Array.from({ length: 288 }, (_, index) => ({
+  at: CHART_FROM + index * FIVE_MINUTES,
+  calls: Math.max(0, Math.round(40 + 34 * Math.sin(index / 24) + (index % 7))),
+  blocked: index % 48 < 9 ? (index % 9) + 3 : 0,
+  p50: 0.8 + Math.sin(index / 20) / 3,
+  p99: index % 60 === 0 ? null : 5 + 3 * Math.sin(index / 9),
+})).filter((_, index) => index < 120 || index > 140);
+const rowAt = (row: (typeof CHART_ROWS)[number]) => row.at;
+
+function Charts() {
+  return (
+    <div className="two topped">
+      <Chart
+        title="Calls"
+        rows={CHART_ROWS}
+        at={rowAt}
+        bucketMs={FIVE_MINUTES}
+        range={CHART_RANGE}
+        unit={UNITS.count}
+        series={[
+          { id: 'blocked', name: 'Blocked', tone: 'bad', shape: 'bar', value: (row) => row.blocked },
+          { id: 'allowed', name: 'Allowed', tone: 'accent', shape: 'bar', value: (row) => row.calls },
+        ]}
+        lines={[{ value: 60, label: 'Usual', tone: 'mute' }]}
+        markers={[{ at: CHART_FROM + 5 * 3_600_000, label: 'Rule changed', href: 'guardrails' }]}
+        onBrush={nothing}
+      />
+      <Chart
+        title="Latency of decisions"
+        rows={CHART_ROWS}
+        at={rowAt}
+        bucketMs={FIVE_MINUTES}
+        range={CHART_RANGE}
+        unit={UNITS.ms}
+        series={[
+          { id: 'p50', name: 'p50', tone: 'category-1', shape: 'line', value: (row) => row.p50 },
+          { id: 'p99', name: 'p99', tone: 'category-2', shape: 'line', value: (row) => row.p99 },
+        ]}
+        lines={[{ value: 10, label: 'Target', tone: 'bad' }]}
+      />
+      <Chart
+        title="Spend by model"
+        rows={CHART_ROWS}
+        at={rowAt}
+        bucketMs={FIVE_MINUTES}
+        range={CHART_RANGE}
+        unit={UNITS.usd}
+        series={[0, 1, 2, 3].map((index) => ({
+          id: `model-${index}`,
+          name: `model-${index}`,
+          tone: categoryTone(index),
+          shape: 'area' as const,
+          value: ({ calls }: (typeof CHART_ROWS)[number]) => (calls * (index + 1)) / 900,
+        }))}
+        height={140}
+      />
+      <Chart
+        title="Nothing recorded"
+        rows={[] as typeof CHART_ROWS}
+        at={rowAt}
+        bucketMs={FIVE_MINUTES}
+        range={CHART_RANGE}
+        unit={UNITS.count}
+        series={[{ id: 'calls', name: 'Calls', tone: 'accent', shape: 'bar', value: (row) => row.calls }]}
+        height={140}
+      />
+    </div>
+  );
+}
 
 /** Every part of the console with fixed data: what pictures and tests of parts are made from. */
 export function GalleryPage() {
@@ -88,6 +164,9 @@ export function GalleryPage() {
             <Strip values={[3, 1, 4, 2, 0, 5, 6]} tone="shadow-v" label="Would have" />
             <Spark values={[0, 0, 1, 3, 2, 6, 4, 8]} label="Rising" />
           </div>
+        </Section>
+        <Section title="Charts">
+          <Charts />
         </Section>
         <Section title="Three faces">
           <div className="two topped">

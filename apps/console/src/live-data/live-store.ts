@@ -3,11 +3,11 @@ import { useSyncExternalStore } from 'react';
 import type { StoredEvent } from '../api/model.ts';
 import { platformClock } from '../ui/moment.tsx';
 import { joinStream } from './shared-stream.ts';
-import type { Connection, Said } from './stream-client.ts';
+import type { Connection, StreamFrame } from './stream-client.ts';
 
 type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'paused' | 'refused';
 
-/** What is read again when something of this kind was said. Names are the first part of a query's key. */
+/** Queries to refetch after a frame of each kind, by the first part of their keys. */
 const TOUCHED: Readonly<Record<string, readonly string[]>> = {
   event: ['now', 'runs', 'run', 'timeline', 'spend', 'first'],
   session_update: ['now', 'runs', 'run', 'agents'],
@@ -20,19 +20,19 @@ const TOUCHED: Readonly<Record<string, readonly string[]>> = {
   rule: ['rules', 'rule', 'summaries'],
 };
 
-/** Reads of one kind go out at most so often, however much is said. */
+/** Minimum time between two refetches of one kind. */
 const EVERY_MS = 1_000;
-const MOST_EVENTS = 5_000;
+const MAX_EVENTS = 5_000;
 const STALE_MS = 60_000;
 
 interface Snapshot {
   readonly state: LiveState;
-  /** Since when nothing came, where that matters. */
+  /** Time of the last frame, for the stale state. */
   readonly since: number;
   readonly gaps: number;
 }
 
-/** The newest of what was said, and what has to be read again because of it. */
+/** Latest events of the live stream. Refetches queries that they affect. */
 class LiveStore {
   #snapshot: Snapshot = { state: 'connecting', since: Date.now(), gaps: 0 };
   #events: readonly StoredEvent[] = [];
@@ -45,7 +45,7 @@ class LiveStore {
   #queries: QueryClient | undefined;
   #received = 0;
 
-  /** Joins the browser's stream. @returns how to leave it */
+  /** Joins the browser's stream. @returns a function that leaves it */
   start(queries: QueryClient): () => void {
     this.#queries = queries;
     const leave = joinStream({
@@ -78,7 +78,7 @@ class LiveStore {
     this.#look();
   }
 
-  #take(batch: readonly Said[]): void {
+  #take(batch: readonly StreamFrame[]): void {
     this.#heard = Date.now();
     const events: StoredEvent[] = [];
     for (const { kind, data } of batch) {
@@ -87,7 +87,7 @@ class LiveStore {
       for (const name of TOUCHED[kind] ?? []) this.#waiting.add(name);
     }
     this.#received += events.length;
-    if (events.length > 0) this.#events = [...this.#events, ...events].slice(-MOST_EVENTS);
+    if (events.length > 0) this.#events = [...this.#events, ...events].slice(-MAX_EVENTS);
     this.#schedule();
     this.#look();
     if (events.length > 0) this.#tell();
@@ -111,7 +111,7 @@ class LiveStore {
     this.#timer ??= setTimeout(() => this.#flush(), EVERY_MS);
   }
 
-  /** A hidden tab reads nothing; when it is looked at again it reads once. */
+  /** A hidden tab does not refetch; it catches up once when it is visible again. */
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -144,7 +144,7 @@ export function useLiveEvents(): readonly StoredEvent[] {
   return useSyncExternalStore(live.subscribe, live.events);
 }
 
-/** A read that is kept up to date: the first part of its key says what makes it read again. */
+/** A query that stays up to date; `TOUCHED` maps the first part of its key to stream frames. */
 export function useRead<T>(
   key: readonly [string, ...unknown[]],
   read: (signal: AbortSignal) => Promise<T>,

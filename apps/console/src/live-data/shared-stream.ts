@@ -1,23 +1,23 @@
-import { type Connection, readStream, type Said } from './stream-client.ts';
+import { type Connection, readStream, type StreamFrame } from './stream-client.ts';
 
 type Message =
-  | { readonly type: 'said'; readonly batch: readonly Said[] }
+  | { readonly type: 'said'; readonly batch: readonly StreamFrame[] }
   | { readonly type: 'connection'; readonly connection: Connection }
   | { readonly type: 'gap' }
   | { readonly type: 'who' };
 
 interface SharedStreamHandlers {
-  readonly onBatch: (batch: readonly Said[]) => void;
+  readonly onBatch: (batch: readonly StreamFrame[]) => void;
   readonly onConnection: (connection: Connection) => void;
   readonly onGap: () => void;
 }
 
-/** How long what was said is gathered before it is handed on. */
+/** Frames are batched for this long. */
 const GATHER_MS = 250;
 
 /**
- * One stream for all tabs of a browser: it allows six connections to one address, and a stream in each tab would use them
- * up. The tab that holds the lock reads; the others get it from there. When that tab closes, another takes over.
+ * One stream for all tabs of a browser, because browsers allow six connections per origin. The tab that holds the lock
+ * reads and relays to the others; when it closes, another tab takes over.
  */
 export function joinStream(handlers: SharedStreamHandlers): () => void {
   const leaving = new AbortController();
@@ -35,7 +35,7 @@ export function joinStream(handlers: SharedStreamHandlers): () => void {
 
   const lead = async () => {
     leading = true;
-    let gathered: Said[] = [];
+    let gathered: StreamFrame[] = [];
     const flush = setInterval(() => {
       if (gathered.length === 0) return;
       const batch = gathered;
@@ -61,7 +61,7 @@ export function joinStream(handlers: SharedStreamHandlers): () => void {
     }
   };
 
-  // An abort is how a tab leaves; the request for the lock then ends with it.
+  // A tab leaves by aborting, which also ends its request for the lock.
   const ignoreLeaving = (error: unknown) => {
     if (!leaving.signal.aborted) throw error;
   };

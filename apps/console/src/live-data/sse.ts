@@ -5,7 +5,7 @@ interface Frame {
   readonly data: string;
 }
 
-/** Cuts a stream of text into frames; holds back what is not complete yet. */
+/** Splits a text stream into frames and buffers an incomplete one. */
 export class FrameReader {
   #rest = '';
 

@@ -1,16 +1,16 @@
 import { useMemo, useRef, useState } from 'react';
 
 interface Steady<T> {
-  /** What to show, in an order that does not change under the reader. */
+  /** Rows in an order that does not change while they are read. */
   readonly rows: readonly T[];
-  /** How many newer ones wait. */
+  /** Number of newer rows that are hidden. */
   readonly waiting: number;
   readonly showNew: () => void;
 }
 
 /**
- * The rows of a list while they are read: known ones change in place, new ones wait until they are asked for, unless nobody
- * is reading (`following`). A change of `filterKey` begins anew.
+ * Keeps the rows of a list in place: known rows update, new rows are held back until `showNew`, unless the list follows.
+ * A new `filterKey` starts over.
  */
 export function useSteady<T>(
   rows: readonly T[],

@@ -1,13 +1,13 @@
 import { addressOf } from '../api/client.ts';
 import { FrameReader } from './sse.ts';
 
-/** Everything the console's pages react to. */
+/** Kinds of frames that pages react to. */
 const KINDS = ['event', 'session_update', 'alert', 'alert_changed', 'decision', 'delivery', 'order', 'breaker', 'rule'];
-/** The server says something at least every 30 s. */
+/** The server sends a heartbeat every 30 s. */
 const SILENT_MS = 45_000;
 const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000];
 
-export interface Said {
+export interface StreamFrame {
   readonly kind: string;
   readonly data: unknown;
 }
@@ -15,13 +15,13 @@ export interface Said {
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'refused';
 
 interface StreamHandlers {
-  readonly onSaid: (said: Said) => void;
+  readonly onSaid: (said: StreamFrame) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** Something was missed: what is shown has to be read again. */
+  /** Frames were missed, so everything shown must be refetched. */
   readonly onGap: () => void;
 }
 
-/** Reads the platform's stream until told to stop; goes on where it left off. */
+/** Reads the platform's stream until it is aborted, and resumes after a disconnect. */
 export async function readStream({ onSaid, onConnection, onGap }: StreamHandlers, signal: AbortSignal): Promise<void> {
   let lastId: string | undefined;
   let failures = 0;
@@ -39,7 +39,7 @@ export async function readStream({ onSaid, onConnection, onGap }: StreamHandlers
         onConnection('refused');
         return;
       }
-      // The place to resume from may be gone: from now on, then, with a gap.
+      // The server no longer has the position: continue from now, with a gap.
       if (status === 400) lastId = undefined;
     } catch (error) {
       if (signal.aborted) return;
@@ -49,14 +49,14 @@ export async function readStream({ onSaid, onConnection, onGap }: StreamHandlers
     onConnection('reconnecting');
     await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 10_000, signal);
     failures += 1;
-    // Facts of other kinds than events are not resumed.
+    // Only events are resumed.
     onGap();
   }
 }
 
 type OnFrame = (frame: { event: string; id: string | undefined; data: string }) => void;
 
-/** @returns the status where the stream was refused */
+/** @returns the status if the server rejected the stream */
 async function once(lastId: string | undefined, signal: AbortSignal, onFrame: OnFrame): Promise<number> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), SILENT_MS);
@@ -83,7 +83,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Cut short by the end of a connection; what it said is read again after the gap.
+    // A frame that the end of the connection cut; its data is refetched after the gap.
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ type Name = 'agent' | 'kind' | 'q';
 const ROW_PX = 26;
 const RATE_MS = 10_000;
 
-/** Events as they come in, newest last. Scrolling up holds the list still. */
+/** Live events, newest last. Scrolling up pauses the list. */
 export function LivePage() {
   const all = useLiveEvents();
   const { state, gaps } = useLive();
@@ -51,7 +51,7 @@ export function LivePage() {
   const choices = (of: 'agentId' | 'kind') =>
     [...new Set(all.map((event) => event[of]))].sort().map((id) => ({ id, name: id }));
   return (
-    <Page name="live" title="Live" time="As it comes">
+    <Page name="live" title="Live" time="Live">
       <div className="bar0">
         <FilterField label="Filter by text" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
         <FilterChip
@@ -73,30 +73,24 @@ export function LivePage() {
           <span className={gaps === 0 ? '' : 'warn'}>{gaps} gaps</span>
         </span>
       </div>
-      {/* A region that scrolls has to be reachable by keys. */}
+      {/* A scrolling region must be focusable. */}
       <div ref={box} className="vt" role="region" aria-label="Events" tabIndex={0} onScroll={onScroll}>
         {shown.length === 0 ? (
           <div className="pad">
             {all.length > 0 ? (
               <Empty
-                title="No event of these matches."
+                title="No events match."
                 act={
                   <button type="button" className="b" onClick={clear}>
                     Clear filter
                   </button>
                 }
               >
-                {count(all.length)} came in since this page was opened.
+                {count(all.length)} received since this page was opened.
               </Empty>
             ) : (
               <Empty
-                title={
-                  state === 'live'
-                    ? 'Listening. Nothing came in yet.'
-                    : state === 'connecting'
-                      ? 'Connecting.'
-                      : 'Not connected.'
-                }
+                title={state === 'live' ? 'No events yet.' : state === 'connecting' ? 'Connecting.' : 'Not connected.'}
                 act={
                   <Link className="b" to="/connect">
                     Connect an agent

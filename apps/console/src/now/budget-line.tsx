@@ -6,7 +6,7 @@ import { shortClock } from '../time/zone.ts';
 import { Gauge } from '../ui/gauge.tsx';
 import { useNow } from '../ui/moment.tsx';
 
-/** A budget's fullest pot: spent against the limit, and where it is heading. */
+/** The fullest pot of a budget: spend, limit and forecast. */
 export function BudgetLine({ standing: { budget, pots } }: { standing: BudgetStanding }) {
   const now = useNow();
   const pot = pots[0];
@@ -44,9 +44,9 @@ export function courseText(
   spentAtMs: number | undefined,
   endMs: number | undefined,
 ): string {
-  if (spentUsd >= limitUsd) return 'spent: calls that cost are refused';
+  if (spentUsd >= limitUsd) return 'spent: paid calls are blocked';
   if (spentAtMs !== undefined)
-    return `spent at about ${shortClock(spentAtMs)}${endMs === undefined ? '' : `, ${duration(endMs - spentAtMs)} early`}`;
-  if (courseUsd !== undefined) return `on course for ${money(courseUsd)}`;
+    return `runs out at about ${shortClock(spentAtMs)}${endMs === undefined ? '' : `, ${duration(endMs - spentAtMs)} early`}`;
+  if (courseUsd !== undefined) return `forecast ${money(courseUsd)}`;
   return `${money(limitUsd - spentUsd)} left`;
 }

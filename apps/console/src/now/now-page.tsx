@@ -10,57 +10,74 @@ import { actionMark, State, VERDICTS } from '../ui/marks.tsx';
 import { Ago, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { Spark } from '../ui/strips.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
 import './now.css';
-import { BREAKER_WORDS } from '../breakers/words.ts';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { BREAKER_REASONS } from '../breakers/reasons.ts';
+import { ActivityCharts } from './activity-charts.tsx';
 import { BudgetLine } from './budget-line.tsx';
-import { Pulse } from './pulse.tsx';
 import { situation } from './situation.ts';
 import { WaitingCall } from './waiting-call.tsx';
 
-/** What is wrong now, what waits for somebody, and the act that ends it. */
+const DEFAULT_CHART_RANGE = '6h';
+
+/** What needs attention, what happened, and what agents do at the moment. */
 export function NowPage() {
   const read = useNowRead();
+  const { range, change } = useRange();
   return (
-    <Page name="now" title="Now" time="Last hour">
-      <Read read={read} what="What happens now" rows={12}>
+    <Page
+      name="now"
+      title="Now"
+      range={{ value: range, set: (next) => change({ range: next, from: undefined, to: undefined }) }}
+    >
+      <Read read={read} what="The overview" rows={12}>
         {(now) => <Content now={now} />}
       </Read>
     </Page>
   );
 }
 
+/** The range of the charts; the lists below them are of this moment. */
+function useRange() {
+  const { search, change } = useListSearch<'range' | 'from' | 'to'>();
+  return { range: search.from === undefined ? { range: search.range ?? DEFAULT_CHART_RANGE } : search, change };
+}
+
 function Content({ now }: { now: Now }) {
+  const { range, change } = useRange();
   const at = useNow();
-  const said = situation(now, at);
+  const { facts, more, quiet, running } = situation(now, at);
   const isNew = now.lastEventAt === null;
   return (
     <div className="pad">
       <div className="head">
         <div className="say" role="status">
           <p>
-            {said.facts.map((fact, index) => (
-              <span key={fact.to + fact.subject}>
-                {index > 0 && ', and '}
-                <Link to={fact.to} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
-                  {fact.subject}
+            {facts.map((fact, index) => (
+              <span key={fact.kind}>
+                {index > 0 && (index === facts.length - 1 && more === 0 ? ', and ' : ', ')}
+                <Link to={fact.to} search={fact.search ?? {}} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
+                  {visibleName(fact.subject)}
                 </Link>{' '}
                 {fact.rest}
               </span>
             ))}
-            {said.facts.length === 0 ? (isNew ? 'No agent has reported yet.' : 'Nothing needs you.') : '.'}
+            {more > 0 && `, and ${more} more`}
+            {quiet ? (isNew ? 'No agent has reported yet.' : 'All quiet.') : '.'}
           </p>
           <p>
             {isNew ? (
               <Link className="link" to="/connect">
-                Connect one, or try the demo agent
+                Connect an agent, or try the demo
               </Link>
             ) : (
-              said.rest
+              running
             )}
           </p>
         </div>
-        <Pulse pulse={now.pulse} />
       </div>
+      {!isNew && <ActivityCharts range={range} onBrush={(from, to) => change({ range: undefined, from, to })} />}
       <div className="cols">
         <div>
           <Waits now={now} />
@@ -80,7 +97,7 @@ function Content({ now }: { now: Now }) {
 function Waits({ now }: { now: Now }) {
   if (now.approvals.length === 0) return null;
   return (
-    <Section title="Waits for you" note={now.approvals.length} link={<Link to="/approvals">Open approvals</Link>}>
+    <Section title="Needs approval" note={now.approvals.length} link={<Link to="/approvals">Open approvals</Link>}>
       <ul>
         {now.approvals.slice(0, 6).map((alert) => (
           <WaitingCall key={alert.id} alert={alert} />
@@ -90,14 +107,14 @@ function Waits({ now }: { now: Now }) {
   );
 }
 
-/** What stands still by order of somebody, of a rule or of a breaker. */
+/** Agents and runs that an order, a rule or a breaker stopped. */
 function Held({ now }: { now: Now }) {
-  // Those that a person paused are among the orders.
+  // Agents that a person paused are among the orders.
   const paused = now.pausedAgents.filter(({ control }) => control.source === 'rule');
   const held = now.orders.length + paused.length + now.openBreakers.length;
   if (held === 0) return null;
   return (
-    <Section title="Held" note={held} link={<Link to="/agents">All agents</Link>}>
+    <Section title="Paused, killed or tripped" note={held} link={<Link to="/agents">All agents</Link>}>
       <table className="tb flush l">
         <tbody>
           {paused.map((agent) => (
@@ -114,7 +131,7 @@ function Held({ now }: { now: Now }) {
               <td className="r t3 not-s">{agent.pausedAt !== undefined && <Ago at={agent.pausedAt} bare />}</td>
               <td className="r">
                 <Link className="b sm" to="/agents/$id" params={{ id: agent.id }}>
-                  Look
+                  Open
                 </Link>
               </td>
             </tr>
@@ -144,7 +161,7 @@ function Held({ now }: { now: Now }) {
               <td className="r">
                 {order.scope === 'run' ? (
                   <Link className="b sm" to="/runs/$id" params={{ id: order.scopeId }}>
-                    Look
+                    Open
                   </Link>
                 ) : (
                   <Act
@@ -173,7 +190,7 @@ function Held({ now }: { now: Now }) {
                   breaker
                   {breaker.state.kind === 'closed'
                     ? ''
-                    : `: ${BREAKER_WORDS[breaker.state.reason] ?? breaker.state.reason}`}
+                    : `: ${BREAKER_REASONS[breaker.state.reason] ?? breaker.state.reason}`}
                 </span>
               </td>
               <td className="r t3 not-s">
@@ -195,7 +212,7 @@ function Held({ now }: { now: Now }) {
 const DOES: Readonly<Record<string, string>> = {
   block: 'Blocks',
   terminate_run: 'Ends runs',
-  require_approval: 'Asks',
+  require_approval: 'Needs approval',
   pause_agent: 'Pauses',
   raise_alert: 'Alerts',
   downgrade_model: 'Downgrades',
@@ -248,12 +265,12 @@ function Spend({ now }: { now: Now }) {
     <Section
       title="Spend today"
       note={<span className="num">{money(now.spentTodayUsd)}</span>}
-      link={<Link to="/spend">{now.budgets.length === 0 ? 'Make a budget' : 'All budgets'}</Link>}
+      link={<Link to="/spend">{now.budgets.length === 0 ? 'Create a budget' : 'All budgets'}</Link>}
     >
       {now.budgets.slice(0, 4).map((standing) => (
         <BudgetLine key={standing.budget.id} standing={standing} />
       ))}
-      {now.budgets.length === 0 && <p className="hint topped">No budget limits what agents spend.</p>}
+      {now.budgets.length === 0 && <p className="hint topped">No budgets.</p>}
     </Section>
   );
 }
@@ -273,7 +290,7 @@ function Running({ now }: { now: Now }) {
       }
     >
       {total === 0 ? (
-        <p className="hint topped">No run is under way.</p>
+        <p className="hint topped">No run in progress.</p>
       ) : (
         <>
           <table className="tb flush rn">
@@ -300,11 +317,7 @@ function Running({ now }: { now: Now }) {
               ))}
             </tbody>
           </table>
-          {idle > 0 && (
-            <p className="hint topped">
-              {idle} idle: nothing was heard of {idle === 1 ? 'it' : 'them'} for five minutes.
-            </p>
-          )}
+          {idle > 0 && <p className="hint topped">{idle} idle: no event for five minutes.</p>}
         </>
       )}
     </Section>

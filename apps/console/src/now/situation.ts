@@ -1,109 +1,223 @@
 import type { Now } from '../api/model.ts';
-import { counted } from '../figures/figures.ts';
+import { counted, duration } from '../figures/figures.ts';
 import { projectionOf } from '../spend/projection.ts';
 
-/** One fact of the sentence: its subject is a link. */
-interface Fact {
+/** One part of the headline. Its subject is a link. */
+export interface Fact {
+  readonly kind:
+    | 'approvals'
+    | 'breakers'
+    | 'killed'
+    | 'paused'
+    | 'spent'
+    | 'nearly-spent'
+    | 'deliveries'
+    | 'behind'
+    | 'bypassed'
+    | 'alerts';
   readonly subject: string;
   readonly rest: string;
   readonly to: string;
+  readonly search?: Readonly<Record<string, string>>;
   readonly tone: 'bad' | 'warn';
 }
 
-/** The worst two facts, and that the rest is quiet. */
-export function situation(now: Now, atMs: number): { readonly facts: readonly Fact[]; readonly rest: string } {
+export interface Situation {
+  /** The most urgent facts, one of each kind. */
+  readonly facts: readonly Fact[];
+  /** How many facts are not shown. */
+  readonly more: number;
+  /** Whether nothing needs attention. */
+  readonly quiet: boolean;
+  readonly running: string;
+}
+
+const MAX_FACTS = 3;
+/** A consumer that keeps up has its oldest message for less than this. */
+const BEHIND_MS = 10_000;
+const MAX_MINUTES = 90;
+
+/**
+ * What needs attention, most urgent first: what expires, what stops agents, what has run out, what fails. Facts of one
+ * kind are folded into one.
+ */
+export function situation(now: Now, atMs: number): Situation {
   const facts = [
-    ...budgetFacts(now, atMs),
-    ...breakerFacts(now),
-    ...waitingFacts(now),
-    ...alertFacts(now),
-    ...heldFacts(now),
-  ].slice(0, 2);
+    approvals(now, atMs),
+    breakers(now),
+    held(now, 'killed'),
+    held(now, 'paused'),
+    spent(now),
+    nearlySpent(now, atMs),
+    deliveries(now),
+    behind(now),
+    bypassed(now),
+    alerts(now),
+  ].filter((fact) => fact !== undefined);
   const runs = now.running.reduce((sum, one) => sum + one.runs, 0);
-  const running = runs === 0 ? 'no run is under way' : `${counted(runs, 'run')} under way`;
   return {
-    facts,
-    rest:
-      facts.length === 0 ? `${running[0]?.toUpperCase()}${running.slice(1)}.` : `Everything else is quiet: ${running}.`,
+    facts: facts.slice(0, MAX_FACTS),
+    more: Math.max(0, facts.length - MAX_FACTS),
+    quiet: facts.length === 0,
+    running: runs === 0 ? 'No run in progress.' : `${counted(runs, 'run')} in progress.`,
   };
 }
 
-function budgetFacts(now: Now, atMs: number): Fact[] {
-  return now.budgets.flatMap(({ budget, pots }): Fact[] => {
-    const pot = pots[0];
-    if (pot === undefined) return [];
-    const subject = budget.scope === 'tenant' ? budget.name : pot.scopeId;
-    if (pot.remainingUsd <= 0) return [{ subject, rest: 'has spent its budget', to: '/spend', tone: 'bad' }];
-    const { spentAtMs } = projectionOf(budget, pot, atMs);
-    if (spentAtMs === undefined) return [];
-    return [
-      {
-        subject,
-        rest: `will have spent its budget in ${inWords(spentAtMs - atMs)}`,
-        to: '/spend',
-        tone: 'bad',
-      },
-    ];
-  });
+type MaybeFact = Fact | undefined;
+
+function approvals({ approvals: waiting }: Now, atMs: number): MaybeFact {
+  if (waiting.length === 0) return undefined;
+  const soonest = Math.min(
+    ...waiting.map(({ expiresAt }) => (expiresAt === undefined ? Infinity : Date.parse(expiresAt))),
+  );
+  const left = soonest - atMs;
+  const one = waiting.length === 1;
+  const wait = one ? 'needs approval' : 'need approval';
+  const expiry = `${one ? 'and' : 'the first'} expires ${left <= 0 ? 'now' : `in ${inWords(left)}`}`;
+  return {
+    kind: 'approvals',
+    subject: counted(waiting.length, 'call'),
+    rest: !Number.isFinite(soonest) ? wait : one ? `${wait} ${expiry}` : `${wait}, ${expiry}`,
+    to: '/approvals',
+    tone: left <= 5 * 60_000 ? 'bad' : 'warn',
+  };
 }
 
-const MOST_MINUTES = 90;
+function breakers({ openBreakers }: Now): MaybeFact {
+  const [first] = openBreakers;
+  if (first === undefined) return undefined;
+  const many = openBreakers.length;
+  return {
+    kind: 'breakers',
+    subject: many === 1 ? `the breaker of ${first.agentId}` : `${many} breakers`,
+    rest: many === 1 ? 'is open' : 'are open',
+    to: '/breakers',
+    tone: 'bad',
+  };
+}
+
+function held({ orders, pausedAgents }: Now, state: 'killed' | 'paused'): MaybeFact {
+  const names = orders
+    .filter((order) => order.state === state)
+    .map(({ scope, scopeId }) => (scope === 'tenant' ? 'every agent' : scope === 'run' ? `run ${scopeId}` : scopeId));
+  // Agents that a person paused are among the orders.
+  if (state === 'paused')
+    names.push(...pausedAgents.filter(({ control }) => control.source === 'rule').map(({ id }) => id));
+  const [first] = names;
+  if (first === undefined) return undefined;
+  const runs = names.filter((name) => name.startsWith('run ')).length;
+  const word = runs === names.length ? 'runs' : runs === 0 ? 'agents' : 'agents and runs';
+  return {
+    kind: state,
+    subject: names.includes('every agent') ? 'every agent' : names.length === 1 ? first : `${names.length} ${word}`,
+    rest: names.length === 1 || names.includes('every agent') ? `is ${state}` : `are ${state}`,
+    to: runs === names.length && state === 'killed' ? '/runs' : '/agents',
+    ...(runs === names.length && state === 'killed' ? { search: { status: 'killed' } } : {}),
+    tone: state === 'killed' ? 'bad' : 'warn',
+  };
+}
+
+function spent({ budgets }: Now): MaybeFact {
+  const all = budgets.filter(({ pots }) => pots.some(({ remainingUsd }) => remainingUsd <= 0));
+  const [first] = all;
+  if (first === undefined) return undefined;
+  return {
+    kind: 'spent',
+    subject: all.length === 1 ? `the budget ${first.budget.name}` : `${all.length} budgets`,
+    rest: all.length === 1 ? 'is spent' : 'are spent',
+    to: '/spend',
+    ...(all.length === 1 ? { search: { budget: first.budget.id } } : {}),
+    tone: 'bad',
+  };
+}
+
+function nearlySpent({ budgets }: Now, atMs: number): MaybeFact {
+  const nearly = budgets
+    .flatMap(({ budget, pots }) => {
+      const ends = pots
+        .filter(({ remainingUsd }) => remainingUsd > 0)
+        .flatMap((pot) => projectionOf(budget, pot, atMs).spentAtMs ?? []);
+      return ends.length === 0 || pots.some(({ remainingUsd }) => remainingUsd <= 0)
+        ? []
+        : [{ budget, spentAtMs: Math.min(...ends) }];
+    })
+    .sort((a, b) => a.spentAtMs - b.spentAtMs);
+  const [first] = nearly;
+  if (first === undefined) return undefined;
+  const when = inWords(first.spentAtMs - atMs);
+  return {
+    kind: 'nearly-spent',
+    subject: nearly.length === 1 ? `the budget ${first.budget.name}` : `${nearly.length} budgets`,
+    rest: nearly.length === 1 ? `runs out in ${when}` : `run out early, the first in ${when}`,
+    to: '/spend',
+    ...(nearly.length === 1 ? { search: { budget: first.budget.id } } : {}),
+    tone: 'warn',
+  };
+}
+
+function deliveries({ deliveries: { failed } }: Now): MaybeFact {
+  if (failed === 0) return undefined;
+  return {
+    kind: 'deliveries',
+    subject: failed === 1 ? '1 delivery' : counted(failed, 'delivery', 'deliveries'),
+    rest: 'failed',
+    to: '/deliveries',
+    search: { result: 'failed' },
+    tone: 'warn',
+  };
+}
+
+const PARTS: Readonly<Record<string, string>> = {
+  'run-tracking': 'event storage',
+  'guardrail-evaluator': 'rule evaluation',
+  'run-tracking-decisions': 'decision storage',
+  'action-dispatcher': 'alerts and webhooks',
+  'action-dispatcher-breakers': 'alerts of breakers',
+  'action-dispatcher-acks': 'acknowledgement of orders',
+};
+
+function behind({ lag }: Now): MaybeFact {
+  if (lag === null)
+    return { kind: 'behind', subject: 'the message broker', rest: 'does not answer', to: '/system', tone: 'bad' };
+  const late = lag.filter(({ oldestAgeMs }) => oldestAgeMs >= BEHIND_MS).sort((a, b) => b.oldestAgeMs - a.oldestAgeMs);
+  const [first] = late;
+  if (first === undefined) return undefined;
+  return {
+    kind: 'behind',
+    subject: PARTS[first.group] ?? first.group,
+    rest: `is ${duration(first.oldestAgeMs)} behind`,
+    to: '/system',
+    tone: 'bad',
+  };
+}
+
+function bypassed({ pulse }: Now): MaybeFact {
+  if (pulse.bypassed === 0) return undefined;
+  return {
+    kind: 'bypassed',
+    subject: counted(pulse.bypassed, 'decision'),
+    rest: 'bypassed a rule that could not be evaluated',
+    to: '/decisions',
+    search: { show: 'bypassed' },
+    tone: 'warn',
+  };
+}
+
+function alerts({ openAlerts }: Now): MaybeFact {
+  if (openAlerts === 0) return undefined;
+  return {
+    kind: 'alerts',
+    subject: counted(openAlerts, 'alert'),
+    rest: openAlerts === 1 ? 'is open' : 'are open',
+    to: '/alerts',
+    tone: 'warn',
+  };
+}
 
 function inWords(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / 60_000));
-  if (minutes <= MOST_MINUTES) return counted(minutes, 'minute');
+  if (ms < 60_000) return 'under a minute';
+  if (minutes <= MAX_MINUTES) return counted(minutes, 'minute');
   const hours = Math.round(minutes / 60);
   return hours <= 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day');
-}
-
-function breakerFacts(now: Now): Fact[] {
-  const [first] = now.openBreakers;
-  if (first === undefined) return [];
-  const many = now.openBreakers.length;
-  return [
-    {
-      subject: many === 1 ? `the breaker of ${first.agentId}` : `${many} breakers`,
-      rest: many === 1 ? 'is open' : 'are open',
-      to: '/breakers',
-      tone: 'bad',
-    },
-  ];
-}
-
-function waitingFacts(now: Now): Fact[] {
-  const waiting = now.approvals.length;
-  if (waiting === 0) return [];
-  return [
-    {
-      subject: counted(waiting, 'call'),
-      rest: waiting === 1 ? 'waits for you' : 'wait for you',
-      to: '/approvals',
-      tone: 'warn',
-    },
-  ];
-}
-
-function alertFacts(now: Now): Fact[] {
-  if (now.openAlerts === 0) return [];
-  return [
-    {
-      subject: counted(now.openAlerts, 'alert'),
-      rest: now.openAlerts === 1 ? 'was not looked at' : 'were not looked at',
-      to: '/alerts',
-      tone: 'warn',
-    },
-  ];
-}
-
-function heldFacts(now: Now): Fact[] {
-  const paused = now.pausedAgents.length;
-  if (paused === 0) return [];
-  return [
-    {
-      subject: paused === 1 ? (now.pausedAgents[0]?.id ?? '') : `${paused} agents`,
-      rest: paused === 1 ? 'is paused' : 'are paused',
-      to: '/agents',
-      tone: 'warn',
-    },
-  ];
 }

@@ -5,7 +5,7 @@ import { callInMessage, inOneLine } from '../approvals/call-in-message.ts';
 import { TimeLeft } from '../ui/gauge.tsx';
 import { Countdown, URGENT_MS, useNow } from '../ui/moment.tsx';
 
-/** A call that waits: how long still, what it is, and the way to it. */
+/** A call that needs approval: time left, call and link. */
 export function WaitingCall({ alert }: { alert: Alert }) {
   const now = useNow();
   const until = alert.expiresAt;
@@ -21,7 +21,7 @@ export function WaitingCall({ alert }: { alert: Alert }) {
         <span className="mono tool">{visibleName(alert.approval?.toolName ?? alert.title)}</span>{' '}
         <span className="mono arg">{inOneLine(callInMessage(alert.message))}</span>
         <span className="why">
-          {alert.agentId} <span className="t3">asks:</span> {alert.title}
+          {alert.agentId} <span className="t3">·</span> {alert.title}
         </span>
       </Link>
       <Link className="b sm" to="/approvals" search={{ id: alert.id }}>

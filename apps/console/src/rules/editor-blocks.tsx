@@ -79,7 +79,7 @@ const VERBS: Readonly<Record<string, string>> = {
   allow: 'allow the call',
 };
 
-/** What it does then, and what happens where it cannot be told. */
+/** Action of the rule, and what happens if the rule cannot be evaluated. */
 export function ThenElse({
   catalog,
   draft,
@@ -144,7 +144,7 @@ export function ThenElse({
                 onChange={(onMissing) => onChange({ onMissing })}
               />
               <Choice
-                label="if it cannot be told in time"
+                label="if the rule cannot be evaluated in time"
                 value={draft.onUnavailable ?? 'allow'}
                 onChange={(onUnavailable) => onChange({ onUnavailable })}
               />

@@ -99,7 +99,7 @@ function Shown({
               ['If', titleOf(catalog, rule.conditionType)],
               ['Then', <State key="then" mark={actionMark(rule.actionType)} />],
               [
-                'If it cannot be told',
+                'If it cannot be evaluated',
                 `${rule.onMissing} where something is missing, ${rule.onUnavailable} where it is late`,
               ],
               ['Priority', String(rule.priority)],

@@ -91,10 +91,10 @@ export function TryCall({ draft, call, valid }: { draft: Draft; call: TrialCall 
             <State mark={WORDS[answer.effect ?? 'allow']} fill />
             <p className="plain">
               {answer.matched
-                ? `The agent would be told: “${answer.message}”`
+                ? `The agent would receive: “${answer.message}”`
                 : answer.bypass === undefined
                   ? 'The condition does not hold for this call.'
-                  : `It could not be told (${answer.bypass.why}); its setting is to ${answer.bypass.did}.`}
+                  : `It could not be evaluated (${answer.bypass.why}); its setting is to ${answer.bypass.did}.`}
             </p>
           </>
         )}

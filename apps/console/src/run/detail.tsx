@@ -4,7 +4,7 @@ import { Copy } from '../ui/copy.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Moment } from '../ui/moment.tsx';
-import { callArgsOf } from './said.ts';
+import { callArgsOf } from './payload-text.ts';
 import { StepContent, TABS, type Tab } from './step-content.tsx';
 import type { Step } from './story.ts';
 import { type Opened, useOpened } from './use-opened.ts';
@@ -24,7 +24,7 @@ interface DetailProps {
   readonly onTab: (tab: string | undefined) => void;
 }
 
-/** Everything about one step. */
+/** Details of one step. */
 export function Detail({ run, step, tab, onTab }: DetailProps) {
   const navigate = useNavigate();
   const opened = useOpened(step);
@@ -71,7 +71,7 @@ export function Detail({ run, step, tab, onTab }: DetailProps) {
         <div className="btns">
           <button type="button" className="b sm" onClick={makeRule}>
             <Icon name="rules" size={14} />
-            Make a rule from this step
+            Create a rule from this step
           </button>
           {opened.data !== undefined && (
             <Copy text={fixtureText(run, step, opened.data)} label="Copy as fixture" quiet={false} />
@@ -102,7 +102,7 @@ function has(step: Step, tab: Tab): boolean {
   }
 }
 
-/** A call as a test of a rule takes it. */
+/** The call as a fixture for rule tests. */
 export function fixtureOf(run: RunDetail, step: Step, opened: Opened) {
   return {
     agentId: run.agentId,
@@ -114,7 +114,7 @@ export function fixtureOf(run: RunDetail, step: Step, opened: Opened) {
   };
 }
 
-/** Made when it is copied: arguments may be long. */
+/** Built when it is copied, because arguments may be long. */
 function fixtureText(run: RunDetail, step: Step, opened: Opened): () => string {
   return () => JSON.stringify(fixtureOf(run, step, opened), null, 2);
 }

@@ -1,14 +1,14 @@
 import type { Step } from './story.ts';
 
-/** Equal calls one after the other, as one row. */
+/** Consecutive equal calls, folded into one row. */
 interface Fold {
   readonly id: string;
   readonly steps: readonly [Step, ...Step[]];
 }
 
-const LEAST_FOLDED = 3;
+const MIN_FOLDED_CALLS = 3;
 
-/** Calls are equal where they were decided of with equal arguments; of others nothing is known before they are read. */
+/** Calls are equal if their decisions have equal argument digests. Without a decision, arguments are unknown until they are loaded. */
 export function folded(steps: readonly Step[]): Fold[] {
   const folds: { id: string; key: string; steps: [Step, ...Step[]] }[] = [];
   for (const step of steps) {
@@ -19,7 +19,7 @@ export function folded(steps: readonly Step[]): Fold[] {
     else folds.push({ id: step.id, key, steps: [step] });
   }
   return folds.flatMap(({ id, steps: same }): Fold[] =>
-    same.length >= LEAST_FOLDED
+    same.length >= MIN_FOLDED_CALLS
       ? [{ id: `fold ${id}`, steps: same }]
       : same.map((step) => ({ id: step.id, steps: [step] })),
   );

@@ -2,14 +2,14 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { clock } from '../time/zone.ts';
-import type { Told } from './use-run.ts';
-import { useWanted } from './use-words.ts';
-import type { Words } from './words.ts';
+import type { EventContents } from './event-contents.ts';
+import { useVisibleEntries } from './use-event-contents.ts';
+import type { RunEntry } from './use-run.ts';
 
 const LINE_PX = 22;
 
-/** Everything as it came, one line each. */
-export function Log({ entries, words }: { entries: readonly Told[]; words: Words }) {
+/** The log view: every entry as one line. */
+export function Log({ entries, contents }: { entries: readonly RunEntry[]; contents: EventContents }) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: entries.length,
@@ -18,18 +18,18 @@ export function Log({ entries, words }: { entries: readonly Told[]; words: Words
     overscan: 20,
   });
   const shown = virtual.getVirtualItems();
-  useWanted(
-    words,
+  useVisibleEntries(
+    contents,
     shown.flatMap(({ index }) => entries[index] ?? []),
   );
   return (
-    // A region that scrolls has to be reachable by keys.
-    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0} aria-busy={words.state().busy}>
+    // A scrolling region must be focusable.
+    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0} aria-busy={contents.state().busy}>
       <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {shown.map((item) => {
           const entry = entries[item.index];
           if (entry === undefined) return null;
-          const { kind, tone, text } = lineOf(entry, words);
+          const { kind, tone, text } = lineOf(entry, contents);
           return (
             <div key={item.key} className="lgl mono" style={{ transform: `translateY(${item.start}px)` }}>
               <span className="t3">{clock(entry.at, true)}</span> <span className={`lgk ${tone}`}>{kind}</span>{' '}
@@ -42,17 +42,17 @@ export function Log({ entries, words }: { entries: readonly Told[]; words: Words
   );
 }
 
-const MOST_TEXT = 400;
+const MAX_TEXT_CHARS = 400;
 
-function lineOf(entry: Told, words: Words): { kind: string; tone: string; text: string } {
+function lineOf(entry: RunEntry, contents: EventContents): { kind: string; tone: string; text: string } {
   const { name = '', message = '' } = entry;
   switch (entry.type) {
     case 'event': {
-      const payload = words.of(entry)?.payload;
+      const payload = contents.of(entry)?.payload;
       return {
         kind: entry.kind ?? 'event',
         tone: entry.isError ? 'bad' : 't2',
-        text: `${name} ${payload === undefined ? '' : visible(JSON.stringify(payload).slice(0, MOST_TEXT))}`,
+        text: `${name} ${payload === undefined ? '' : visible(JSON.stringify(payload).slice(0, MAX_TEXT_CHARS))}`,
       };
     }
     case 'decision':

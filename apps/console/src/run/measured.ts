@@ -21,7 +21,7 @@ const METRIC_UNITS: readonly (readonly [RegExp, string])[] = [
   [/^bytes_(in|out)$/, 'bytes'],
 ];
 
-/** The unit a rule measures in; empty where it is not known, as of an earlier version of the rule. */
+/** Unit of a rule's measurement. Empty if unknown, as for earlier versions of the rule. */
 export function unitOf(rule: Rule | undefined, ruleVersion: number, catalog: Catalog | undefined): string {
   if (rule === undefined || rule.version !== ruleVersion) return '';
   const { metric, aggregate } = rule.conditionConfig;

@@ -5,10 +5,12 @@ import { Gauge } from '../ui/gauge.tsx';
 import { useNow } from '../ui/moment.tsx';
 import { useLimits } from './use-run.ts';
 
-/** What the run has used, against the limits of its breaker. */
-export function Meters({ run }: { run: RunDetail }) {
+/** Usage of the run, against the limits of its breaker if they are enforced. */
+export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean }) {
   const now = useNow();
-  const limits = limitsFor(run, useLimits().data);
+  // A run that only reports events never meets a breaker.
+  const known = limitsFor(run, useLimits().data);
+  const limits = enforced ? known : undefined;
   const elapsed = run.status === 'running' ? Math.max(run.durationMs, now - Date.parse(run.startedAt)) : run.durationMs;
   const { totals } = run;
   return (
@@ -34,7 +36,7 @@ export function Meters({ run }: { run: RunDetail }) {
   );
 }
 
-/** The nearest limits: of the run, else the agent, else the tenant, else the defaults. */
+/** The most specific limits: of the run, the agent, the tenant, or the defaults. */
 function limitsFor(run: RunDetail, known: BreakerLimits | undefined) {
   if (known === undefined) return undefined;
   const of = (scope: string, id?: string) =>
@@ -55,7 +57,7 @@ function Meter({
   show: (value: number) => string;
   unknown?: boolean;
 }) {
-  const shown: ReactNode = unknown ? <span className="t3">not known</span> : <b>{show(value)}</b>;
+  const shown: ReactNode = unknown ? <span className="t3">unknown</span> : <b>{show(value)}</b>;
   return (
     <div className={`mt ${limit === undefined ? 'bare' : ''}`}>
       <span className="t3">{name}</span>

@@ -4,7 +4,7 @@ import type { Step } from './story.ts';
 
 const COLOURS: Readonly<Record<string, string>> = { model: '--bar-model', tool: '--bar-tool' };
 
-/** The whole run in a strip: drawn, because ten thousand bars are no elements. */
+/** The whole run as a strip, on a canvas because it may have ten thousand bars. */
 export function Minimap({
   steps,
   endMs,

@@ -1,11 +1,11 @@
 import { client } from '../api/client.ts';
 import type { Decision, StoredEvent } from '../api/model.ts';
-import type { Told } from './use-run.ts';
-import type { ReadEvents } from './words.ts';
+import type { ReadEvents } from './event-contents.ts';
+import type { RunEntry } from './use-run.ts';
 
 const PAGE = 200;
 
-/** Everything the platform knows of an entry of the light timeline. */
+/** The complete entry for an entry of the light timeline. */
 export const readEvents: ReadEvents = async ({ runId, from, to, kinds }, enough, signal) => {
   let cursor: string | undefined;
   do {
@@ -18,8 +18,8 @@ export const readEvents: ReadEvents = async ({ runId, from, to, kinds }, enough,
   } while (cursor !== undefined);
 };
 
-/** @returns undefined where it was removed meanwhile */
-export async function readEvent(entry: Told, signal: AbortSignal): Promise<StoredEvent | undefined> {
+/** @returns undefined if it was removed in the meantime */
+export async function readEvent(entry: RunEntry, signal: AbortSignal): Promise<StoredEvent | undefined> {
   let found: StoredEvent | undefined;
   const { runId, at, kind } = entry;
   await readEvents(
@@ -33,13 +33,13 @@ export async function readEvent(entry: Told, signal: AbortSignal): Promise<Store
   return found;
 }
 
-export async function readDecision({ runId, at, id }: Told, signal: AbortSignal): Promise<Decision | undefined> {
+export async function readDecision({ runId, at, id }: RunEntry, signal: AbortSignal): Promise<Decision | undefined> {
   const { decisions } = await client.listDecisions({ query: { runId, from: at, to: at, limit: PAGE }, signal });
   return decisions.find((decision) => decision.id === id);
 }
 
-/** What an entry that is no call and no event says, as it is stored. */
-export async function readMoment(entry: Told, signal: AbortSignal): Promise<unknown> {
+/** The stored object of an entry that is neither a call nor an event. */
+export async function readMoment(entry: RunEntry, signal: AbortSignal): Promise<unknown> {
   const { runId, agentId, at, id } = entry;
   switch (entry.type) {
     case 'trigger': {

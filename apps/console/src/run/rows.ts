@@ -2,18 +2,18 @@ import type { RunDetail, TreeRun } from '../api/model.ts';
 import { folded } from './folds.ts';
 import type { Step } from './story.ts';
 
-/** One row of the timeline: a run, or one step, or equal steps folded into one. */
+/** One row of the timeline: a run, a step, or folded equal steps. */
 export interface Row {
   readonly id: string;
   readonly level: number;
   readonly steps: readonly Step[];
-  /** The run this row stands for: the first, or one that it started. */
+  /** The run of this row: the root run or a sub-run. */
   readonly run: RunDetail | TreeRun | undefined;
   readonly childRun: TreeRun | undefined;
   readonly canOpen: boolean;
 }
 
-/** The rows as they stand: runs in place of their beginning, folds and sub-runs open where they were opened. */
+/** Visible rows: sub-runs at their start, with expanded folds and sub-runs. */
 export function rowsOf(
   run: RunDetail,
   steps: readonly Step[],

@@ -7,16 +7,16 @@ import { ModeChip, VERDICTS, VerdictMark, wouldWord } from '../ui/marks.tsx';
 import { measuredText, unitOf } from './measured.ts';
 
 const BYPASS_WORDS: Readonly<Record<string, string>> = {
-  missing: 'The call lacks what it looks at',
-  unavailable: 'Its facts could not be had',
-  deadline: 'Its facts did not come in time',
+  missing: 'An argument is missing',
+  unavailable: 'Required data was unavailable',
+  deadline: 'Required data did not arrive in time',
   error: 'It could not be evaluated',
 };
 const SAYS: Readonly<Record<string, string>> = {
   block: 'Blocks',
   terminate: 'Ends the run',
   ask: 'Asks a human',
-  modify: 'Changes it',
+  modify: 'Modifies the call',
   allow: 'Allows',
 };
 
@@ -26,7 +26,7 @@ interface RuleLineProps {
   readonly decision: Decision;
 }
 
-/** What one rule said of a call: its verdict, what it measured, and which version of it. */
+/** Result of one rule: verdict, measurement and rule version. */
 export function RuleLine({ finding, rule, decision }: RuleLineProps) {
   const catalog = useCatalog().data;
   const bypass = decision.bypasses.find(({ ruleId }) => ruleId === finding.ruleId);
@@ -38,7 +38,7 @@ export function RuleLine({ finding, rule, decision }: RuleLineProps) {
     : finding.violated
       ? { ...VERDICTS.shadow, word: wouldWord(finding.effect) }
       : bypass !== undefined
-        ? { ...VERDICTS.bypass, word: bypass.did === 'allow' ? 'Let pass' : 'Blocks unjudged' }
+        ? { ...VERDICTS.bypass, word: bypass.did === 'allow' ? 'Let pass' : 'Blocks (not evaluated)' }
         : finding.matched
           ? VERDICTS.allow
           : VERDICTS.no;
@@ -75,7 +75,7 @@ export function RuleLine({ finding, rule, decision }: RuleLineProps) {
   );
 }
 
-/** What a rule measured beside its limit, where it measures a number. */
+/** Measurement and limit, if the rule measures a number. */
 function Measured({
   finding: { value, limit, mode },
   unit,
@@ -85,7 +85,7 @@ function Measured({
 }) {
   if (value === undefined || limit === undefined) return null;
   const text = measuredText(value, limit, unit);
-  // A limit of nothing is reached by nothing.
+  // With a limit of 0 there is no share to draw.
   const share = limit > 0 ? value / limit : value > limit ? 1.2 : 1;
   return (
     <div className="row gg">

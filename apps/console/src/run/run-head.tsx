@@ -1,16 +1,27 @@
 import { Link } from '@tanstack/react-router';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { RunDetail } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
-import { actorOf, taskOf } from '../runs/run-words.ts';
+import { actorOf, taskOf } from '../runs/run-task.ts';
 import { openStop } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
+import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf } from '../ui/marks.tsx';
 import { Meters } from './meters.tsx';
 import { type Step, wouldHave } from './story.ts';
 
-/** What the run is, what can be done to it, and what it has used. */
-export function RunHead({ run, steps }: { run: RunDetail; steps: readonly Step[] }) {
+/** Head of the run page: status, controls and usage. */
+export function RunHead({
+  run,
+  steps,
+  enforced,
+}: {
+  run: RunDetail;
+  steps: readonly Step[];
+  /** Whether its calls are checked before they happen, so that limits can stop them. */
+  enforced: boolean;
+}) {
   const count = (state: Step['state']) => steps.filter((step) => step.state === state).length;
   const [blocked, waits] = [count('blocked'), count('waiting')];
   const shadow = steps.filter(wouldHave).length;
@@ -18,18 +29,18 @@ export function RunHead({ run, steps }: { run: RunDetail; steps: readonly Step[]
   return (
     <div className="hd">
       <div className="who">
-        <bdi className="ttl clip">{run.agentId}</bdi>
+        <bdi className="ttl clip">{visibleName(run.agentId)}</bdi>
         <RunState status={statusOf(run)} fill />
         {taskOf(run) !== '' && (
           <span className="not-s clip">
-            for <b>{taskOf(run)}</b>
+            <b>{visible(taskOf(run))}</b>
           </span>
         )}
         {actor !== undefined && (
           <span>
-            asked by{' '}
+            for{' '}
             <Link to="/runs" search={{ actor }}>
-              <b>{actor}</b>
+              <b>{visibleName(actor)}</b>
             </Link>
           </span>
         )}
@@ -37,7 +48,7 @@ export function RunHead({ run, steps }: { run: RunDetail; steps: readonly Step[]
           <span className="not-s">
             session{' '}
             <Link to="/runs" search={{ session: run.sessionId }}>
-              <b>{run.sessionId}</b>
+              <b>{shortId(run.sessionId)}</b>
             </Link>
           </span>
         )}
@@ -55,22 +66,31 @@ export function RunHead({ run, steps }: { run: RunDetail; steps: readonly Step[]
         {shadow > 0 && <span className="tag ghost not-s">{counted(shadow, 'shadow hit')}</span>}
       </div>
       <div className="btns cb">
-        {run.status === 'running' ? (
-          <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'paused' })}>
-            <Icon name="pause" size={14} />
-            Pause…
-          </Act>
-        ) : null}
-        <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'running' })} kind="more">
-          <Icon name="play" size={14} />
-          Resume…
-        </Act>
-        <Act scope="admin" kind="danger" onPress={() => openStop({ runs: [run], state: 'killed' })}>
-          <Icon name="s-killed" size={14} />
-          Kill…
-        </Act>
+        <span className="row not-s">
+          <bdi className="mono t3 run-id">{visibleName(run.id)}</bdi>
+          <Copy text={run.id} label="Copy id" />
+        </span>
+        {run.status === 'running' && (
+          <>
+            {run.control.state === 'running' ? (
+              <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'paused' })}>
+                <Icon name="pause" size={14} />
+                Pause…
+              </Act>
+            ) : (
+              <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'running' })}>
+                <Icon name="play" size={14} />
+                Resume…
+              </Act>
+            )}
+            <Act scope="admin" kind="danger" onPress={() => openStop({ runs: [run], state: 'killed' })}>
+              <Icon name="s-killed" size={14} />
+              Kill…
+            </Act>
+          </>
+        )}
       </div>
-      <Meters run={run} />
+      <Meters run={run} enforced={enforced} />
     </div>
   );
 }

@@ -2,24 +2,26 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import type { RunDetail } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
-import { shortId } from '../figures/figures.ts';
+import { counted, shortId } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { Page } from '../shell/page.tsx';
 import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { FilterChip, FilterField } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { Detail } from './detail.tsx';
 import { Log } from './log.tsx';
 import { RunHead } from './run-head.tsx';
+import { RunPager } from './run-pager.tsx';
+import { isBlocked, isError, isProblem, STEP_FILTERS, useFilteredSteps } from './step-filter.ts';
 import { type Step, storyOf } from './story.ts';
 import { Timeline } from './timeline.tsx';
 import { Transcript } from './transcript.tsx';
+import { useEventContents } from './use-event-contents.ts';
 import { useRunDetail, useRunTree, useTimeline } from './use-run.ts';
-import { useWords } from './use-words.ts';
-import { Walk } from './walk.tsx';
 import './run.css';
 
-type Name = 'view' | 'step' | 'tab' | 'list' | 'gaps';
+type Name = 'view' | 'step' | 'tab' | 'list' | 'gaps' | 'show' | 'q';
 const VIEWS = ['timeline', 'transcript', 'log'] as const;
 const VIEW_NAMES = { timeline: 'Timeline', transcript: 'Transcript', log: 'Log' };
 
@@ -37,7 +39,7 @@ export function RunPage() {
         { name: 'Runs', to: '/runs' },
         ...(name === '' ? [] : [{ name, to: `/agents/${encodeURIComponent(name)}` }]),
       ]}
-      extra={<Walk id={id} />}
+      extra={<RunPager id={id} />}
       stop={run.data === undefined ? {} : { runs: [run.data] }}
     >
       {run.data !== undefined ? (
@@ -54,7 +56,7 @@ export function RunPage() {
               </Link>
             }
           >
-            No run of your tenant has the id <bdi className="mono">{id}</bdi>.
+            Your tenant has no run with the id <bdi className="mono">{id}</bdi>.
           </Empty>
         </div>
       ) : (
@@ -67,8 +69,8 @@ export function RunPage() {
 function Loaded({ run }: { run: RunDetail }) {
   const timeline = useTimeline(run.id);
   const tree = useRunTree(run.id);
-  const words = useWords();
-  const { error: unread } = words.state();
+  const contents = useEventContents();
+  const { error: unread } = contents.state();
   const { search, change } = useListSearch<Name>();
   const isOver = run.status !== 'running';
   const steps = useMemo(() => storyOf(timeline.data?.entries ?? [], isOver), [timeline.data, isOver]);
@@ -82,28 +84,30 @@ function Loaded({ run }: { run: RunDetail }) {
     },
     [change],
   );
+  const filtered = useFilteredSteps(run, steps, search.show, search.q);
+  const isFiltered = filtered !== steps;
+  const enforced = steps.some(({ decision }) => decision !== undefined);
   const jump = (wanted: (step: Step) => boolean) => {
-    const at = steps.findIndex(({ id }) => id === search.step);
-    const next = [...steps.slice(at + 1), ...steps.slice(0, at + 1)].find(wanted);
+    const at = filtered.findIndex(({ id }) => id === search.step);
+    const next = [...filtered.slice(at + 1), ...filtered.slice(0, at + 1)].find(wanted);
     if (next !== undefined) choose(next);
   };
   const setView = (next: (typeof VIEWS)[number]) => change({ view: next === 'timeline' ? undefined : next });
   useKeys({
-    b: () => jump(({ state }) => state === 'blocked' || state === 'waiting'),
-    e: () => jump(({ state }) => state === 'failed'),
+    b: () => jump(isBlocked),
+    e: () => jump(isError),
+    p: () => jump(isProblem),
     1: () => setView('timeline'),
     2: () => setView('transcript'),
     3: () => setView('log'),
     c: () => change({ gaps: search.gaps === 'open' ? undefined : 'open' }),
   });
-  const shown =
-    chosen ??
-    steps.findLast(({ state }) => state === 'blocked' || state === 'waiting' || state === 'failed') ??
-    steps[0];
+  const shown = chosen ?? steps.find(isProblem) ?? steps[0];
+  const problems = steps.filter(isProblem).length;
   return (
     <>
-      <RunHead run={run} steps={steps} />
-      <section className="tl" aria-label="What happened">
+      <RunHead run={run} steps={steps} enforced={enforced} />
+      <section className="tl" aria-label="Steps">
         <div className="bar0">
           <div className="seg" role="group" aria-label="View">
             {VIEWS.map((one) => (
@@ -112,6 +116,14 @@ function Loaded({ run }: { run: RunDetail }) {
               </button>
             ))}
           </div>
+          <FilterField label="Search this run" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
+          <FilterChip
+            name="Only"
+            value={search.show}
+            choices={STEP_FILTERS}
+            onChange={(show) => change({ show, step: undefined })}
+          />
+          {isFiltered && <span className="t3 num">{counted(filtered.length, 'step')}</span>}
           <span className="sp not-s" />
           {view === 'timeline' && (
             <button
@@ -124,21 +136,19 @@ function Loaded({ run }: { run: RunDetail }) {
               {search.gaps === 'open' ? 'Idle gaps open' : 'Idle gaps closed'}
             </button>
           )}
-          <button
-            type="button"
-            className="chip not-s"
-            onClick={() => jump(({ state }) => state === 'blocked' || state === 'waiting')}
-          >
-            <span className="st block">
-              <Icon name="v-block" size={14} />
-            </span>
-            Next blocked <kbd>b</kbd>
-          </button>
+          {problems > 0 && (
+            <button type="button" className="chip not-s" onClick={() => jump(isProblem)}>
+              <span className="st block">
+                <Icon name="v-block" size={14} />
+              </span>
+              Next problem <kbd>p</kbd>
+            </button>
+          )}
         </div>
         {unread !== null && (
           <p className="hint bad unread" role="alert">
-            What the steps say could not be read: {problemOf(unread).message}.{' '}
-            <button type="button" className="b sm" onClick={() => words.retry()}>
+            Step contents could not be loaded: {problemOf(unread).message}.{' '}
+            <button type="button" className="b sm" onClick={() => contents.retry()}>
               Try again
             </button>
           </p>
@@ -147,13 +157,13 @@ function Loaded({ run }: { run: RunDetail }) {
           timeline.error === null ? (
             <Loading rows={14} />
           ) : (
-            <Failed what="What happened in this run" error={timeline.error} onRetry={() => void timeline.refetch()} />
+            <Failed what="The timeline" error={timeline.error} onRetry={() => void timeline.refetch()} />
           )
         ) : view === 'timeline' ? (
           <Timeline
             run={run}
-            steps={steps}
-            words={words}
+            steps={filtered}
+            contents={contents}
             tree={tree.data?.runs ?? []}
             truncated={timeline.data.truncated}
             chosen={shown?.id}
@@ -161,14 +171,14 @@ function Loaded({ run }: { run: RunDetail }) {
             onChoose={choose}
           />
         ) : view === 'transcript' ? (
-          <Transcript run={run} steps={steps} words={words} chosen={shown?.id} onChoose={choose} />
+          <Transcript run={run} steps={filtered} contents={contents} chosen={shown?.id} onChoose={choose} />
         ) : (
-          <Log entries={timeline.data.entries} words={words} />
+          <Log entries={timeline.data.entries} contents={contents} />
         )}
       </section>
       <aside className="det" aria-label="Selected step">
         {shown === undefined ? (
-          <Empty title="Nothing happened yet.">A step appears here when the agent reports one.</Empty>
+          <Empty title="No steps yet.">Steps appear when the agent reports events.</Empty>
         ) : (
           <Detail key={shown.id} run={run} step={shown} tab={search.tab} onTab={(tab) => change({ tab }, true)} />
         )}

@@ -1,6 +1,6 @@
-/** From time to a place on the timeline, with idle gaps cut out. */
+/** Maps time to a position on the timeline, without idle gaps. */
 export interface Scale {
-  /** Place of an instant, 0 to 1 within what is in view. */
+  /** Position of an instant, 0 to 1 within the view. */
   readonly at: (ms: number) => number;
   readonly cuts: readonly Cut[];
   readonly ticks: readonly Tick[];
@@ -9,13 +9,13 @@ export interface Scale {
 export interface Cut {
   readonly from: number;
   readonly to: number;
-  /** How much time is not shown. */
+  /** Time that is not shown. */
   readonly cutMs: number;
 }
 
 interface Tick {
   readonly at: number;
-  /** Since the beginning. */
+  /** Since the start. */
   readonly ms: number;
 }
 
@@ -24,7 +24,7 @@ interface Span {
   readonly endMs: number;
 }
 
-/** Part of the whole that is in view, both 0 to 1. */
+/** The visible part of the whole, both 0 to 1. */
 export interface View {
   readonly from: number;
   readonly to: number;
@@ -32,9 +32,9 @@ export interface View {
 
 export const WHOLE: View = { from: 0, to: 1 };
 
-/** A gap this part of the whole is closed. */
+/** A gap of at least this share of the whole is closed. */
 const GAP_SHARE = 0.12;
-/** What is left of it, of the busy time. */
+/** Width of a closed gap, as a share of the busy time. */
 const GAP_LEFT = 0.04;
 
 export function scaleOf(
@@ -70,7 +70,7 @@ export function scaleOf(
   };
 }
 
-/** Stretches in which nothing was under way. */
+/** Intervals without a running step. */
 function gapsOf(spans: readonly Span[], startMs: number, endMs: number): Span[] {
   const gaps: Span[] = [];
   let busyUntil = startMs;

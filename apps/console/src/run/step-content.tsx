@@ -3,7 +3,7 @@ import type { StoredEvent } from '../api/model.ts';
 import { bytes, duration, money } from '../figures/figures.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Facts } from '../ui/section.tsx';
-import { callArgsOf, textOf } from './said.ts';
+import { callArgsOf, textOf } from './payload-text.ts';
 import type { Step } from './story.ts';
 import type { Opened } from './use-opened.ts';
 import { Why } from './why.tsx';
@@ -11,7 +11,7 @@ import { Why } from './why.tsx';
 export const TABS = ['call', 'result', 'why', 'price', 'raw'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** One side of a step that was read. What agents sent is shown as text. */
+/** One tab of a loaded step. Agent-controlled content is shown as text. */
 export function StepContent({ step, opened, tab }: { step: Step; opened: Opened; tab: Tab }) {
   switch (tab) {
     case 'call':
@@ -20,7 +20,7 @@ export function StepContent({ step, opened, tab }: { step: Step; opened: Opened;
       return <Result result={opened.result} />;
     case 'why':
       return opened.decision === undefined ? (
-        <p className="hint topped">This decision is not kept any more.</p>
+        <p className="hint topped">This decision is past its retention.</p>
       ) : (
         <Why decision={opened.decision} alert={opened.alert} />
       );
@@ -36,7 +36,7 @@ function Call({ opened }: { opened: Opened }) {
   if (args !== undefined) return <JsonView label="Arguments" value={args} />;
   const cut = opened.decision?.argumentsCut;
   return cut === undefined ? (
-    <p className="hint topped">It told no arguments.</p>
+    <p className="hint topped">No arguments reported.</p>
   ) : (
     <>
       <p className="hint topped">Of {bytes(cut.bytes)} of arguments this is the beginning.</p>
@@ -47,7 +47,7 @@ function Call({ opened }: { opened: Opened }) {
 
 function Said({ step, opened: { entry } }: { step: Step; opened: Opened }) {
   const payload = isEvent(entry) ? textOf(entry.payload) : step.detail;
-  return <p className="plain">{visible(payload) || 'It says nothing more.'}</p>;
+  return <p className="plain">{visible(payload) || 'No further details.'}</p>;
 }
 
 function isEvent(entry: unknown): entry is StoredEvent {
@@ -55,7 +55,7 @@ function isEvent(entry: unknown): entry is StoredEvent {
 }
 
 function Result({ result }: { result: StoredEvent | undefined }) {
-  if (result === undefined) return <p className="hint topped">Its result is not kept any more.</p>;
+  if (result === undefined) return <p className="hint topped">The result is past its retention.</p>;
   const { payload } = result;
   const value = payload.result ?? payload.completion ?? payload.error ?? payload;
   const parsed = typeof value === 'string' && /^\s*[[{]/.test(value) ? jsonIn(value) : undefined;
@@ -71,24 +71,24 @@ function Result({ result }: { result: StoredEvent | undefined }) {
   );
 }
 
-/** A text that is JSON is shown as such. */
+/** Shows a text as JSON if it is JSON. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // It only looked like JSON: it is shown as text.
+    // Not valid JSON, so it is shown as text.
     return undefined;
   }
 }
 
 const SOURCES: Readonly<Record<string, string>> = {
-  reported: 'as the agent reported it',
+  reported: 'reported by the agent',
   priced: 'from the price table',
-  unpriced: 'not known: no price for this model',
+  unpriced: 'unknown: no price for this model',
 };
 
 function Price({ result }: { result: StoredEvent | undefined }) {
-  if (result === undefined) return <p className="hint topped">Its result is not kept any more.</p>;
+  if (result === undefined) return <p className="hint topped">The result is past its retention.</p>;
   const { usage } = result;
   const number = (value: number | null) => (value === null ? 'not known' : value.toLocaleString('en'));
   return (

@@ -1,31 +1,31 @@
-import type { Told } from './use-run.ts';
+import type { RunEntry } from './use-run.ts';
 
 type StepKind = 'model' | 'tool' | 'message' | 'alert' | 'order' | 'breaker' | 'trigger' | 'other';
 
-/** What became of a step, as far as it is known by now. */
+/** State of a step. */
 type StepState = 'done' | 'failed' | 'running' | 'blocked' | 'waiting' | 'point';
 
 /**
- * One line of a run's story: a call from its question to its end, or something that happened at one instant. It holds what
- * it was; what its events say is read when somebody looks.
+ * One step of a run: a call from its decision to its end, or an event at one instant. Contents of its events are loaded
+ * when they are shown.
  */
 export interface Step {
   readonly id: string;
   readonly kind: StepKind;
   readonly name: string;
-  /** What it says of itself without its events. */
+  /** Text that needs no event contents. */
   readonly detail: string;
   readonly startMs: number;
-  /** Undefined while it is under way. */
+  /** Undefined while it is running. */
   readonly endMs: number | undefined;
   readonly state: StepState;
-  readonly call: Told | undefined;
-  readonly result: Told | undefined;
-  readonly decision: Told | undefined;
-  /** The newest that is known of the approval it asked for. */
-  readonly approval: Told | undefined;
-  /** For what is no call. */
-  readonly entry: Told | undefined;
+  readonly call: RunEntry | undefined;
+  readonly result: RunEntry | undefined;
+  readonly decision: RunEntry | undefined;
+  /** Latest state of its approval. */
+  readonly approval: RunEntry | undefined;
+  /** For a step that is not a call. */
+  readonly entry: RunEntry | undefined;
   readonly costUsd: number | undefined;
 }
 
@@ -33,15 +33,15 @@ interface Draft {
   kind: 'model' | 'tool';
   name: string;
   at: number;
-  call?: Told;
-  result?: Told;
-  decision?: Told;
+  call?: RunEntry;
+  result?: RunEntry;
+  decision?: RunEntry;
 }
 
-/** The steps of a run, in the order they began. Entries that are about one call become one step. */
-export function storyOf(entries: readonly Told[], isOver: boolean): Step[] {
+/** Steps of a run by start time. Entries of one call become one step. */
+export function storyOf(entries: readonly RunEntry[], isOver: boolean): Step[] {
   const calls = new Map<string, Draft>();
-  const alerts = new Map<string, Told>();
+  const alerts = new Map<string, RunEntry>();
   const steps: Step[] = [];
   let unnamed = 0;
   const draft = (key: string, kind: Draft['kind'], name: string, at: number): Draft => {
@@ -57,7 +57,7 @@ export function storyOf(entries: readonly Told[], isOver: boolean): Step[] {
       if (entry.kind === 'tool.after') continue;
       const kind = entry.kind === 'llm.before' ? 'model' : 'tool';
       const name = entry.name === undefined || entry.name === entry.kind ? `${kind} call` : entry.name;
-      // Asked again after a human decided, the same call has one step and its newest decision.
+      // A call that is asked again has one step with its latest decision.
       draft(entry.callId ?? `decision ${entry.id}`, kind, name, at).decision = entry;
     } else if (entry.type === 'alert') {
       alerts.set(entry.id, entry);
@@ -77,7 +77,7 @@ export function storyOf(entries: readonly Told[], isOver: boolean): Step[] {
       steps.push(pointOf(entry, at, 'trigger', entry.name ?? 'Rule', entry.message));
     } else if (entry.type === 'order') {
       const name = ORDERS[entry.status ?? ''] ?? entry.status ?? 'Order';
-      steps.push(pointOf(entry, at, 'order', name, `by ${entry.by ?? 'somebody'}: ${entry.message ?? ''}`));
+      steps.push(pointOf(entry, at, 'order', name, `by ${entry.by ?? 'unknown'}: ${entry.message ?? ''}`));
     } else {
       steps.push(pointOf(entry, at, 'breaker', `Breaker ${entry.status?.replace('_', ' ') ?? ''}`, entry.message));
     }
@@ -95,16 +95,16 @@ const CALLS: Readonly<Record<string, Draft['kind']>> = {
 
 const ORDERS: Readonly<Record<string, string>> = { killed: 'Killed', paused: 'Paused', running: 'Resumed' };
 
-/** Told by the run itself or doubled by a decision that is shown. */
+/** Also reported by the run itself, or by a decision that is shown. */
 const UNSHOWN = ['run.started', 'run.ended', 'tool.decided', 'agent.registered'];
 
-function momentOf(entry: Told, at: number): Step[] {
+function momentOf(entry: RunEntry, at: number): Step[] {
   if (UNSHOWN.includes(entry.kind ?? '')) return [];
   const kind = entry.kind === 'message.created' ? 'message' : 'other';
   return [pointOf(entry, at, kind, entry.name ?? 'event', '', entry.isError)];
 }
 
-function pointOf(entry: Told, at: number, kind: StepKind, name: string, detail = '', failed = false): Step {
+function pointOf(entry: RunEntry, at: number, kind: StepKind, name: string, detail = '', failed = false): Step {
   return {
     ...{ call: undefined, result: undefined, decision: undefined, approval: undefined, costUsd: undefined },
     id: `${entry.type} ${entry.id}${entry.moment === undefined ? '' : ` ${entry.moment}`}`,
@@ -115,7 +115,7 @@ function pointOf(entry: Told, at: number, kind: StepKind, name: string, detail =
 function callStep(
   id: string,
   { kind, name, at, call, result, decision }: Draft,
-  alerts: ReadonlyMap<string, Told>,
+  alerts: ReadonlyMap<string, RunEntry>,
   isOver: boolean,
 ): Step {
   const approval = decision?.approvalId === undefined ? undefined : alerts.get(decision.approvalId);
@@ -132,10 +132,10 @@ function callStep(
 }
 
 function stateOf(
-  call: Told | undefined,
-  result: Told | undefined,
-  decision: Told | undefined,
-  approval: Told | undefined,
+  call: RunEntry | undefined,
+  result: RunEntry | undefined,
+  decision: RunEntry | undefined,
+  approval: RunEntry | undefined,
   isOver: boolean,
 ): StepState {
   if (result !== undefined) return result.isError ? 'failed' : 'done';
@@ -149,7 +149,7 @@ function stateOf(
 
 const WOULD_STOP = ['ask', 'block', 'terminate'];
 
-/** It was allowed, and a rule in shadow would have stopped it. */
+/** Allowed, but a shadow rule would have stopped it. */
 export function wouldHave({ decision }: Pick<Step, 'decision'>): boolean {
   return decision?.verdict === 'ALLOW' && WOULD_STOP.includes(decision.wouldHave ?? '');
 }

@@ -3,16 +3,16 @@ import { countdown, counted, duration, moneyCell, shortId } from '../figures/fig
 import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf, VERDICTS, VerdictMark } from '../ui/marks.tsx';
 import { platformNow } from '../ui/moment.tsx';
+import type { EventContents } from './event-contents.ts';
+import { detailOf, errorOf, isMessage } from './payload-text.ts';
 import type { Row } from './rows.ts';
-import { detailOf, errorOf, isMessage } from './said.ts';
 import type { Scale } from './scale.ts';
 import { type Step, wouldHave } from './story.ts';
-import type { Words } from './words.ts';
 
 interface TimelineRowProps {
   readonly row: Row;
-  readonly words: Words;
-  /** Until when the call of an approval waits. */
+  readonly contents: EventContents;
+  /** When the approval of a call expires. */
   readonly until: (approvalId: string) => string | undefined;
   readonly top: number;
   readonly height: number;
@@ -40,7 +40,7 @@ const ICONS: Readonly<Record<Step['kind'], string>> = {
 
 export function TimelineRow({
   row,
-  words,
+  contents,
   until,
   top,
   height,
@@ -85,7 +85,7 @@ export function TimelineRow({
         ) : (
           <span className="tw" />
         )}
-        <Name row={row} words={words} />
+        <Name row={row} contents={contents} />
       </div>
       <div role="gridcell" className="bx">
         {row.run !== undefined ? (
@@ -97,7 +97,7 @@ export function TimelineRow({
               step={step}
               scale={scale}
               endMs={endMs}
-              word={row.steps.length === 1 || step === row.steps.at(-1) ? wordOf(step, words, until) : undefined}
+              word={row.steps.length === 1 || step === row.steps.at(-1) ? wordOf(step, contents, until) : undefined}
             />
           ))
         )}
@@ -112,7 +112,7 @@ export function TimelineRow({
   );
 }
 
-function Name({ row, words }: { row: Row; words: Words }) {
+function Name({ row, contents }: { row: Row; contents: EventContents }) {
   const { run, steps } = row;
   const [first] = steps;
   if (run !== undefined) {
@@ -134,12 +134,12 @@ function Name({ row, words }: { row: Row; words: Words }) {
   if (first === undefined) return null;
   return (
     <>
-      <Icon name={ICONS[isMessage(first, words) ? 'message' : first.kind]} size={14} className="kd" />
+      <Icon name={ICONS[isMessage(first, contents) ? 'message' : first.kind]} size={14} className="kd" />
       <span className="clip">
         <bdi>
           <b>{first.name}</b>
         </bdi>{' '}
-        <bdi className="t3">{steps.length > 1 ? counted(steps.length, 'equal call') : detailOf(first, words)}</bdi>
+        <bdi className="t3">{steps.length > 1 ? counted(steps.length, 'equal call') : detailOf(first, contents)}</bdi>
       </span>
       <span className="mk">
         <StepMark step={first} />
@@ -148,7 +148,7 @@ function Name({ row, words }: { row: Row; words: Words }) {
   );
 }
 
-/** What became of it, as a mark beside the name; what simply worked has none. */
+/** Result of a step as a mark beside its name. Success has none. */
 function StepMark({ step }: { step: Step }) {
   if (step.state === 'waiting')
     return <VerdictMark mark={{ icon: 's-waiting', tone: 'waiting', word: 'Waits' }} wordless />;
@@ -234,11 +234,11 @@ function gateOf(step: Step): string {
   return wouldHave(step) ? 'shadow-v' : 'allow';
 }
 
-function wordOf(step: Step, words: Words, until: TimelineRowProps['until']): Word | undefined {
+function wordOf(step: Step, contents: EventContents, until: TimelineRowProps['until']): Word | undefined {
   const waits = step.approval === undefined ? undefined : until(step.approval.id);
   if (step.state === 'blocked') {
     if (step.approval?.status === 'denied') return { text: 'denied', tone: 'block' };
-    if (step.approval?.status === 'expired') return { text: 'nobody answered', tone: 'block' };
+    if (step.approval?.status === 'expired') return { text: 'expired', tone: 'block' };
     return { text: step.decision?.control === 'TERMINATE' ? 'Run ended' : 'Blocked', tone: 'block' };
   }
   if (step.state === 'waiting')
@@ -246,7 +246,7 @@ function wordOf(step: Step, words: Words, until: TimelineRowProps['until']): Wor
       text: waits === undefined ? 'waits' : `${countdown(Date.parse(waits) - platformNow())} left`,
       tone: 'ask',
     };
-  if (step.state === 'failed') return { text: errorOf(step, words), tone: 'failed' };
+  if (step.state === 'failed') return { text: errorOf(step, contents), tone: 'failed' };
   if (wouldHave(step)) return { text: 'would block', tone: 'shadow-v' };
   return undefined;
 }

@@ -6,19 +6,19 @@ import { useKeys } from '../shell/keys.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { useNow } from '../ui/moment.tsx';
 import { type ChildSteps, ChildTimelines } from './child-timelines.tsx';
+import type { EventContents } from './event-contents.ts';
 import { Minimap } from './minimap.tsx';
+import { wantedInRow } from './payload-text.ts';
 import { rowsOf } from './rows.ts';
-import { wantedInRow } from './said.ts';
 import { scaleOf, type View, WHOLE } from './scale.ts';
 import type { Step } from './story.ts';
 import { TimelineRow } from './timeline-row.tsx';
-import { useWanted } from './use-words.ts';
-import type { Words } from './words.ts';
+import { useVisibleEntries } from './use-event-contents.ts';
 
 interface TimelineProps {
   readonly run: RunDetail;
   readonly steps: readonly Step[];
-  readonly words: Words;
+  readonly contents: EventContents;
   readonly tree: readonly TreeRun[];
   readonly truncated: boolean;
   readonly chosen: string | undefined;
@@ -28,8 +28,8 @@ interface TimelineProps {
 
 const OVERSCAN = 12;
 
-/** Every step as a row with its bar; only the rows in view are on the page. */
-export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps, onChoose }: TimelineProps) {
+/** The timeline view: each step as a row with a bar. Only visible rows are rendered. */
+export function Timeline({ run, steps, contents, tree, truncated, chosen, closeGaps, onChoose }: TimelineProps) {
   const box = useRef<HTMLDivElement>(null);
   const now = useNow();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -59,16 +59,16 @@ export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps
     estimateSize: () => rowPx,
     overscan: OVERSCAN,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another height has to be measured again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new height must be measured
   useEffect(() => virtual.measure(), [rowPx, virtual]);
 
   const shown = virtual.getVirtualItems();
-  useWanted(
-    words,
+  useVisibleEntries(
+    contents,
     shown.flatMap(({ index }) => {
       const same = rows[index]?.steps ?? [];
       const [last] = same.slice(-1);
-      // Of equal calls only the last says more than their number, where it failed.
+      // Only the last of equal calls can have failed.
       return last === undefined || (same.length > 1 && last.state !== 'failed') ? [] : wantedInRow(last);
     }),
   );
@@ -127,7 +127,7 @@ export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps
       className="tree"
       role="treegrid"
       aria-label="Steps of the run"
-      aria-busy={words.state().busy}
+      aria-busy={contents.state().busy}
       aria-rowcount={rows.length}
       onWheel={onWheel}
     >
@@ -163,7 +163,7 @@ export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps
           <i
             key={cut.from}
             style={{ left: `${cut.from * 100}%`, width: `${(cut.to - cut.from) * 100}%` }}
-            title={`${duration(cut.cutMs)} without anything`}
+            title={`${duration(cut.cutMs)} idle`}
           />
         ))}
         {!isOver && <b className="nowl" />}
@@ -175,7 +175,7 @@ export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps
             <TimelineRow
               key={row.id}
               row={row}
-              words={words}
+              contents={contents}
               until={until}
               top={item.start}
               height={rowPx}

@@ -2,25 +2,25 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { RunDetail } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
-import { actorOf } from '../runs/run-words.ts';
+import { actorOf } from '../runs/run-task.ts';
 import { VERDICTS, VerdictMark } from '../ui/marks.tsx';
-import { detailOf, isMessage, textOf, wantedInRow } from './said.ts';
+import type { EventContents } from './event-contents.ts';
+import { detailOf, isMessage, textOf, wantedInRow } from './payload-text.ts';
 import type { Step } from './story.ts';
-import { useWanted } from './use-words.ts';
-import type { Words } from './words.ts';
+import { useVisibleEntries } from './use-event-contents.ts';
 
 interface TranscriptProps {
   readonly run: RunDetail;
   readonly steps: readonly Step[];
-  readonly words: Words;
+  readonly contents: EventContents;
   readonly chosen: string | undefined;
   readonly onChoose: (step: Step) => void;
 }
 
 const LINE_PX = 40;
 
-/** The run as it was said: words in full, calls as one line each. */
-export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptProps) {
+/** The transcript view: messages in full, calls as one line each. */
+export function Transcript({ run, steps, contents, chosen, onChoose }: TranscriptProps) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: steps.length,
@@ -29,8 +29,8 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
     overscan: 12,
   });
   const shown = virtual.getVirtualItems();
-  useWanted(
-    words,
+  useVisibleEntries(
+    contents,
     shown.flatMap(({ index }) => {
       const step = steps[index];
       if (step === undefined) return [];
@@ -38,21 +38,21 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
     }),
   );
   return (
-    // A region that scrolls has to be reachable by keys.
+    // A scrolling region must be focusable.
     <div
       ref={box}
       className="tree tx"
       role="region"
       aria-label="Transcript"
       tabIndex={0}
-      aria-busy={words.state().busy}
+      aria-busy={contents.state().busy}
     >
       <ol style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {shown.map((item) => {
           const step = steps[item.index];
           if (step === undefined) return null;
           return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the timeline is the way by keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the timeline has the keyboard controls
             <li
               key={step.id}
               ref={virtual.measureElement}
@@ -62,7 +62,7 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
               onClick={() => onChoose(step)}
             >
               <span className="t3 num">{duration(step.startMs - Date.parse(run.startedAt))}</span>
-              <Said run={run} step={step} words={words} />
+              <Message run={run} step={step} contents={contents} />
             </li>
           );
         })}
@@ -71,9 +71,9 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
   );
 }
 
-function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }) {
-  const detail = detailOf(step, words);
-  if (isMessage(step, words)) {
+function Message({ run, step, contents }: { run: RunDetail; step: Step; contents: EventContents }) {
+  const detail = detailOf(step, contents);
+  if (isMessage(step, contents)) {
     return (
       <>
         <b className="clip">{actorOf(run) ?? run.agentId}</b>
@@ -82,7 +82,7 @@ function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }
     );
   }
   if (step.kind === 'model') {
-    const answer = words.of(step.result);
+    const answer = contents.of(step.result);
     return (
       <>
         <b className="clip">{step.name}</b>
@@ -90,7 +90,7 @@ function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }
           {answer === undefined ? (
             <span className="t3">…</span>
           ) : (
-            textOf(answer.payload) || <span className="t3">answered without words</span>
+            textOf(answer.payload) || <span className="t3">no text</span>
           )}
         </p>
       </>
@@ -116,7 +116,7 @@ function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }
         </span>{' '}
         {step.kind !== 'tool' && <span className="t3">{detail}</span>}
         {step.state === 'blocked' && <span className="bad plain">{step.decision?.message}</span>}
-        {step.state === 'waiting' && <span className="warn">waits for a human</span>}
+        {step.state === 'waiting' && <span className="warn">needs approval</span>}
         {step.endMs !== undefined && step.endMs > step.startMs && (
           <span className="t3"> {duration(step.endMs - step.startMs)}</span>
         )}

@@ -4,19 +4,19 @@ import type { Alert, Decision, StoredEvent } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { readDecision, readEvent, readMoment } from './read-entries.ts';
 import type { Step } from './story.ts';
-import type { Told } from './use-run.ts';
+import type { RunEntry } from './use-run.ts';
 
-/** All there is to know of one step. */
+/** A step with its complete entries. */
 export interface Opened {
   readonly call: StoredEvent | undefined;
   readonly result: StoredEvent | undefined;
   readonly decision: Decision | undefined;
   readonly alert: Alert | undefined;
-  /** What it says, for what is no call. */
+  /** Stored object, for a step that is not a call. */
   readonly entry: unknown;
 }
 
-/** Reads a step that is looked at; as it goes on, what was known of it stays until more is. */
+/** Loads the selected step. While it changes, the previous contents stay visible. */
 export function useOpened(step: Step | undefined) {
   const approval = step?.approval?.id;
   const alert = useRead(
@@ -28,19 +28,19 @@ export function useOpened(step: Step | undefined) {
   const read = useQuery({
     queryKey: ['opened', ...[call, result, decision, entry].map((one) => one && [one.runId, one.at, one.type, one.id])],
     queryFn: async ({ signal }) => {
-      const event = (told: Told | undefined) => told && readEvent(told, signal);
+      const event = (told: RunEntry | undefined) => told && readEvent(told, signal);
       const [called, ended, decided, moment] = await Promise.all([
         event(call),
         event(result),
         decision && readDecision(decision, signal),
         entry === undefined ? undefined : entry.type === 'event' ? readEvent(entry, signal) : readMoment(entry, signal),
       ]);
-      // A query holds no undefined.
+      // Queries must not return undefined.
       return { call: called ?? null, result: ended ?? null, decision: decided ?? null, entry: moment ?? null };
     },
     enabled: step !== undefined,
     placeholderData: keepPreviousData,
-    // What happened does not change.
+    // Stored entries do not change.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const data: Opened | undefined =

@@ -4,12 +4,12 @@ import type { LightEntry } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 
 const PAGE = 1_000;
-const MOST_ENTRIES = 20_000;
-/** A page that is full is read again after this long, for what came late to it. */
+const MAX_ENTRIES = 20_000;
+/** Full pages are read again after this time, for late entries. */
 const SETTLED_MS = 30_000;
 
-/** One thing of a run without what it said, and its place in the timeline. */
-export interface Told extends LightEntry {
+/** An entry of a run without contents, and its position in the timeline. */
+export interface RunEntry extends LightEntry {
   readonly runId: string;
   readonly place: number;
 }
@@ -22,12 +22,12 @@ interface LightPage {
 
 export interface Entries {
   readonly pages: readonly LightPage[];
-  readonly entries: readonly Told[];
-  /** There are more than are shown. */
+  readonly entries: readonly RunEntry[];
+  /** More entries exist than are shown. */
   readonly truncated: boolean;
 }
 
-/** The story of a run, page by page; where it was read a moment ago, from its last page on. */
+/** Reads the timeline of a run page by page; recently read pages are reused. */
 async function readTimeline(id: string, known: Entries | undefined, signal: AbortSignal): Promise<Entries> {
   const pages = settledOf(known);
   let count = pages.reduce((sum, { entries }) => sum + entries.length, 0);
@@ -37,7 +37,7 @@ async function readTimeline(id: string, known: Entries | undefined, signal: Abor
     pages.push({ readAt: Date.now(), entries: page.entries, nextCursor: page.nextCursor });
     count += page.entries.length;
     cursor = page.nextCursor;
-  } while (cursor !== undefined && count < MOST_ENTRIES);
+  } while (cursor !== undefined && count < MAX_ENTRIES);
   const entries = pages.flatMap((page) => page.entries).map((entry, place) => ({ ...entry, runId: id, place }));
   return { pages, entries, truncated: cursor !== undefined };
 }
@@ -45,7 +45,7 @@ async function readTimeline(id: string, known: Entries | undefined, signal: Abor
 function settledOf(known: Entries | undefined): LightPage[] {
   const full = (known?.pages ?? [])
     .filter(({ nextCursor }) => nextCursor !== undefined)
-    .slice(0, MOST_ENTRIES / PAGE - 1);
+    .slice(0, MAX_ENTRIES / PAGE - 1);
   const old = full.findIndex(({ readAt }) => Date.now() - readAt > SETTLED_MS);
   return old < 0 ? full : full.slice(0, old);
 }

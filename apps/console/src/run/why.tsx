@@ -8,7 +8,7 @@ import { Moment } from '../ui/moment.tsx';
 import { Facts } from '../ui/section.tsx';
 import { RuleLine } from './rule-line.tsx';
 
-/** Why a call went the way it went, in the order a decision is made: orders, breakers, rules, budgets. */
+/** Reasons for a decision, in the order of evaluation: orders, breakers, rules, budgets. */
 export function Why({ decision, alert }: { decision: Decision; alert: Alert | undefined }) {
   const rules = useRulesById();
   const lockdown = decision.cause.kind === 'LOCKDOWN';
@@ -23,7 +23,7 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
         <Rung
           name="Orders"
           state={lockdown && !isBreaker ? 'block' : 'allow'}
-          text={lockdown && !isBreaker ? decision.message : 'none stood'}
+          text={lockdown && !isBreaker ? decision.message : 'none'}
         />
         <Rung
           name="Breakers"
@@ -53,14 +53,14 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
             byBudget
               ? decision.message
               : decision.verdict === 'BLOCK'
-                ? 'not asked, call already blocked'
-                : 'nothing spent up'
+                ? 'not checked, call already blocked'
+                : 'within limits'
           }
         />
       </ol>
       <div className="well told">
         <div className="row">
-          <span className="t3">The agent was told</span>
+          <span className="t3">The agent received</span>
           <span className="mono ml">
             {decision.verdict} {decision.control} {decision.cause.kind}
           </span>
@@ -101,23 +101,23 @@ function sentenceOf(decision: Decision, rules: ReadonlyMap<string, Rule>, alert:
     if (alert?.status === 'approved')
       return (
         <>
-          Approved once by {alert.decidedBy ?? 'somebody'}, because of {link ?? 'a rule'}.
+          Approved once by {alert.decidedBy ?? 'unknown'}, because of {link ?? 'a rule'}.
         </>
       );
-    return <>A human is asked before it may run{link !== null && <>, because of {link}</>}.</>;
+    return <>Needs approval before it runs{link !== null && <>, because of {link}</>}.</>;
   }
   if (decision.verdict === 'BLOCK')
     return (
       <>
-        {decision.control === 'TERMINATE' ? 'Refused, and the run was told to end' : 'Blocked before it ran'}
+        {decision.control === 'TERMINATE' ? 'Blocked, and the run was ended' : 'Blocked before it ran'}
         {link !== null && <>, by {link}</>}.
       </>
     );
   const shadow = decision.evaluatedRules.find(({ violated, mode }) => violated && mode === 'shadow');
   if (shadow !== undefined)
     return <>Allowed. {rules.get(shadow.ruleId)?.name ?? 'A rule'} would have stopped it, were it enforced.</>;
-  if (decision.bypasses.length > 0) return <>Allowed without having been judged by every rule.</>;
-  return <>Allowed: {decision.evaluatedRules.length === 0 ? 'no rule was about this call' : 'no rule objected'}.</>;
+  if (decision.bypasses.length > 0) return <>Allowed, although not every rule could be evaluated.</>;
+  return <>Allowed: {decision.evaluatedRules.length === 0 ? 'no rule applies to this call' : 'no rule matched'}.</>;
 }
 
 function Rung({ name, state, text }: { name: string; state: 'allow' | 'block' | 'no'; text: string }) {
@@ -130,7 +130,7 @@ function Rung({ name, state, text }: { name: string; state: 'allow' | 'block' | 
   );
 }
 
-/** What settled it first, then shadow, then let pass, then what did not match. */
+/** The deciding rule first, then shadow rules, bypasses, and rules that did not match. */
 function ordered(decision: Decision): RuleFinding[] {
   const rank = (finding: RuleFinding) => {
     if (finding.violated && finding.mode === 'enforce') return finding.ruleId === decision.finalRuleId ? 0 : 1;

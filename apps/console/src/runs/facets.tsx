@@ -14,11 +14,11 @@ interface FacetsProps {
   }) => void;
 }
 
-/** What is there to narrow by, with how many of each. */
+/** Filters with the number of matching runs. */
 export function Facets({ facets, search, onChange }: FacetsProps) {
   const statuses = facets?.statuses ?? [];
   return (
-    <aside className="facs" aria-label="Narrow the list">
+    <aside className="facs" aria-label="Filters">
       <fieldset className="fac">
         <legend>Status</legend>
         {statuses.map(({ value, runs }) => (

@@ -1,5 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Run } from '../api/model.ts';
 import { count, counted, duration, moneyCell, shortId } from '../figures/figures.ts';
@@ -19,8 +20,8 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
 import { Facets } from './facets.tsx';
-import { COSTS, filterInWords, isFiltered, type RunSearchName, runQuery } from './run-filter.ts';
-import { actorOf, taskOf } from './run-words.ts';
+import { COSTS, filterInWords, HAS, isFiltered, type RunSearchName, runQuery, SORTS, TOOK } from './run-filter.ts';
+import { taskOf } from './run-task.ts';
 import './runs.css';
 
 const PAGE = 100;
@@ -31,22 +32,19 @@ export function RunsPage() {
   const navigate = useNavigate();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [following, setFollowing] = useState(true);
-  const filterKey = stringifySearch({ ...search, q: undefined, at: undefined });
+  const filterKey = stringifySearch({ ...search, at: undefined });
+  const facetKey = stringifySearch({ ...search, at: undefined, sort: undefined, order: undefined });
+  const sort = SORTS.find(({ id }) => id === search.sort)?.id ?? 'started';
+  const order = search.order === 'asc' ? 'asc' : 'desc';
   const list = usePages(
     ['runs', filterKey],
-    (cursor, signal) => client.listRuns({ query: { ...runQuery(search), limit: PAGE, cursor }, signal }),
+    (cursor, signal) => client.listRuns({ query: { ...runQuery(search), sort, order, limit: PAGE, cursor }, signal }),
     ({ runs }) => runs,
   );
-  const facets = useRead(['runs', 'facets', filterKey], (signal) =>
+  const facets = useRead(['runs', 'facets', facetKey], (signal) =>
     client.getRunFacets({ query: runQuery(search), signal }),
   );
-  const {
-    rows: steady,
-    waiting,
-    showNew,
-  } = useSteady(list.rows ?? [], idOf, filterKey, following && selected.size === 0);
-  const text = search.q?.toLowerCase();
-  const rows = text === undefined ? steady : steady.filter((run) => textOf(run).includes(text));
+  const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, filterKey, following && selected.size === 0);
   const open = (run: Run) =>
     void navigate({ to: '/runs/$id', params: { id: run.id }, search: { list: filterKey.slice(1) } as never });
   const toggle = (id: string) =>
@@ -66,7 +64,11 @@ export function RunsPage() {
       stop={chosen.length > 0 ? { runs: chosen } : search.agent === undefined ? {} : { agentId: search.agent }}
     >
       <div className="bar0">
-        <FilterField label="Filter by id, text or tag" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
+        <FilterField
+          label="Part of an id, agent, user or tag"
+          value={search.q ?? ''}
+          onChange={(q) => change({ q }, true)}
+        />
         <FilterChip
           name="Agent"
           value={search.agent}
@@ -78,6 +80,16 @@ export function RunsPage() {
           onChange={(agent) => change({ agent })}
         />
         <FilterChip name="Cost" value={search.cost} choices={COSTS} onChange={(cost) => change({ cost })} />
+        <FilterChip name="Took" value={search.took} choices={TOOK} onChange={(took) => change({ took })} />
+        <FilterChip name="Has" value={search.has} choices={HAS} onChange={(has) => change({ has })} />
+        <span className="only-s">
+          <FilterChip
+            name="Sort by"
+            value={search.sort}
+            choices={SORTS}
+            onChange={(next) => change({ sort: next, order: undefined })}
+          />
+        </span>
         {search.rule !== undefined && (
           <FilterChip
             name="Rule"
@@ -91,7 +103,7 @@ export function RunsPage() {
           <FilterChip name="Session" value={search.session} choices={[]} onChange={(session) => change({ session })} />
         )}
         {search.actor !== undefined && (
-          <FilterChip name="For" value={search.actor} choices={[]} onChange={(actor) => change({ actor })} />
+          <FilterChip name="User" value={search.actor} choices={[]} onChange={(actor) => change({ actor })} />
         )}
         <span className="sp" />
         <NewRows waiting={waiting} onShow={showNew} />
@@ -112,6 +124,12 @@ export function RunsPage() {
             label="Runs"
             rows={rows}
             columns={COLUMNS(selected, toggle)}
+            sorting={{
+              by: sort,
+              order,
+              onSort: (by, next) =>
+                change({ sort: by === 'started' ? undefined : by, order: next === 'desc' ? undefined : next }),
+            }}
             idOf={idOf}
             onOpen={open}
             selected={selected}
@@ -132,7 +150,7 @@ export function RunsPage() {
           />
         ) : (
           <Empty
-            title={`No run started in the ${rangeName(search).toLowerCase()}.`}
+            title={`No runs in the ${rangeName(search).toLowerCase()}.`}
             act={
               <>
                 <button
@@ -157,12 +175,12 @@ export function RunsPage() {
   );
 }
 
-/** What can be done with the chosen runs; the dialog lists what will be hit. */
+/** Actions on the selected runs. The dialog lists what they affect. */
 function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) {
   const agents = new Set(runs.map(({ agentId }) => agentId));
   const act = (state: 'killed' | 'paused' | 'running') => openStop({ runs, state });
   return (
-    <div className="bulk pop" role="toolbar" aria-label="Chosen runs">
+    <div className="bulk pop" role="toolbar" aria-label="Selected runs">
       <span>
         <b>{counted(runs.length, 'run')}</b> of {agents.size === 1 ? [...agents][0] : counted(agents.size, 'agent')}
       </span>
@@ -178,28 +196,23 @@ function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) 
         <Icon name="s-killed" size={14} />
         Kill {runs.length}…
       </Act>
-      <button type="button" className="b quiet ico" aria-label="Choose none" onClick={onClear}>
+      <button type="button" className="b quiet ico" aria-label="Clear selection" onClick={onClear}>
         <Icon name="x" />
       </button>
     </div>
   );
 }
 
-function textOf(run: Run): string {
-  const { id, agentId, sessionId, model, tags, runTags } = run;
-  return [id, agentId, sessionId, model, actorOf(run), ...tags, ...Object.values(runTags)].join(' ').toLowerCase();
-}
-
 const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): readonly Column<Run>[] => [
   {
     id: 'choose',
-    head: <span className="vh">Choose</span>,
+    head: <span className="vh">Select</span>,
     width: '32px',
     cell: (run) => (
       <input
         type="checkbox"
         className="cks"
-        aria-label={`Choose run ${run.id}`}
+        aria-label={`Select run ${run.id}`}
         checked={selected.has(run.id)}
         onChange={() => toggle(run.id)}
       />
@@ -209,30 +222,38 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
   {
     id: 'agent',
     head: 'Agent and task',
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(110px, 1fr)',
     cell: (run) => (
       <>
         {run.parentRunId !== undefined && <span className="t3">↳ </span>}
-        <bdi className="strong">{run.agentId}</bdi> <bdi className="t3">{taskOf(run)}</bdi>
+        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(taskOf(run))}</bdi>
       </>
     ),
   },
   {
     id: 'id',
     head: 'Run',
-    width: '84px',
+    width: '152px',
     cell: (run) => (
       <span className="mono t2" title={run.id}>
         {shortId(run.id)}
       </span>
     ),
   },
-  { id: 'started', head: 'Started', width: '112px', right: true, cell: (run) => <Moment at={run.startedAt} short /> },
+  {
+    id: 'started',
+    head: 'Started',
+    width: '92px',
+    right: true,
+    sort: 'started',
+    cell: (run) => <Moment at={run.startedAt} short />,
+  },
   {
     id: 'took',
     head: 'Took',
-    width: '68px',
+    width: '62px',
     right: true,
+    sort: 'duration',
     cell: (run) => <span className="num">{duration(run.durationMs)}</span>,
   },
   {
@@ -240,21 +261,24 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
     head: 'Steps',
     width: '56px',
     right: true,
+    sort: 'steps',
     cell: (run) => <span className="num">{count(run.totals.steps)}</span>,
   },
-  { id: 'cost', head: 'Cost $', width: '72px', right: true, cell: (run) => <Cost run={run} /> },
+  { id: 'cost', head: 'Cost $', width: '66px', right: true, sort: 'cost', cell: (run) => <Cost run={run} /> },
   {
     id: 'tokens',
     head: 'Tokens',
-    width: '80px',
+    width: '72px',
     right: true,
+    sort: 'tokens',
     cell: (run) => <span className="num t2">{run.totals.llmCalls === 0 ? '—' : count(run.totals.totalTokens)}</span>,
   },
   {
     id: 'errors',
     head: 'Errors',
-    width: '60px',
+    width: '58px',
     right: true,
+    sort: 'errors',
     cell: (run) =>
       run.totals.errors === 0 ? (
         <span className="t3 num">0</span>
@@ -274,7 +298,7 @@ function Narrow({ run }: { run: Run }) {
         </span>
       </span>
       <span className="clip">
-        <bdi className="strong">{run.agentId}</bdi> <bdi className="t3">{taskOf(run)}</bdi>
+        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(taskOf(run))}</bdi>
       </span>
       <span className="row t2 num">
         {duration(run.durationMs)} · {counted(run.totals.steps, 'step')}
@@ -286,13 +310,13 @@ function Narrow({ run }: { run: Run }) {
   );
 }
 
-/** What is not known is not nothing. */
+/** Cost of a run. An unknown cost is not 0. */
 function Cost({ run }: { run: Run }) {
   const { costUsd, unpricedCalls, llmCalls } = run.totals;
   if (costUsd === 0 && unpricedCalls > 0)
     return (
       <span className="t3" title={`${counted(unpricedCalls, 'model call')} without a known price`}>
-        not known
+        unknown
       </span>
     );
   if (llmCalls === 0 && costUsd === 0) return <span className="t3">—</span>;

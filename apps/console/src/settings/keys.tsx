@@ -123,7 +123,7 @@ export function Keys() {
             </>
           }
         >
-          <p>Within 5 seconds nothing accepts it any more. Whoever uses it is refused.</p>
+          <p>Requests with this key are rejected within 5 seconds.</p>
         </Dialog>
       )}
     </Section>
@@ -141,7 +141,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
         }),
       );
     } catch (error) {
-      toastError('No key was made', error);
+      toastError('The key was not created', error);
     }
   };
   return (
@@ -171,7 +171,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
           <input className="in" value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
         </label>
         <label className="field">
-          <span className="lab">What it is for</span>
+          <span className="lab">Purpose</span>
           <select className="in" value={kind} onChange={(event) => setKind(event.target.value)}>
             {KINDS.map((one) => (
               <option key={one.id} value={one.id}>

@@ -7,13 +7,13 @@ import { toastError } from '../ui/toast.tsx';
 type Kind = WebhookBody['events'][number];
 
 const KINDS: readonly (readonly [Kind, string])[] = [
-  ['approvals', 'Approvals: a call waits for a person'],
+  ['approvals', 'Approvals: a call needs approval'],
   ['alerts', 'Alerts'],
-  ['triggers', 'Triggers: a rule was met'],
-  ['orders', 'Orders: somebody paused, killed or resumed'],
-  ['breakers', 'Breakers: a limit was reached'],
-  ['budgets', 'Budgets: money was changed or spent'],
-  ['audit', 'Audit: somebody changed something'],
+  ['triggers', 'Triggers: a rule fired'],
+  ['orders', 'Orders: pause, kill or resume'],
+  ['breakers', 'Breakers: a breaker opened or closed'],
+  ['budgets', 'Budgets: a budget changed or was spent'],
+  ['audit', 'Audit: a setting changed'],
 ];
 
 interface NewWebhookDialogProps {
@@ -30,7 +30,7 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
     try {
       onMade(await client.createWebhook({ body: { url: url.trim(), format, events: [...events] } }));
     } catch (error) {
-      toastError('No webhook was made', error);
+      toastError('The webhook was not created', error);
     }
   };
   const toggle = (kind: Kind) =>
@@ -51,7 +51,7 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
             aria-disabled={!ready || undefined}
             onClick={() => ready && void make()}
           >
-            Make webhook
+            Create webhook
           </button>
         </>
       }
@@ -79,7 +79,7 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
           </select>
         </label>
         <fieldset className="field">
-          <legend className="lab">Told of</legend>
+          <legend className="lab">Notify about</legend>
           {KINDS.map(([kind, name]) => (
             <label key={kind} className="row">
               <input type="checkbox" checked={events.includes(kind)} onChange={() => toggle(kind)} />

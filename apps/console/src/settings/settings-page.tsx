@@ -42,7 +42,7 @@ export function SettingsPage() {
           </>
         ) : (
           <Section title="API keys, webhooks">
-            <p className="hint topped">Keys and webhooks are shown to a key with the scope admin.</p>
+            <p className="hint topped">Keys and webhooks need a key with the scope admin.</p>
           </Section>
         )}
         <Tenants />
@@ -52,19 +52,19 @@ export function SettingsPage() {
 }
 
 const THEMES = [
-  ['', 'As the system'],
+  ['', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ] as const;
 
-/** Kept in this browser only. */
+/** Stored in this browser only. */
 function Look() {
   const [theme, setTheme] = useState(stored('theme'));
   const [density, setDensity] = useState(stored('density'));
   const [zone, setZone] = useState(stored('zone'));
   const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
-    <Section title="Look" note="of this browser">
+    <Section title="Look" note="this browser">
       <div className="row wrap topped">
         <div className="seg" role="group" aria-label="Theme">
           {THEMES.map(([id, name]) => (

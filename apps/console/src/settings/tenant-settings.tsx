@@ -5,38 +5,38 @@ import { Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
 import { useChange } from '../ui/use-change.ts';
 
-/** Each has one value in force, and says what the others would mean. */
+/** Each setting with its possible values. */
 const CHOICES = [
   {
     field: 'decisionFailMode',
-    question: 'A call that nobody could judge in time',
+    question: 'A call that no rule could evaluate in time',
     answers: [
-      ['allow', 'is let pass'],
+      ['allow', 'is allowed'],
       ['block', 'is blocked'],
     ],
   },
   {
     field: 'defaultBreaker',
-    question: 'Runs for which nobody set limits',
+    question: 'Runs without limits of their own',
     answers: [
-      ['on', 'have the default limits'],
-      ['off', 'have no limits'],
+      ['on', 'get the default limits'],
+      ['off', 'get no limits'],
     ],
   },
   {
     field: 'decisionArguments',
-    question: 'Decisions keep the arguments of a call',
+    question: 'Arguments in stored decisions',
     answers: [
-      ['redacted', 'without secrets and personal data'],
-      ['none', 'not at all'],
+      ['redacted', 'redacted'],
+      ['none', 'not stored'],
     ],
   },
   {
     field: 'deniedCalls',
-    question: 'A run repeats a call that a person denied',
+    question: 'A run repeats a denied call',
     answers: [
-      ['deny', 'deny it with the same reason'],
-      ['ask', 'ask a person again'],
+      ['deny', 'deny it again'],
+      ['ask', 'ask again'],
     ],
   },
   {
@@ -54,7 +54,7 @@ const CHOICES = [
 type Choice = (typeof CHOICES)[number];
 type Answer = readonly [value: string | number | null, name: string];
 
-/** With the value in force, if it is none of the usual ones. */
+/** Choices, including an unusual current value. */
 function answersOf({ field, answers }: Choice, value: string | number | null): readonly Answer[] {
   const usual: readonly Answer[] = answers;
   if (field !== 'contentRetentionDays' || usual.some(([known]) => known === value)) return usual;
@@ -62,14 +62,14 @@ function answersOf({ field, answers }: Choice, value: string | number | null): r
 }
 
 export function TenantSettings() {
-  const change = useChange('settings', 'Not changed');
+  const change = useChange('settings', 'The setting was not changed');
   const { may, why } = useMay('admin');
   const settings = useRead(['settings'], (signal) => client.getSettings({ signal }));
   const set = (field: Choice['field'], value: Answer[0]) =>
-    change('In force everywhere within 5 seconds', () => client.patchSettings({ body: { [field]: value } }));
+    change('Saved. Applies everywhere within 5 seconds.', () => client.patchSettings({ body: { [field]: value } }));
   return (
     <Section title="Tenant">
-      <Read read={settings} what="The tenant's settings" rows={3}>
+      <Read read={settings} what="Tenant settings" rows={3}>
         {(data) => (
           <>
             {CHOICES.map((choice) => {

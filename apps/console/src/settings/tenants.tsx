@@ -9,7 +9,7 @@ import { Section } from '../ui/section.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { toastError } from '../ui/toast.tsx';
 
-/** For the platform key alone: it makes tenants and sees nothing of what is in them. */
+/** Tenants, for the platform key only. It cannot read their data. */
 export function Tenants() {
   const { scopes } = useMe();
   return (
@@ -38,14 +38,14 @@ function TenantList() {
       setId('');
       await queries.invalidateQueries({ queryKey: ['tenants'] });
     } catch (error) {
-      toastError('No tenant was made', error);
+      toastError('The tenant was not created', error);
     }
   };
   return (
     <>
       {key !== undefined && (
         <ShownOnce secret={key} onTaken={() => setKey(undefined)}>
-          Its admin key
+          Admin key
         </ShownOnce>
       )}
       <form

@@ -11,7 +11,7 @@ import { ShownOnce } from '../ui/shown-once.tsx';
 import { useChange } from '../ui/use-change.ts';
 import { NewWebhookDialog } from './new-webhook.tsx';
 
-/** Addresses that are told of what happens to the whole tenant. */
+/** Addresses that receive notifications about the whole tenant. */
 export function Webhooks() {
   const queries = useQueryClient();
   const webhooks = useRead(['webhooks'], (signal) => client.listWebhooks({ signal }));
@@ -32,22 +32,22 @@ export function Webhooks() {
     >
       {made !== undefined && (
         <ShownOnce secret={made.secret} onTaken={() => setMade(undefined)}>
-          The signing secret
+          Signing secret
         </ShownOnce>
       )}
       <Read read={webhooks} what="Webhooks" rows={2}>
         {(data) =>
           data.webhooks.length === 0 ? (
-            <Empty title="No address is told of anything.">
-              A webhook tells your systems, or a Slack channel, of approvals, alerts, triggers, orders, breakers and
-              budgets.
+            <Empty title="No webhooks yet.">
+              A webhook notifies your systems, or a Slack channel, about approvals, alerts, triggers, orders, breakers
+              and budgets.
             </Empty>
           ) : (
             <table className="tb flush">
               <thead>
                 <tr>
                   <th>Address</th>
-                  <th className="not-s">Told of</th>
+                  <th className="not-s">Notified about</th>
                   <th className="not-s">As</th>
                   <th />
                 </tr>
@@ -128,9 +128,7 @@ function Row({ webhook, run, onEnd }: RowProps) {
             kind="sm"
             disabled={!enabled}
             onPress={() =>
-              void run('A test is on its way; Deliveries shows what came of it', () =>
-                client.testWebhook({ params: { id } }),
-              )
+              void run('Test sent. See Deliveries for the result.', () => client.testWebhook({ params: { id } }))
             }
           >
             Test
@@ -139,12 +137,12 @@ function Row({ webhook, run, onEnd }: RowProps) {
             scope="admin"
             kind="sm"
             onPress={() =>
-              void run(enabled ? 'Switched off' : 'Switched on', () =>
+              void run(enabled ? 'Disabled' : 'Enabled', () =>
                 client.updateWebhook({ params: { id }, body: { enabled: !enabled } }),
               )
             }
           >
-            {enabled ? 'Switch off' : 'Switch on'}
+            {enabled ? 'Disable' : 'Enable'}
           </Act>
           <Act scope="admin" kind="sm danger" onPress={onEnd}>
             Delete…

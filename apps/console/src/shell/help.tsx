@@ -8,21 +8,21 @@ export function openHelp(): void {
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['?', 'These keys'],
-  ['Ctrl K', 'Search pages, ids and acts'],
+  ['?', 'Show this help'],
+  ['Ctrl K', 'Search'],
   ['/', 'Filter the list'],
   ['g n · g r · g a · g d · g s', 'Go to Now, Runs, Approvals, Decisions, Spend'],
   ['j · k', 'Next, previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
   ['[ · ]', 'Previous, next run of the list'],
-  ['← · →', 'Close, open a branch of a tree'],
-  ['b · e', 'Next blocked call, next error of a run'],
+  ['← · →', 'Collapse or expand a row'],
+  ['b · e', 'Next problem, blocked call, error of a run'],
   ['1 · 2 · 3', 'Timeline, transcript, log of a run'],
   ['+ · - · 0', 'Zoom the timeline'],
   ['c', 'Close or open idle gaps'],
-  ['a · d', 'Approve or deny the call that is shown; both ask first'],
-  ['l', 'Pause or go on with live updates'],
+  ['a · d', 'Approve or deny the call, with confirmation'],
+  ['l', 'Pause or resume live updates'],
   ['y', 'Copy the link'],
   ['Esc', 'Close'],
 ];
@@ -51,7 +51,7 @@ export function Help() {
           </div>
         ))}
       </dl>
-      <p className="hint">Letters work while no field is being typed in. Killing has no single key.</p>
+      <p className="hint">Single keys work outside of fields. There is no single key for Kill.</p>
     </Dialog>
   );
 }

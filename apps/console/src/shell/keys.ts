@@ -6,7 +6,7 @@ import { openPalette } from './palette.tsx';
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** True while somebody types or a dialog is open: letters are then letters. */
+/** True while a field has the focus or a dialog is open. */
 function isTyping(event: KeyboardEvent): boolean {
   const target = event.target;
   if (document.querySelector('[role="dialog"], [role="alertdialog"]') !== null) return true;
@@ -46,7 +46,7 @@ const SECOND_MS = 1_200;
 /** Keys that work on every page. */
 export function useGlobalKeys(): void {
   const navigate = useNavigate();
-  /** When, by the clock of the page; it begins with the page, so that 0 would be a moment ago. */
+  /** Time of the last `g`, by the page's clock. Not 0, because that clock starts with the page. */
   const pressedG = useRef<number | undefined>(undefined);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

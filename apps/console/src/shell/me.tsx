@@ -9,13 +9,13 @@ export function MeProvider({ me, children }: { me: Me; children: ReactNode }) {
 
 export function useMe(): Me {
   const me = useContext(MeContext);
-  if (me === undefined) throw new Error('Nobody is signed in here');
+  if (me === undefined) throw new Error('No session');
   return me;
 }
 
 export type Scope = Me['scopes'][number];
 
-/** What a control that needs a scope shows: enabled, or why not. */
+/** Whether the key has a scope, and the reason if it does not. */
 export function useMay(scope: Scope): { readonly may: boolean; readonly why: string | undefined } {
   const { scopes } = useMe();
   const may = scopes.includes('admin') || scopes.includes(scope);

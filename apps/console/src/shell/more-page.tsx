@@ -3,7 +3,7 @@ import { Icon } from '../ui/icon.tsx';
 import { PAGES } from './nav.tsx';
 import { Page } from './page.tsx';
 
-/** Every page, for screens that have no navigation beside them. */
+/** All pages, for screens without a sidebar. */
 export function MorePage() {
   const pages = [
     ...PAGES,

@@ -21,7 +21,7 @@ export const PAGES: readonly (Entry | string)[] = [
   { to: '/', icon: 'now', name: 'Now' },
   { to: '/runs', icon: 'runs', name: 'Runs' },
   { to: '/live', icon: 'live', name: 'Live' },
-  'Answer',
+  'Respond',
   { to: '/approvals', icon: 'approvals', name: 'Approvals', counter: 'approvals' },
   { to: '/alerts', icon: 'alerts', name: 'Alerts', counter: 'alerts' },
   { to: '/decisions', icon: 'decisions', name: 'Decisions' },
@@ -36,7 +36,7 @@ export const PAGES: readonly (Entry | string)[] = [
   { to: '/system', icon: 'system', name: 'System' },
 ];
 
-/** Everything somebody on call looks at first, in one read that every page shares. */
+/** The overview, in one request that all pages share. */
 export function useNowRead() {
   return useRead(['now'], (signal) => client.getNow({ signal }));
 }
@@ -59,9 +59,9 @@ export function Nav({ onSearch }: { onSearch: () => void }) {
         <Icon name="mark" />
         <span>AgentLens</span> <span className="env clip">{me.tenantId}</span>
       </Link>
-      <button type="button" className="find" title="Search or run a command" onClick={onSearch}>
+      <button type="button" className="find" title="Search (Ctrl K)" onClick={onSearch}>
         <Icon name="search" size={14} />
-        <span>Search, run</span>
+        <span>Search</span>
         <kbd>Ctrl K</kbd>
       </button>
       {PAGES.map((page) =>
@@ -113,7 +113,7 @@ const TABS: readonly Entry[] = [
   { to: '/more', icon: 'menu', name: 'More' },
 ];
 
-/** The same at the bottom of a small screen. */
+/** Navigation at the bottom of a small screen. */
 export function TabBar() {
   const counters = useCounters();
   return (

@@ -7,14 +7,14 @@ export function NotFoundPage() {
     <Page name="none" title="Not found">
       <div className="pad">
         <Empty
-          title="There is no such page."
+          title="Page not found."
           act={
             <Link className="b" to="/">
               Go to Now
             </Link>
           }
         >
-          The address may be mistyped, or of a newer console.
+          Check the address, or use the navigation or the search.
         </Empty>
       </div>
     </Page>

@@ -8,6 +8,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { useFlash } from '../ui/moment.tsx';
 import { openHelp } from './help.tsx';
+import { openPalette } from './palette.tsx';
 import { openStop, type StopTarget } from './stop.tsx';
 
 interface Crumb {
@@ -16,22 +17,22 @@ interface Crumb {
 }
 
 interface PageProps {
-  /** Names the page's own styles: `p-runs`. */
+  /** Class of the page's styles: `p-runs`. */
   readonly name: string;
   readonly title: string;
   readonly mono?: boolean;
   readonly crumbs?: readonly Crumb[];
-  /** What the time chip says where the page has no range. */
+  /** Text of the time chip on pages without a range. */
   readonly time?: string;
   readonly range?: { readonly value: Range; readonly set: (range: string) => void };
   /** In the top bar, before the live dot. */
   readonly extra?: ReactNode;
-  /** What Stop… has chosen already when it is opened here. */
+  /** Preselection for the Stop dialog. */
   readonly stop?: StopTarget;
   readonly children: ReactNode;
 }
 
-/** The top bar and the content of one page. */
+/** Top bar and content of a page. */
 export function Page({ name, title, mono = false, crumbs = [], time, range, extra, stop, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · AgentLens`;
@@ -50,6 +51,9 @@ export function Page({ name, title, mono = false, crumbs = [], time, range, extr
           </li>
         </ol>
         {extra}
+        <button type="button" className="b quiet ico only-s" aria-label="Search" onClick={openPalette}>
+          <Icon name="search" />
+        </button>
         <LiveDot />
         {range === undefined ? <FixedTime text={time ?? 'Now'} /> : <RangeChip {...range} />}
         <CopyLink />
@@ -92,7 +96,7 @@ const DOTS = { connecting: 're', live: '', reconnecting: 're', stale: 'stale', p
 function LiveDot() {
   const { state, since, gaps } = useLive();
   const old = state === 'stale' ? `, ${age(Date.now() - since)} old` : '';
-  const title = `${gaps === 0 ? 'Nothing was missed' : `${gaps} times something was missed and read again`}. Press to ${state === 'paused' ? 'go on' : 'pause'}.`;
+  const title = `${gaps === 0 ? 'No gaps' : `${gaps} gaps, each refetched`}. Press to ${state === 'paused' ? 'resume' : 'pause'}.`;
   return (
     <button type="button" className="live" title={title} onClick={() => live.pause(state !== 'paused')}>
       <span className={`dot ${DOTS[state]}`} />
@@ -104,7 +108,7 @@ function LiveDot() {
 
 function FixedTime({ text }: { text: string }) {
   return (
-    <span className="chip not-s" title="The zone of every time on this page">
+    <span className="chip not-s" title="Time zone of this page">
       <Icon name="clock" size={12} />
       <b>{text}</b> {offset()}
     </span>
@@ -113,7 +117,7 @@ function FixedTime({ text }: { text: string }) {
 
 function RangeChip({ value, set }: { value: Range; set: (range: string) => void }) {
   const choices = RANGES.map((range) => ({ id: range, name: rangeName({ range }) }));
-  // The name holds what is seen, so that it can be spoken.
+  // The accessible name contains the visible text.
   const label = `Time range: ${rangeName(value)} ${offset()}`;
   return (
     <Menu label={label} className="chip not-s" choices={choices} onChoose={set} selected={value.range ?? ''}>

@@ -1,8 +1,11 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { shortClock } from '../time/zone.ts';
 import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { PAGES } from './nav.tsx';
@@ -26,12 +29,13 @@ export function Palette() {
   return palette.use() === true ? <OpenPalette /> : null;
 }
 
-const MOST = 6;
+const MAX_HITS = 6;
 
 function OpenPalette() {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const groups = useHits(text.trim());
+  const found = useFound(text.trim());
+  const groups = [...useHits(text.trim()), ...found.groups.filter((group) => group.hits.length > 0)];
   const hits = groups.flatMap((group) => group.hits);
   const choose = (hit: Hit | undefined) => {
     palette.close();
@@ -40,19 +44,19 @@ function OpenPalette() {
   return (
     <ModalOverlay className="scrim top-third" isOpen onOpenChange={(open) => !open && palette.close()} isDismissable>
       <Modal className="dlg pal">
-        <AriaDialog className="dlg-in" aria-label="Search and run">
+        <AriaDialog className="dlg-in" aria-label="Search">
           <div className="q">
             <Icon name="search" size={16} />
             <input
-              // The palette is opened to type in.
+              // Typing starts at once.
               // biome-ignore lint/a11y/noAutofocus: see above
               autoFocus
               role="combobox"
               aria-expanded="true"
               aria-controls="pal-list"
               aria-activedescendant={hits[at] === undefined ? undefined : `pal-${hits[at].id}`}
-              aria-label="Pages, ids and acts"
-              placeholder="A page, an agent, a rule, a run id, an act"
+              aria-label="Search"
+              placeholder="Part of an id, or a text in a prompt, argument or result"
               value={text}
               onChange={(event) => {
                 setText(event.target.value);
@@ -82,13 +86,17 @@ function OpenPalette() {
                     onPointerDown={() => choose(hit)}
                   >
                     <Icon name={hit.icon} size={14} />
-                    <span className="clip">{hit.name}</span>
+                    <span className="clip">{visible(hit.name)}</span>
                     <span className="x">{hit.note}</span>
                   </div>
                 ))}
               </div>
             ))}
-            {hits.length === 0 && <p className="none t3">Nothing is called that. A whole run id opens the run.</p>}
+            {hits.length === 0 && (
+              <p className="none t3" role="status">
+                {found.busy ? 'Searching…' : `Nothing found for "${visible(text)}".`}
+              </p>
+            )}
           </div>
           <div className="ft">
             <span>
@@ -107,6 +115,103 @@ function OpenPalette() {
   );
 }
 
+const SETTLE_MS = 200;
+const MIN_TEXT_CHARS = 3;
+const SEARCHED_RANGE = '30d';
+
+/** The text once typing has paused. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timeout = setTimeout(() => setSettled(text), SETTLE_MS);
+    return () => clearTimeout(timeout);
+  }, [text]);
+  return settled;
+}
+
+/** Runs by a part of their id, anything by its id, and events by a text in their contents. */
+function useFound(text: string): { readonly groups: readonly { name: string; hits: Hit[] }[]; readonly busy: boolean } {
+  const navigate = useNavigate();
+  const settled = useSettled(text);
+  const enabled = settled.length >= MIN_TEXT_CHARS;
+  const runs = useQuery({
+    queryKey: ['search', 'runs', settled],
+    queryFn: ({ signal }) =>
+      client.listRuns({ query: { search: settled, range: SEARCHED_RANGE, limit: MAX_HITS }, signal }),
+    enabled,
+  });
+  const ids = useQuery({
+    queryKey: ['search', 'ids', settled],
+    queryFn: ({ signal }) => client.searchById({ query: { id: settled }, signal }),
+    enabled: enabled && !settled.includes(' '),
+  });
+  const texts = useQuery({
+    queryKey: ['search', 'text', settled],
+    queryFn: ({ signal }) => client.searchText({ query: { text: settled, limit: MAX_HITS }, signal }),
+    // Numbers alone would match counts and prices.
+    enabled: enabled && /\p{L}/u.test(settled),
+  });
+  const openRun =
+    (id: string, search: object = {}) =>
+    () =>
+      void navigate({ to: '/runs/$id', params: { id }, search: search as never });
+  const runHits = (runs.data?.runs ?? []).map(
+    ({ id, agentId, startedAt }): Hit => ({
+      id: `run-${id}`,
+      icon: 'runs',
+      name: id,
+      note: `${visibleName(agentId)}, ${shortClock(startedAt)}`,
+      go: openRun(id),
+    }),
+  );
+  const known = new Set((runs.data?.runs ?? []).map(({ id }) => id));
+  const idHits = (ids.data?.hits ?? []).flatMap(({ kind, id, name, runId, agentId }): Hit[] => {
+    const to =
+      kind === 'run'
+        ? { to: '/runs/$id', params: { id } }
+        : kind === 'rule'
+          ? { to: '/guardrails/$id', params: { id } }
+          : kind === 'alert'
+            ? { to: '/alerts', search: { id } }
+            : kind === 'budget'
+              ? { to: '/spend', search: { budget: id } }
+              : kind === 'delivery'
+                ? { to: '/deliveries', search: { id } }
+                : kind === 'conversation'
+                  ? { to: '/runs', search: { session: id, range: SEARCHED_RANGE } }
+                  : runId === undefined
+                    ? { to: '/agents/$id', params: { id: agentId ?? id } }
+                    : {
+                        to: '/runs/$id',
+                        params: { id: runId },
+                        search: kind === 'decision' ? { step: `decision ${id}` } : {},
+                      };
+    if (kind === 'run' && known.has(id)) return [];
+    return [{ id: `${kind}-${id}`, icon: 'file', name: name ?? id, note: kind, go: () => void navigate(to as never) }];
+  });
+  const textHits = (texts.data?.hits ?? []).map(
+    ({ runId, eventId, callId, excerpt, agentId, at }): Hit => ({
+      id: `text-${eventId}-${at}`,
+      icon: 'term',
+      name: excerpt,
+      note: `${visibleName(agentId)}, ${shortClock(at)}`,
+      go: openRun(runId, { step: callId ?? `event ${eventId}` }),
+    }),
+  );
+  const more =
+    texts.data !== undefined && !texts.data.complete
+      ? ` (searched back to ${shortClock(texts.data.searchedFrom)})`
+      : ' (last 7 days)';
+  return {
+    groups: [
+      { name: 'Runs', hits: runHits },
+      { name: 'Ids', hits: idHits },
+      { name: `In prompts, answers, arguments and results${more}`, hits: textHits },
+    ],
+    busy: enabled && (runs.isFetching || texts.isFetching || settled !== text),
+  };
+}
+
 function useHits(text: string): { name: string; hits: Hit[] }[] {
   const navigate = useNavigate();
   const agents = useRead(['agents', 'names'], (signal) => client.listAgents({ query: { limit: 100 }, signal }));
@@ -115,24 +220,15 @@ function useHits(text: string): { name: string; hits: Hit[] }[] {
     const has = (name: string) => name.toLowerCase().includes(text.toLowerCase());
     const pages = PAGES.flatMap((page) => (typeof page === 'string' || !has(page.name) ? [] : [page]));
     const goTo = (to: string) => () => void navigate({ to });
-    const agentHits = (agents.data?.agents ?? []).filter(({ id }) => has(id)).slice(0, MOST);
+    const agentHits = (agents.data?.agents ?? []).filter(({ id }) => has(id)).slice(0, MAX_HITS);
     const ruleHits =
-      text === '' ? [] : (rules.data?.rules ?? []).filter(({ name, id }) => has(name) || id === text).slice(0, MOST);
+      text === ''
+        ? []
+        : (rules.data?.rules ?? []).filter(({ name, id }) => has(name) || id === text).slice(0, MAX_HITS);
     const groups = [
       {
-        name: 'Agents, rules and runs',
+        name: 'Agents and rules',
         hits: [
-          ...(/^\S{6,}$/.test(text)
-            ? [
-                {
-                  id: 'run',
-                  icon: 'runs',
-                  name: text,
-                  note: 'open the run with this id',
-                  go: goTo(`/runs/${encodeURIComponent(text)}`),
-                },
-              ]
-            : []),
           ...(text === ''
             ? []
             : agentHits.map(({ id }) => ({
@@ -154,17 +250,17 @@ function useHits(text: string): { name: string; hits: Hit[] }[] {
       {
         name: 'Pages',
         hits: pages
-          .slice(0, text === '' ? 20 : MOST)
+          .slice(0, text === '' ? 20 : MAX_HITS)
           .map(({ to, icon, name }) => ({ id: `p-${name}`, icon, name, note: '', go: goTo(to) })),
       },
       {
-        name: 'Acts',
+        name: 'Actions',
         hits: [
           ...(has('New rule')
             ? [{ id: 'new-rule', icon: 'plus', name: 'New rule', note: '', go: goTo('/guardrails/new') }]
             : []),
-          ...(has('Stop everything')
-            ? [{ id: 'stop', icon: 's-killed', name: 'Stop…', note: 'asks first', go: () => openStop() }]
+          ...(has('Stop')
+            ? [{ id: 'stop', icon: 's-killed', name: 'Stop…', note: 'with confirmation', go: () => openStop() }]
             : []),
           ...(text === ''
             ? []
@@ -173,14 +269,14 @@ function useHits(text: string): { name: string; hits: Hit[] }[] {
                   id: `k-${id}`,
                   icon: 's-killed',
                   name: `Kill ${id}…`,
-                  note: 'asks first',
+                  note: 'with confirmation',
                   go: () => openStop({ agentId: id, state: 'killed' }),
                 },
                 {
                   id: `s-${id}`,
                   icon: 'play',
                   name: `Resume ${id}…`,
-                  note: 'asks first',
+                  note: 'with confirmation',
                   go: () => openStop({ agentId: id, state: 'running' }),
                 },
               ])),

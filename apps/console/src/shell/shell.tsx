@@ -10,11 +10,11 @@ import { Nav, TabBar } from './nav.tsx';
 import { openPalette, Palette } from './palette.tsx';
 import { StopDialog } from './stop.tsx';
 
-/** Pages that need the width: the navigation is a rail there. */
+/** Wide pages, on which the sidebar collapses. */
 const WIDE = /^\/(runs\/.+|guardrails\/.+)/;
 const narrow = matchMedia('(max-width: 1100px)');
 
-/** What stands around every page of somebody who is signed in. */
+/** Frame of every page: sidebar, dialogs and toasts. */
 export function Shell() {
   const queries = useQueryClient();
   useEffect(() => live.start(queries), [queries]);

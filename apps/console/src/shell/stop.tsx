@@ -13,7 +13,7 @@ import { useMay, useMe } from './me.tsx';
 
 type StopState = 'killed' | 'paused' | 'running';
 
-/** What the dialog begins with. */
+/** Initial state of the dialog. */
 export interface StopTarget {
   readonly runs?: readonly { readonly id: string; readonly agentId: string }[];
   readonly agentId?: string;
@@ -22,25 +22,25 @@ export interface StopTarget {
 
 const stop = openable<StopTarget>();
 
-/** Opens the one dialog that stops things, with the scope of the page it is opened on. */
+/** Opens the Stop dialog with the scope of the current page. */
 export function openStop(target: StopTarget = {}): void {
   stop.open(target);
 }
 
 export function StopDialog() {
   const target = stop.use();
-  // A new dialog each time: nothing typed for one stop is left for the next.
+  // A new dialog each time, so that no input is left over.
   return target === undefined ? null : <Stopping key={JSON.stringify(target)} target={target} />;
 }
 
-/** How long to wait for the acknowledgements of those that listen. */
+/** How long to wait for acknowledgements. */
 const WAIT_MS = 3_000;
 
 type Scope = 'run' | 'agent' | 'tenant';
 
 const VERB = { killed: 'Kill', paused: 'Pause', running: 'Resume' };
 const PAST = { killed: 'killed', paused: 'paused', running: 'resumed' };
-const KEEP = { killed: 'Keep it running', paused: 'Keep it running', running: 'Leave it as it is' };
+const KEEP = { killed: 'Keep it running', paused: 'Keep it running', running: 'Cancel' };
 
 function Stopping({ target }: { target: StopTarget }) {
   const me = useMe();
@@ -207,7 +207,7 @@ function Radio({ on, onChoose, name, note }: { on: boolean; onChoose: () => void
   );
 }
 
-/** How many running runs an order would hit. */
+/** Number of running runs that an order affects. */
 function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string {
   const query = { status: 'running', ...(scope === 'agent' ? { agentId } : {}) };
   const facets = useRead(
@@ -221,13 +221,12 @@ function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string
 
 function consequences(state: StopState, scope: Scope): string[] {
   const whose = scope === 'run' ? 'this run' : scope === 'agent' ? 'this agent' : 'every agent';
-  if (state === 'running')
-    return [`From now on calls of ${whose} are judged by the rules again.`, 'Processes that listen are told.'];
+  if (state === 'running') return [`Calls of ${whose} follow the rules again.`, 'Connected processes are notified.'];
   return [
-    `From now on every call of ${whose} is refused${scope === 'run' ? '' : ', of new runs too'}.`,
-    'Processes that listen are told; a call that is under way is not undone.',
-    ...(state === 'killed' ? ['The run is told to end.'] : []),
-    'It stays so until somebody resumes it.',
+    `Every call of ${whose} is blocked${scope === 'run' ? '' : ', including new runs'}.`,
+    'Connected processes stop at once. A call in progress is not undone.',
+    ...(state === 'killed' ? ['The run ends.'] : []),
+    'This lasts until you resume it.',
   ];
 }
 
@@ -252,9 +251,11 @@ function Ordered({ name, state, answers }: { name: string; state: StopState; ans
       <div className="kd">
         <p>
           {connected === 0
-            ? 'No process listens now. The next call of any is refused all the same.'
-            : `${taken} of ${connected ?? 'an unknown number of'} listening processes took it${Number.isFinite(fastest) ? `, the first after ${duration(fastest)}` : ''}.`}{' '}
-          Calls are {state === 'running' ? 'judged by the rules again' : 'refused all the same'}.
+            ? 'No process is connected.'
+            : `${taken} of ${connected ?? 'an unknown number of'} connected processes ${PAST[state]}${Number.isFinite(fastest) ? `, the first after ${duration(fastest)}` : ''}.`}{' '}
+          {state === 'running'
+            ? 'Other processes continue with their next call.'
+            : 'Any other process is blocked at its next call.'}
         </p>
         <ul className="ackl">
           <li>

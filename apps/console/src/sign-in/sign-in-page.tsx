@@ -4,12 +4,12 @@ import { problemOf } from '../api/problem.ts';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon, Sprite } from '../ui/icon.tsx';
 
-/** The code of a sign-in link stands behind the #: it never reaches a server's log. */
+/** The code of a sign-in link follows the #, so it never reaches a server log. */
 export function codeInAddress(hash: string): string | undefined {
   return /^#code=([\w-]+)$/.exec(hash)?.[1];
 }
 
-/** Exchanges a key for a cookie that no script can read. */
+/** Exchanges an API key for an HttpOnly cookie. */
 export function SignInPage({ problem, onSignedIn }: { problem: string | undefined; onSignedIn: () => void }) {
   const [key, setKey] = useState('');
   const [error, setError] = useState(problem);

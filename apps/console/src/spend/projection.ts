@@ -4,7 +4,7 @@ type Pot = BudgetStanding['pots'][number];
 
 const DAY_MS = 86_400_000;
 /** Too early in a period a rate says nothing. */
-const LEAST_SHARE = 0.02;
+const MIN_ELAPSED_SHARE = 0.02;
 
 /** When a period of a budget ends, ms; undefined where it never does. */
 function periodEndMs(period: Budget['period'], startMs: number): number | undefined {
@@ -32,7 +32,7 @@ export function projectionOf(
   const startMs = Date.parse(`${pot.periodStart}T00:00:00Z`);
   const endMs = periodEndMs(budget.period, startMs);
   const elapsed = atMs - startMs;
-  if (endMs === undefined || elapsed <= 0 || elapsed / (endMs - startMs) < LEAST_SHARE || pot.spentUsd === 0)
+  if (endMs === undefined || elapsed <= 0 || elapsed / (endMs - startMs) < MIN_ELAPSED_SHARE || pot.spentUsd === 0)
     return { courseUsd: undefined, spentAtMs: undefined, endMs };
   const perMs = pot.spentUsd / elapsed;
   const courseUsd = perMs * (endMs - startMs);

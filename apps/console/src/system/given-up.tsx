@@ -8,20 +8,20 @@ import { Facts, Section } from '../ui/section.tsx';
 
 const SHOWN = 5;
 
-/** Messages of this tenant that no consumer could handle. */
+/** Dead letters of this tenant. */
 export function GivenUp() {
   const { may, why } = useMay('admin');
-  return <Section title="Messages given up">{may ? <Letters /> : <p className="t2">{why}</p>}</Section>;
+  return <Section title="Dead letters">{may ? <Letters /> : <p className="t2">{why}</p>}</Section>;
 }
 
 function Letters() {
   const query = { limit: SHOWN };
   const letters = useRead(['system', 'dead-letters'], (signal) => client.listDeadLetters({ query, signal }));
   return (
-    <Read read={letters} what="The messages given up" rows={2}>
+    <Read read={letters} what="The dead letters" rows={2}>
       {({ deadLetters, total = 0, hasMore }) =>
         deadLetters.length === 0 ? (
-          <p className="t2">None: every message was handled.</p>
+          <p className="t2">No dead letters.</p>
         ) : (
           <>
             <Facts
@@ -35,7 +35,7 @@ function Letters() {
                   ] as const,
               )}
             />
-            {hasMore && <p className="t2">The oldest of {count(total)}.</p>}
+            {hasMore && <p className="t2">Oldest of {count(total)}.</p>}
           </>
         )
       }

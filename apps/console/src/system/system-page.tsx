@@ -9,7 +9,7 @@ import { Ago, Moment, platformNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { GivenUp } from './given-up.tsx';
 
-/** How the platform itself does. */
+/** Health and storage of the platform. */
 export function SystemPage() {
   const health = useRead(['system', 'health'], (signal) => client.getServiceHealth({ signal }));
   const stats = useRead(['system', 'stats'], (signal) => client.getStats({ signal }));
@@ -24,9 +24,7 @@ export function SystemPage() {
     <Page name="system" title="System" time="Now">
       <div className="pad">
         <Read read={health} what="The platform's health" rows={3}>
-          {(data) => (
-            <p className="lead1">{data.status === 'ok' ? 'The platform answers.' : 'The platform is not well.'}</p>
-          )}
+          {(data) => <p className="lead1">{data.status === 'ok' ? 'Platform healthy.' : 'Platform unhealthy.'}</p>}
         </Read>
         <div className="two">
           <Section title="Service">
@@ -61,7 +59,7 @@ export function SystemPage() {
                   ),
                 ],
                 [
-                  'This clock against the platform',
+                  'Clock difference to the platform',
                   <span key="c" className="num">
                     {duration(Math.abs(platformNow() - Date.now()))} apart
                   </span>,
@@ -79,13 +77,13 @@ export function SystemPage() {
                   </span>,
                 ],
                 [
-                  '99 of 100 within',
+                  '99th percentile',
                   <span key="p" className="num">
                     {pulse?.latencyP99Ms == null ? '—' : duration(pulse.latencyP99Ms)}
                   </span>,
                 ],
                 [
-                  'Let pass unjudged',
+                  'Bypassed',
                   <span key="b" className={`num ${(pulse?.bypassed ?? 0) > 0 ? 'warn' : ''}`}>
                     {pulse?.bypassed ?? '—'}
                   </span>,
@@ -112,8 +110,8 @@ export function SystemPage() {
             />
           </Section>
           <GivenUp />
-          <Section title="What is stored">
-            <Read read={stats} what="What is stored" rows={4}>
+          <Section title="Storage">
+            <Read read={stats} what="Storage" rows={4}>
               {(data) => (
                 <Facts
                   facts={[
@@ -137,7 +135,7 @@ export function SystemPage() {
                     ],
                     ['Oldest event', data.oldestEvent === null ? 'none' : <Moment key="o" at={data.oldestEvent} />],
                     [
-                      'Space, about',
+                      'Estimated size',
                       <span key="s" className="num">
                         {bytes(data.storageSizeBytes)}
                       </span>,

@@ -1,4 +1,4 @@
-/** A range of time as links hold it: `24h` and `7d` stay relative, `from` and `to` are instants. */
+/** Time range of a link. `24h` and `7d` stay relative; `from` and `to` are instants. */
 export interface Range {
   readonly range?: string | undefined;
   readonly from?: string | undefined;
@@ -15,7 +15,7 @@ function lengthMs(range: string): number {
   return Number(digits) * UNIT_MS[unit as 'h' | 'd'];
 }
 
-/** As the API takes it, as of now. */
+/** Bounds for the API, relative to now. */
 export function bounds({ range, from, to }: Range, now = Date.now()): { from: string; to?: string } {
   if (from !== undefined) return to === undefined ? { from } : { from, to };
   return { from: new Date(now - lengthMs(range ?? DEFAULT_RANGE)).toISOString() };
@@ -25,7 +25,7 @@ const UNITS = { h: 'h', d: 'days' } as const;
 
 /** `Last 24 h`. */
 export function rangeName({ range, from }: Range): string {
-  if (from !== undefined) return 'A fixed range';
+  if (from !== undefined) return 'Fixed range';
   const [, digits = '', unit = 'h'] = /^(\d+)([hd])$/.exec(range ?? DEFAULT_RANGE) ?? [];
   return `Last ${digits} ${UNITS[unit as 'h' | 'd']}`;
 }

@@ -1,6 +1,6 @@
 import { stored } from '../ui/stored.ts';
 
-/** The zone every time on every page is written in. */
+/** The time zone of all pages. */
 export function zone(): string {
   const chosen = stored('zone');
   return chosen === '' ? Intl.DateTimeFormat().resolvedOptions().timeZone : chosen;
@@ -26,7 +26,7 @@ function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 const dayOf = (at: number) => format({ year: 'numeric', month: '2-digit', day: '2-digit' }).format(at);
 
-/** `03:11:14`; with the date in front where it is not today. */
+/** `03:11:14`, with the date if it is not today. */
 export function clock(at: number | string, withMs = false): string {
   const ms = typeof at === 'string' ? Date.parse(at) : at;
   const time = format({
@@ -47,4 +47,31 @@ export function shortClock(at: number | string): string {
 
 export function weekday(at: number): string {
   return format({ weekday: 'short' }).format(at);
+}
+
+const PARTS: Intl.DateTimeFormatOptions = {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+};
+const partFormats = new Map<string, Intl.DateTimeFormat>();
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** An instant on the clock and calendar of a zone, with the zone's distance from UTC at that instant. */
+export function localParts(at: number, inZone = zone()): { time: string; day: string; offsetMs: number } {
+  const known = partFormats.get(inZone) ?? new Intl.DateTimeFormat('en-US', { timeZone: inZone, ...PARTS });
+  partFormats.set(inZone, known);
+  const part = Object.fromEntries(known.formatToParts(at).map(({ type, value }) => [type, value]));
+  const month = MONTHS.indexOf(part.month ?? '');
+  const [year, day, hour, minute, second] = [part.year, part.day, part.hour, part.minute, part.second].map(Number);
+  const local = Date.UTC(year ?? 0, month, day ?? 1, hour ?? 0, minute ?? 0, second ?? 0);
+  return {
+    time: `${part.hour}:${part.minute}`,
+    day: `${part.day} ${part.month}`,
+    offsetMs: local - Math.floor(at / 1000) * 1000,
+  };
 }

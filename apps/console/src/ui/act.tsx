@@ -11,7 +11,7 @@ interface ActProps {
   readonly title?: string | undefined;
 }
 
-/** A button for something the key may not be allowed to do: it then stays visible and says what it needs. */
+/** A button that needs a scope. Without it, the button is visible but disabled, with the reason. */
 export function Act({ scope = 'read', kind = '', disabled = false, onPress, children, label, title }: ActProps) {
   const { may, why } = useMay(scope);
   const off = !may || disabled;

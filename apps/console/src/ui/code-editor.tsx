@@ -3,7 +3,7 @@ import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 
-/** The nonce that this page's policy lets styles carry. */
+/** Nonce for styles under the page's Content-Security-Policy. */
 function nonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.content ?? '';
 }
@@ -29,17 +29,17 @@ interface CodeEditorProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** Made once: an editor keeps what it was made with. */
+  /** Configuration at creation. */
   readonly extensions: readonly Extension[];
 }
 
-/** CodeMirror over a text that React owns. */
+/** CodeMirror as a controlled component. */
 export function CodeEditor({ label, value, onChange, extensions }: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const changed = useRef(onChange);
   changed.current = onChange;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes later is told below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: created once; later changes are dispatched below
   useEffect(() => {
     if (box.current === null) return;
     const state = EditorState.create({

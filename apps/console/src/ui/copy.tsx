@@ -1,8 +1,9 @@
+import { shortId } from '../figures/figures.ts';
 import { Icon } from './icon.tsx';
 import { useFlash } from './moment.tsx';
 
 interface CopyProps {
-  /** A function where the text is long: it is made when it is wanted. */
+  /** A function if the text is expensive to build. */
   readonly text: string | (() => string);
   readonly label?: string;
   readonly quiet?: boolean;
@@ -22,11 +23,11 @@ export function Copy({ text, label = 'Copy', quiet = true }: CopyProps) {
   );
 }
 
-/** The end of an id; the whole on hover. */
+/** A short id with the whole id on hover and on copy. */
 export function Id({ id }: { id: string }) {
   return (
     <span className="mono" title={id}>
-      {id.length <= 10 ? id : id.slice(-6)}
+      {shortId(id)}
     </span>
   );
 }

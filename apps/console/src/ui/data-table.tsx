@@ -10,31 +10,42 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { useKeys } from '../shell/keys.ts';
+import { Icon } from './icon.tsx';
 
 export interface Column<T> {
   readonly id: string;
   readonly head: ReactNode;
-  /** A width of a grid: `96px`, `minmax(0, 2fr)`. */
+  /** Grid track size: `96px`, `minmax(0, 2fr)`. */
   readonly width: string;
   readonly right?: boolean;
+  /** Name of this order at the server. Makes the head a button. */
+  readonly sort?: string;
   readonly cell: (row: T) => ReactNode;
 }
 
+export interface Sorting {
+  readonly by: string;
+  readonly order: 'asc' | 'desc';
+  /** Sorts by a column, or reverses its order. */
+  readonly onSort: (by: string, order: 'asc' | 'desc') => void;
+}
+
 interface DataTableProps<T> {
+  readonly sorting?: Sorting;
   readonly label: string;
   readonly rows: readonly T[];
   readonly columns: readonly Column<T>[];
   readonly idOf: (row: T) => string;
   readonly onOpen: (row: T) => void;
   readonly rowHeight?: number;
-  /** The row as a card, for screens that have no room for columns. */
+  /** The row as a card, for narrow screens. */
   readonly narrow?: (row: T) => ReactNode;
   readonly current?: string | undefined;
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (id: string) => void;
-  /** Called when the end comes into view. */
+  /** Called when the end is visible. */
   readonly onEnd?: () => void;
-  /** Whether the reader stands at the top and holds nothing. */
+  /** Whether the list is at its top and not in use. */
   readonly onFollowing?: (following: boolean) => void;
 }
 
@@ -42,7 +53,7 @@ const OVERSCAN = 8;
 const NARROW_PX = 76;
 const small = matchMedia('(max-width: 640px)');
 
-/** Server-sorted rows of one height, of which only those in view are on the page. The focus stays with a row's id. */
+/** Virtual list of server-sorted rows of equal height. The focus stays with a row's id. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, rows, columns, idOf, onOpen, rowHeight = 28, current, selected, onSelect, onEnd, onFollowing } = props;
   const isSmall = useSmall();
@@ -61,7 +72,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - OVERSCAN) onEnd?.();
   }, [last, rows.length, onEnd]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another height has to be measured again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new height must be measured
   useEffect(() => virtual.measure(), [rowSize, virtual]);
 
   const move = (by: number) => {
@@ -100,9 +111,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       <div role="grid" aria-label={label} aria-rowcount={rows.length}>
         <div role="row" className="vh-row">
           {columns.map((column) => (
-            <span key={column.id} role="columnheader" className={column.right ? 'r' : ''}>
-              {column.head}
-            </span>
+            <Head key={column.id} column={column} sorting={props.sorting} />
           ))}
         </div>
         <div className="vt-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
@@ -147,6 +156,31 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
+function Head<T>({ column, sorting }: { column: Column<T>; sorting: Sorting | undefined }) {
+  const { head, right, sort } = column;
+  if (sort === undefined || sorting === undefined) {
+    return (
+      <span role="columnheader" className={right ? 'r' : ''}>
+        {head}
+      </span>
+    );
+  }
+  const isSorted = sorting.by === sort;
+  const direction = isSorted ? (sorting.order === 'asc' ? 'ascending' : 'descending') : undefined;
+  return (
+    <span role="columnheader" className={right ? 'r' : ''} aria-sort={direction}>
+      <button
+        type="button"
+        className={`sort ${isSorted ? 'on' : ''}`}
+        onClick={() => sorting.onSort(sort, isSorted && sorting.order === 'desc' ? 'asc' : 'desc')}
+      >
+        {head}
+        <Icon name={isSorted && sorting.order === 'asc' ? 'up' : 'dn'} size={12} />
+      </button>
+    </span>
+  );
+}
+
 function useSmall(): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -157,7 +191,7 @@ function useSmall(): boolean {
   );
 }
 
-/** Rows grow with the density and on touch; a virtual list has to know. */
+/** Row height for the density and the input device. */
 function useRowHeight(box: RefObject<HTMLElement | null>, least: number): number {
   const [height, setHeight] = useState(least);
   useEffect(() => {

@@ -6,12 +6,12 @@ interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** The safe act first, the full one last. */
+  /** Buttons: the safe action first. */
   readonly acts: ReactNode;
   readonly wide?: boolean;
 }
 
-/** Repeats the thing that is about to happen; the safe act stands left. */
+/** Confirmation dialog. */
 export function Dialog({ title, open, onClose, children, acts, wide = false }: DialogProps) {
   return (
     <ModalOverlay className="scrim" isOpen={open} onOpenChange={(isOpen) => !isOpen && onClose()} isDismissable>

@@ -1,11 +1,11 @@
-/** A number in the digits it was written in, where JavaScript would write others: 9007199254740993, 1e400, 1.50. */
+/** A number that JavaScript would write differently, with its original digits: 9007199254740993, 1e400, 1.50. */
 export class Digits {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
   }
 
-  /** JSON of it has the digits, too. */
+  /** Keeps the digits in JSON. */
   toJSON(): unknown {
     return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(this.text);
   }
@@ -13,7 +13,7 @@ export class Digits {
 
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-/** @returns what JSON text says, with every number as written; undefined: it is no JSON, or this browser rounds numbers */
+/** Parses JSON and keeps numbers as written. @returns undefined if the text is not JSON or the browser rounds numbers */
 export function parseExact(text: string): unknown {
   if (!('rawJSON' in JSON)) return undefined;
   const keepDigits: Reviver = (_key, value, context) =>
@@ -23,7 +23,7 @@ export function parseExact(text: string): unknown {
   try {
     return JSON.parse(text, keepDigits) as unknown;
   } catch {
-    // It is cut, or nested too deep to be laid out: the caller shows the text itself.
+    // Truncated or nested too deeply: the caller shows the text.
     return undefined;
   }
 }

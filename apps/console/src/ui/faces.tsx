@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { problemOf } from '../api/problem.ts';
 import { Icon } from './icon.tsx';
 
-/** Nothing is here yet, and what to do about it. */
+/** Empty state with the next step. */
 export function Empty({ title, children, act }: { title: string; children?: ReactNode; act?: ReactNode }) {
   return (
     <div className="empty">
@@ -13,7 +13,7 @@ export function Empty({ title, children, act }: { title: string; children?: Reac
   );
 }
 
-/** There is something, only not for this filter. */
+/** Empty state of a filtered list. */
 export function FilteredEmpty({
   what,
   filter,
@@ -43,7 +43,7 @@ export function FilteredEmpty({
   );
 }
 
-/** It could not be read: why, and what then. */
+/** Error state with a retry. */
 export function Failed({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => void }) {
   const problem = problemOf(error);
   const details = JSON.stringify({
@@ -72,19 +72,19 @@ export function Failed({ what, error, onRetry }: { what: string; error: unknown;
   );
 }
 
-/** Keeps the place of what loads: flat bars, nothing that moves. */
+/** Placeholder while loading. */
 export function Loading({ rows = 6 }: { rows?: number }) {
   return (
     <div className="sks" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all equal
         <span key={row} className="sk" style={{ width: `${60 - ((row * 17) % 35)}%` }} />
       ))}
     </div>
   );
 }
 
-/** One of the faces, or what was read. */
+/** Loading, error or loaded state of a query. */
 export function Read<T>({
   read,
   what,

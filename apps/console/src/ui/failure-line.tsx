@@ -1,4 +1,4 @@
-/** Why what was just tried did not work, read out at once; nothing where it did. */
+/** Error message of the last attempt, announced to screen readers. */
 export function FailureLine({ children }: { children: string | undefined }) {
   if (children === undefined) return null;
   return (

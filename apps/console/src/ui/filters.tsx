@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Icon } from './icon.tsx';
 import { type Choice, Menu } from './menu.tsx';
 
-/** A field that narrows a list; `/` goes to it. */
+/** Filter field of a list; `/` focuses it. */
 export function FilterField({
   label,
   value,
@@ -27,7 +27,7 @@ export function FilterField({
   );
 }
 
-/** One thing a list is narrowed by: a choice while it is any, a chip to take away once it is chosen. */
+/** Filter of a list: a menu, or a removable chip if a value is selected. */
 export function FilterChip({
   name,
   value,
@@ -64,7 +64,7 @@ export function FilterChip({
   );
 }
 
-/** Newer rows wait here until they are asked for. */
+/** Shows the number of new rows that are held back. */
 export function NewRows({ waiting, onShow }: { waiting: number; onShow: () => void }) {
   if (waiting === 0) return null;
   return (

@@ -1,17 +1,17 @@
 import type { CSSProperties } from 'react';
 
 interface GaugeProps {
-  /** Share of the limit that is used; more than 1 is over. */
+  /** Used share of the limit; over 1 exceeds it. */
   readonly value: number;
-  /** Share it is on course for. */
+  /** Forecast share. */
   readonly projected?: number;
   readonly shadow?: boolean;
-  /** A score, of which more is better: being full is no warning. */
+  /** A score, where more is better. */
   readonly score?: boolean;
   readonly label: string;
 }
 
-/** A value against its limit: the one way it is drawn everywhere. */
+/** A value against its limit. */
 export function Gauge({ value, projected, shadow = false, score = false, label }: GaugeProps) {
   const tone = score ? '' : shadow ? 'ghost' : value > 1 || (projected ?? 0) >= 1 ? 'bad' : value >= 0.8 ? 'warn' : '';
   const style = { '--v': value > 1 ? 1.2 : value, '--p': Math.min(1, projected ?? 0) } as CSSProperties;
@@ -24,7 +24,7 @@ export function Gauge({ value, projected, shadow = false, score = false, label }
   );
 }
 
-/** What is left of a wait: no limit to reach, only time that runs. */
+/** Remaining share of a waiting time. */
 export function TimeLeft({ share, urgent }: { share: number; urgent: boolean }) {
   return (
     <span

@@ -1,8 +1,8 @@
 import sprite from './sprite.svg?raw';
 
-/** All icons of the page, once. Icons are Lucide (ISC); marks of states are our own. */
+/** All icons of the page. Icons are from Lucide (ISC); state marks are our own. */
 export function Sprite() {
-  // Our own file, built in: nothing of anybody's data is in it.
+  // A constant file of this package without user data.
   // biome-ignore lint/security/noDangerouslySetInnerHtml: a constant
   return <div hidden aria-hidden="true" dangerouslySetInnerHTML={{ __html: sprite }} />;
 }

@@ -3,23 +3,23 @@ import { counted } from '../figures/figures.ts';
 import { asText } from './as-text.ts';
 import { Digits } from './exact-json.ts';
 
-/** A JSON value as lines of text, of which only what is open is worked out. */
+/** A JSON value as lines of text. Collapsed parts are not computed. */
 export interface Line {
   readonly path: string;
   readonly depth: number;
   readonly key: string | undefined;
   readonly text: string;
   readonly tone: 's' | 'nu' | 'k' | '';
-  /** Undefined: it cannot be opened. */
+  /** Undefined if it cannot be expanded. */
   readonly open: boolean | undefined;
   readonly value: unknown;
 }
 
 const OPEN_LEVELS = 3;
 const OPEN_ENTRIES = 100;
-/** More entries of one container are shown when asked for. */
-const MOST_ENTRIES = 500;
-const MOST_TEXT = 2_000;
+/** Further entries of a container are shown on request. */
+const MAX_ENTRIES = 500;
+const MAX_TEXT_CHARS = 2_000;
 const LONG_BASE64 = 200;
 
 export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: ReadonlySet<string> = new Set()): Line[] {
@@ -48,7 +48,7 @@ export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: Reado
       return;
     }
     lines.push({ path, depth, key, text: begin, tone: '', open: true, value: node });
-    const shown = all.has(path) ? entries : entries.slice(0, MOST_ENTRIES);
+    const shown = all.has(path) ? entries : entries.slice(0, MAX_ENTRIES);
     for (const [name, one] of shown)
       add(one, path === '' ? name : `${path}.${name}`, depth + 1, Array.isArray(node) ? undefined : name);
     if (shown.length < entries.length)
@@ -71,9 +71,9 @@ function scalar(node: unknown): Pick<Line, 'text' | 'tone'> {
   if (typeof node === 'string') {
     if (node.length > LONG_BASE64 && /^[A-Za-z0-9+/=_-]+$/.test(node.slice(0, LONG_BASE64)))
       return { text: `text of ${node.length} characters, as base64`, tone: 'k' };
-    const cut = node.length > MOST_TEXT;
+    const cut = node.length > MAX_TEXT_CHARS;
     return {
-      text: `${visible(JSON.stringify(cut ? node.slice(0, MOST_TEXT) : node))}${cut ? ` … ${node.length - MOST_TEXT} more characters` : ''}`,
+      text: `${visible(JSON.stringify(cut ? node.slice(0, MAX_TEXT_CHARS) : node))}${cut ? ` … ${node.length - MAX_TEXT_CHARS} more characters` : ''}`,
       tone: 's',
     };
   }
@@ -81,7 +81,7 @@ function scalar(node: unknown): Pick<Line, 'text' | 'tone'> {
   return { text: node === undefined ? 'nothing' : asText(node), tone: isNumber ? 'nu' : 'k' };
 }
 
-/** How big a value is, as far as a limit: nodes and characters of its texts. */
+/** Size of a value up to a limit: nodes and characters. */
 export function sizeOf(value: unknown, limit: number): number {
   let size = 0;
   const stack: unknown[] = [value];

@@ -7,31 +7,31 @@ import { Icon } from './icon.tsx';
 import { type Line, linesOf, sizeOf } from './json-lines.ts';
 
 const LINE_PX = 22;
-const MOST_PX = 420;
-/** Beyond this only the head is laid out; the whole can be copied and downloaded. */
-const MOST_SIZE = 2_000_000;
+const MAX_HEIGHT_PX = 420;
+/** Larger values are truncated; the whole value can be copied or downloaded. */
+const MAX_SIZE_UNITS = 2_000_000;
 
 interface JsonViewProps {
   readonly value: unknown;
   readonly label: string;
-  /** Takes a value into a rule that is being written. */
+  /** Inserts a value into the rule that is being edited. */
   readonly onUse?: (path: string, value: unknown) => void;
 }
 
-/** Any JSON as text: whatever is in it is shown, never run, and never laid out as a whole. */
+/** JSON viewer. Shows content as text only and renders only visible lines. */
 export function JsonView({ value, label, onUse }: JsonViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [all, setAll] = useState<ReadonlySet<string>>(new Set());
   const [find, setFind] = useState('');
-  const size = useMemo(() => sizeOf(value, MOST_SIZE), [value]);
+  const size = useMemo(() => sizeOf(value, MAX_SIZE_UNITS), [value]);
   const lines = useMemo(() => linesOf(value, toggled, all), [value, toggled, all]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
     estimateSize: () => LINE_PX,
     overscan: 12,
-    initialRect: { width: 400, height: MOST_PX },
+    initialRect: { width: 400, height: MAX_HEIGHT_PX },
   });
   const hits = useMemo(
     () =>
@@ -71,21 +71,21 @@ export function JsonView({ value, label, onUse }: JsonViewProps) {
           }
         />
         {find !== '' && <span className="t3 num">{hits.length} found</span>}
-        {size > 20_000 && <span className="t3 num">{size > MOST_SIZE ? 'over 2 MB' : bytes(size)}</span>}
+        {size > 20_000 && <span className="t3 num">{size > MAX_SIZE_UNITS ? 'over 2 MB' : bytes(size)}</span>}
         <Copy text={() => JSON.stringify(value, null, 2) ?? 'null'} />
         <button type="button" className="b quiet sm" onClick={download}>
           <Icon name="dl" size={14} />
           Download
         </button>
       </div>
-      {/* A region that scrolls has to be reachable by keys. */}
+      {/* A scrolling region must be focusable. */}
       <div
         ref={box}
         className="jls"
         role="region"
         aria-label={label}
         tabIndex={0}
-        style={{ height: `${Math.min(MOST_PX, lines.length * LINE_PX + 4)}px` }}
+        style={{ height: `${Math.min(MAX_HEIGHT_PX, lines.length * LINE_PX + 4)}px` }}
       >
         <div style={{ height: `${virtual.getTotalSize()}px` }}>
           {virtual.getVirtualItems().map((item) => {
@@ -131,7 +131,7 @@ function JsonLine({ line, number, top, hit, onFlip, onMore, onUse }: JsonLinePro
         <button
           type="button"
           className="tw"
-          aria-label={`${line.open ? 'Close' : 'Open'} ${line.path || 'all'}`}
+          aria-label={`${line.open ? 'Collapse' : 'Expand'} ${line.path || 'all'}`}
           aria-expanded={line.open}
           onClick={() => onFlip(line.path)}
         >

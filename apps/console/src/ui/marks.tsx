@@ -1,7 +1,7 @@
 import type { Decision, Run } from '../api/model.ts';
 import { Icon } from './icon.tsx';
 
-/** Shape, word, colour: how a state is drawn. */
+/** Icon, color and word of a state. */
 export interface Mark {
   readonly icon: string;
   readonly tone: string;
@@ -22,13 +22,13 @@ const RUN: Readonly<Record<string, Mark>> = {
   idle: { icon: 's-idle', tone: 'idle', word: 'Idle' },
 };
 
-const UNKNOWN: Mark = { icon: 'v-no', tone: 'no', word: 'Not known' };
+const UNKNOWN: Mark = { icon: 'v-no', tone: 'no', word: 'Unknown' };
 
 function runMark(status: string): Mark {
   return RUN[status] ?? { ...UNKNOWN, word: status };
 }
 
-/** One that is held is paused, and one that has been silent for long is idle, whatever it says of itself. */
+/** Status for display: an order pauses a run, and silence makes it idle, regardless of its own status. */
 export function statusOf({ status, idle, control }: Pick<Run, 'status' | 'idle' | 'control'>): string {
   if (status === 'running' && control.state === 'paused') return 'paused';
   return idle ? 'idle' : status;
@@ -43,10 +43,10 @@ export const VERDICTS = {
   allow: { icon: 'v-allow', tone: 'allow', word: 'Allowed' },
   block: { icon: 'v-block', tone: 'block', word: 'Blocked' },
   terminate: { icon: 's-killed', tone: 'block', word: 'Run ended' },
-  ask: { icon: 'v-ask', tone: 'ask', word: 'Asked' },
+  ask: { icon: 'v-ask', tone: 'ask', word: 'Needs approval' },
   modify: { icon: 'v-modify', tone: 'allow', word: 'Changed' },
   shadow: { icon: 'v-shadow', tone: 'shadow-v', word: 'Would block' },
-  bypass: { icon: 'v-bypass', tone: 'bypass', word: 'Let pass' },
+  bypass: { icon: 'v-bypass', tone: 'bypass', word: 'Bypassed' },
   no: { icon: 'v-no', tone: 'no', word: 'No match' },
 } satisfies Record<string, Mark>;
 export type Verdict = keyof typeof VERDICTS;
@@ -54,11 +54,11 @@ export type Verdict = keyof typeof VERDICTS;
 const WOULD: Readonly<Record<string, string>> = {
   block: 'Would block',
   terminate: 'Would end the run',
-  ask: 'Would ask',
-  modify: 'Would change it',
+  ask: 'Would need approval',
+  modify: 'Would modify',
 };
 
-/** What a decision came to: enforced, or only said by rules in shadow. */
+/** Mark of a decision: its effect, or the effect of shadow rules. */
 export function verdictOf(
   decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses'>,
 ): Mark {
@@ -72,7 +72,7 @@ export function verdictOf(
   return decision.effect === 'modify' ? VERDICTS.modify : VERDICTS.allow;
 }
 
-/** What a rule's effect would have been, in words. */
+/** Name of a shadow effect. */
 export function wouldWord(effect: string): string {
   return WOULD[effect] ?? 'Would allow';
 }
@@ -100,7 +100,7 @@ export function State({
   );
 }
 
-/** Inline, because what is used from the sprite cannot be animated by the page. */
+/** Inline, because parts of the sprite cannot be animated. */
 function RunningRing() {
   return (
     <svg className="i14" viewBox="0 0 16 16" aria-hidden="true">
@@ -131,11 +131,11 @@ export function ModeChip({ mode, percent }: { mode: string; percent?: number | u
   );
 }
 
-/** What a rule does, in words, with its mark. */
+/** Mark and name of each action. */
 export const ACTIONS: Readonly<Record<string, Mark>> = {
   block: { icon: 'v-block', tone: 'block', word: 'Block the call' },
   terminate_run: { icon: 's-killed', tone: 'block', word: 'End the run' },
-  require_approval: { icon: 'v-ask', tone: 'ask', word: 'Ask a human' },
+  require_approval: { icon: 'v-ask', tone: 'ask', word: 'Require approval' },
   pause_agent: { icon: 's-paused', tone: 'paused', word: 'Pause the agent' },
   downgrade_model: { icon: 'v-modify', tone: 'no', word: 'Use a cheaper model' },
   modify_arguments: { icon: 'v-modify', tone: 'no', word: 'Change the arguments' },

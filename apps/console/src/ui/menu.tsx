@@ -7,7 +7,7 @@ export interface Choice {
   readonly hint?: string;
 }
 
-/** A button that opens a list of acts or choices. */
+/** A button with a menu of actions or choices. */
 export function Menu({
   label,
   className = 'chip',

@@ -2,10 +2,10 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { age, countdown } from '../figures/figures.ts';
 import { clock, offset, shortClock } from '../time/zone.ts';
 
-/** How far this machine's clock is behind the platform's, ms. */
+/** Difference of the platform's clock to this one, ms. */
 let skew = 0;
 
-/** Said by the stream's heartbeats. */
+/** Called with the time of a heartbeat. */
 export function platformClock(nowIso: string): void {
   skew = Date.parse(nowIso) - Date.now();
 }
@@ -32,12 +32,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The platform's time, to the second: one timer for the whole page. */
+/** The platform's time in whole seconds, from one shared timer. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => second) * 1000;
 }
 
-/** An instant: local on the page, UTC and age on hover. */
+/** An instant in the page's zone, with UTC and age on hover. */
 export function Moment({ at, short = false, ms = false }: { at: string; short?: boolean; ms?: boolean }) {
   const title = `${clock(at, true)} ${offset(Date.parse(at))}\n${at}\n${age(platformNow() - Date.parse(at))} ago`;
   return (
@@ -47,7 +47,7 @@ export function Moment({ at, short = false, ms = false }: { at: string; short?: 
   );
 }
 
-/** `3 min ago`; kept up to date. */
+/** `3 min ago`, updated every second. */
 export function Ago({ at, bare = false }: { at: string; bare?: boolean }) {
   const now = useNow();
   const text = age(now - Date.parse(at));
@@ -62,7 +62,7 @@ export const URGENT_MS = 120_000;
 
 export function Countdown({ until }: { until: string }) {
   const left = Date.parse(until) - useNow();
-  return <b className={`num ${left <= URGENT_MS ? 'bad' : ''}`}>{left <= 0 ? 'over' : countdown(left)}</b>;
+  return <b className={`num ${left <= URGENT_MS ? 'bad' : ''}`}>{left <= 0 ? 'expired' : countdown(left)}</b>;
 }
 
 /** True for a moment after it is set. */

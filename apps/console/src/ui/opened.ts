@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** One thing that any part of the page may open: a dialog, the palette. */
+/** State of something that any part of the page can open, such as a dialog. */
 export function openable<T>() {
   let current: T | undefined;
   const listeners = new Set<() => void>();

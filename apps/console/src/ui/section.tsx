@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react';
 
-/** A title on a hairline, and what belongs under it. */
+/** A section with a title. */
 export function Section({
   title,
   note,

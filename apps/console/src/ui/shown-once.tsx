@@ -7,7 +7,7 @@ interface ShownOnceProps {
   readonly onTaken: () => void;
 }
 
-/** A secret that the platform shows this one time, until somebody says that they have it. */
+/** A secret that is shown once, until the user confirms that it is saved. */
 export function ShownOnce({ children, secret, onTaken }: ShownOnceProps) {
   return (
     <div className="well key-once topped">
@@ -16,7 +16,7 @@ export function ShownOnce({ children, secret, onTaken }: ShownOnceProps) {
       </span>
       <Copy text={secret} quiet={false} />
       <button type="button" className="b quiet sm" onClick={onTaken}>
-        I have it
+        Done
       </button>
     </div>
   );

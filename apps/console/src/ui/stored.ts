@@ -1,4 +1,4 @@
-/** What a browser remembers of how its user likes the console. Never a key, never data. */
+/** Preferences that the browser stores. Never keys or data. */
 const NAMES = ['theme', 'density', 'zone'] as const;
 type StoredName = (typeof NAMES)[number];
 
@@ -6,7 +6,7 @@ export function stored(name: StoredName): string {
   try {
     return localStorage.getItem(`agentlens.${name}`) ?? '';
   } catch {
-    // Storage may be switched off; then nothing is remembered.
+    // Storage may be disabled.
     return '';
   }
 }
@@ -20,7 +20,7 @@ export function store(name: StoredName, value: string): void {
   }
 }
 
-/** Puts theme and density on the page. */
+/** Applies theme and density to the page. */
 export function applyLook(): void {
   document.documentElement.style.colorScheme = stored('theme');
   document.documentElement.dataset.density = stored('density');

@@ -1,6 +1,6 @@
 import { count } from '../figures/figures.ts';
 
-/** One cell a day; the height says how much. Read as a sentence by who cannot see it. */
+/** Strip with one cell per day, and a text for screen readers. */
 export function Strip({ values, tone, label }: { values: readonly number[]; tone: string; label: string }) {
   const most = Math.max(1, ...values);
   return (
@@ -17,7 +17,7 @@ export function Strip({ values, tone, label }: { values: readonly number[]; tone
   );
 }
 
-/** A line of some figure over time. */
+/** Sparkline. */
 export function Spark({ values, width = 88, label }: { values: readonly number[]; width?: number; label: string }) {
   const most = Math.max(1, ...values);
   const x = (index: number) => 2 + (index * (width - 4)) / Math.max(1, values.length - 1);

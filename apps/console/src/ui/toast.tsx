@@ -18,7 +18,7 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Reports what the reader did. What the platform did belongs on the page. */
+/** Reports the result of the user's action. */
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   const id = nextId++;
   set([...toasts.slice(-3), { id, text, tone }]);

@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { toast, toastError } from './toast.tsx';
 
 /**
- * Makes a change, reads again what the page shows of it, and says that it is done, or why not.
- * @param read the key of what is read again
+ * Makes a change, refetches the affected query, and reports success or the error.
+ * @param read key of the query to refetch
  */
 export function useChange(read: string, refusal = 'Not done') {
   const queries = useQueryClient();

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
-/** The page's filter as its link holds it, and how to change it: typing replaces, choosing adds to the history. */
+/** Filter of the page in its URL. Typing replaces the history entry, selecting adds one. */
 export function useListSearch<N extends string>() {
   const search = useSearch({ strict: false }) as { readonly [K in N]?: string };
   const navigate = useNavigate();

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 
-/** A list that is read page by page as its end comes into view. */
+/** A list that is loaded page by page. */
 export function usePages<A extends { readonly nextCursor?: string | undefined }, T>(
   key: readonly [string, ...unknown[]],
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<A>,

@@ -1,4 +1,4 @@
-/** The URL's query as plain names and values: no JSON, lists as commas, what is empty left out. */
+/** Query of the URL as names and values: no JSON, lists with commas, empty values omitted. */
 export type Search = Readonly<Record<string, string>>;
 
 export function parseSearch(text: string): Search {
@@ -14,7 +14,7 @@ export function stringifySearch(search: Readonly<Record<string, unknown>>): stri
   return `?${pairs.join('&')}`;
 }
 
-/** Keeps the names a page knows; everything else in a link is dropped. */
+/** Keeps the names that a page knows and drops the others. */
 export function knowing<const N extends string>(...names: readonly N[]) {
   return (search: Readonly<Record<string, unknown>>): { [K in N]?: string } =>
     Object.fromEntries(
@@ -29,7 +29,7 @@ export function list(text: string | undefined): string[] {
   return text === undefined || text === '' ? [] : text.split(',');
 }
 
-/** Adds the value, or takes it away where it is there. Undefined: an empty list. */
+/** Adds the value, or removes it. Undefined: an empty list. */
 export function toggled(text: string | undefined, value: string): string | undefined {
   const values = list(text);
   const next = values.includes(value) ? values.filter((one) => one !== value) : [...values, value];

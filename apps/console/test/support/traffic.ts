@@ -5,7 +5,7 @@ export interface Target {
   readonly key: string;
 }
 
-// Test data: whatever JSON came.
+// Test data: any JSON.
 // biome-ignore lint/suspicious/noExplicitAny: answers are read member by member
 export type Json = any;
 
@@ -127,7 +127,7 @@ export class Agent {
     return this;
   }
 
-  /** Asks before it acts; what was told so far goes out first. */
+  /** Asks before it acts; earlier events are sent first. */
   async asks(toolName: string, args: object, callId = next('c')): Promise<Json> {
     await this.send();
     this.#at = Math.max(this.#at, Date.now());
@@ -363,7 +363,7 @@ async function theLoop(target: Target): Promise<string> {
   run
     .wait(5_000)
     .fails('fetch_page', { url: 'https://example.org/paywalled' }, 4_100, 'HTTP 402, a subscription is needed');
-  run.wait(3_000).model('claude-sonnet-4-5', 58_000, 2_900, 1.61, 47_000, 'I will search once more.');
+  run.wait(3_000).model('claude-sonnet-4-5', 58_000, 2_900, 1.61, 47_000, 'I will search again.');
   await run.send();
   const reader = await new Agent(target, {
     agentId: 'source-reader',

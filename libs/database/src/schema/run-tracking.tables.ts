@@ -233,6 +233,28 @@ export interface DecisionsTable {
   arguments: AnyJson;
   arguments_cut: NullableJson;
   would_have: Generated<string | null>;
+  /** The call still waits for the same approval as in an earlier decision, which stands for all. */
+  asked_again: Generated<boolean>;
+}
+
+/** Writer: run-tracking. Counts by minute or hour of the event or decision. */
+export interface ActivityTable {
+  tenant_id: string;
+  grain: 'minute' | 'hour';
+  bucket: Timestamp;
+  agent_id: string;
+  event_count: Generated<number>;
+  error_count: Generated<number>;
+  tool_call_count: Generated<number>;
+  llm_call_count: Generated<number>;
+  input_tokens: Generated<number>;
+  output_tokens: Generated<number>;
+  cost_usd: Generated<number>;
+  decision_count: Generated<number>;
+  blocked_count: Generated<number>;
+  asked_count: Generated<number>;
+  bypassed_count: Generated<number>;
+  latency_counts: Generated<number[]>;
 }
 
 /** Writer: run-tracking. What a version of a decision rule did in one minute. */

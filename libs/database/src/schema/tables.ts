@@ -30,6 +30,7 @@ import type {
   TenantsTable,
 } from './query.tables.ts';
 import type {
+  ActivityTable,
   AgentDailyTable,
   AgentsTable,
   AuditMinutesTable,
@@ -73,6 +74,7 @@ export interface Tables {
   reprices: RepricesTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
+  activity: ActivityTable;
   audit_minutes: AuditMinutesTable;
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;

@@ -37,6 +37,9 @@ export const DecisionView = z
     evaluatedRules: z.array(RuleFinding),
     finalRuleId: z.string().optional(),
     approvalId: z.string().optional(),
+    askedTimes: z.int().optional().meta({
+      description: 'How often the call was asked while it waited for approval, if more than once.',
+    }),
     bypasses: z.array(RuleBypass),
     arguments: z.unknown().optional().meta({
       description: 'Redacted. Absent if the tenant records none (`decisionArguments`) or they are large.',
@@ -82,7 +85,9 @@ export const listDecisions = operation({
   method: 'get',
   path: '/api/decisions',
   tag: 'Decisions',
-  summary: 'Decisions of all runs, newest first. wouldHave=block lists what shadow rules would have blocked.',
+  summary:
+    'Decisions of all runs, newest first. wouldHave=block lists what shadow rules would have blocked. A call that is ' +
+    'asked again while it waits for approval is one decision.',
   scope: 'read',
   query: DecisionFilter,
   response: z.object({ decisions: z.array(DecisionView), hasMore: z.boolean(), nextCursor: z.string().optional() }),

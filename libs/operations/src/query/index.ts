@@ -1,3 +1,4 @@
+export * from './activity.operations.ts';
 export * from './agents.operations.ts';
 export * from './alerts.operations.ts';
 export * from './analytics.operations.ts';

@@ -1,6 +1,7 @@
 import { BudgetBalance, ClientId, ControlOrder, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { consistent, timeRange, wholeNumber } from '../parameters.ts';
 import { Agent } from './agents.operations.ts';
 import { AlertView } from './alerts.operations.ts';
 import { BreakerView } from './breakers.operations.ts';
@@ -39,15 +40,21 @@ export const Now = z
   .object({
     approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
     openAlerts: z.int().meta({ description: 'Unacknowledged alerts of rules and breakers; at most 200.' }),
-    orders: z.array(ControlOrder).meta({ description: 'Orders that pause or kill.' }),
+    orders: z.array(ControlOrder).meta({
+      description: 'Orders that pause or kill agents or everything, and those for runs of the last 24 hours.',
+    }),
     pausedAgents: z.array(Agent),
     openBreakers: z.array(BreakerView),
     firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, most severe first.' }),
     running: z.array(RunningAgent),
     spentTodayUsd: z.number().meta({ description: 'Spend of the UTC day.' }),
-    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, highest share first.' }),
+    budgets: z.array(BudgetBalance).meta({ description: 'At most 50, highest share first.' }),
     pulse: Pulse,
     deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Last 24 hours.' }),
+    lag: z
+      .array(z.object({ group: z.string(), oldestAgeMs: z.number() }))
+      .nullable()
+      .meta({ description: 'Age of the oldest unsettled message of each consumer. Null: the broker does not answer.' }),
     lastEventAt: Instant.nullable(),
   })
   .meta({ id: 'Now' });
@@ -61,6 +68,58 @@ export const getNow = operation({
   summary: 'Current situation: approvals, stopped agents, firing rules, running runs and spend.',
   scope: 'read',
   response: Now,
+});
+
+export const MIN_SEARCH_CHARS = 3;
+
+export const TextSearchQuery = consistent(
+  z.object({
+    text: z
+      .string()
+      .trim()
+      .min(MIN_SEARCH_CHARS, `must be at least ${MIN_SEARCH_CHARS} characters`)
+      .max(200, 'must be at most 200 characters'),
+    agentId: ClientId.optional(),
+    runId: ClientId.optional(),
+    ...timeRange,
+    limit: wholeNumber(1, 100, 20),
+  }),
+);
+export type TextSearchQuery = z.output<typeof TextSearchQuery>;
+
+const TextHit = z
+  .object({
+    runId: z.string(),
+    agentId: z.string(),
+    eventId: z.string(),
+    at: Instant,
+    kind: z.string(),
+    name: z.string().optional().meta({ description: 'Tool or model.' }),
+    callId: z.string().optional(),
+    isError: z.boolean(),
+    excerpt: z.string().meta({ description: 'The text around the match, as JSON.' }),
+  })
+  .meta({ id: 'TextHit' });
+export type TextHit = z.infer<typeof TextHit>;
+
+export const searchText = operation({
+  id: 'searchText',
+  method: 'get',
+  path: '/api/search/text',
+  tag: 'Service',
+  summary:
+    'Events whose prompts, answers, arguments, results or errors contain a text, in any case, newest first. Contents ' +
+    'past their retention are not found. Reads backwards from the end of the range (default: the last 7 days) for at ' +
+    'most 3 seconds; if it did not reach the start, ask again with `to` set to `searchedFrom`.',
+  scope: 'read',
+  query: TextSearchQuery,
+  response: z.object({
+    hits: z.array(TextHit),
+    searchedFrom: Instant.meta({
+      description: 'Everything after this instant was searched, or the limit was reached.',
+    }),
+    complete: z.boolean().meta({ description: 'True if the whole range was searched.' }),
+  }),
 });
 
 const KINDS = [

@@ -171,6 +171,9 @@ export const LightTimelineEntry = z
     control: z.string().optional().meta({ description: 'Decision: CONTINUE or TERMINATE.' }),
     reason: z.string().optional().meta({ description: 'Decision: what decided.' }),
     approvalId: z.string().optional(),
+    askedTimes: z.int().optional().meta({
+      description: 'Decision: how often the call was asked while it waited for approval, if more than once.',
+    }),
     inputsDigest: z.string().optional().meta({ description: 'Decision: digest of the arguments.' }),
     message: z.string().optional().meta({
       description: 'Decision, trigger, order or breaker: its message, up to 300 characters.',

@@ -1,7 +1,7 @@
 import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
+import { Amount, CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../parameters.ts';
 import { DecisionView } from './decisions.operations.ts';
 import { StoredEvent } from './events.operations.ts';
 import { AgentResult, LightTimelineEntry, Run, RunTotalsAnswer, TimelineEntry, ToolTotals } from './run.ts';
@@ -13,6 +13,12 @@ export const RUN_DECISIONS_LIST = 'run-decisions';
 export const RUN_TIMELINE = 'run-timeline';
 
 const page = { hasMore: z.boolean(), nextCursor: z.string().optional() };
+
+const Milliseconds = z
+  .string()
+  .regex(/^\d{1,12}$/, 'must be a whole number of milliseconds')
+  .transform(Number)
+  .meta({ type: 'integer', minimum: 0, maximum: 999_999_999_999 });
 
 const narrowing = {
   agentId: ClientId.optional(),
@@ -26,6 +32,16 @@ const narrowing = {
   model: ClientId.optional(),
   minCostUsd: Amount.optional(),
   maxCostUsd: Amount.optional(),
+  minDurationMs: Milliseconds.optional(),
+  maxDurationMs: Milliseconds.optional(),
+  hasError: Flag.optional().meta({ description: '`true`: runs that failed or hold an error event.' }),
+  wasBlocked: Flag.optional().meta({ description: '`true`: runs with a blocked call.' }),
+  search: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: 'Runs whose id, agent, session, actor or tags contain this text, in any case.' }),
   ruleId: ClientId.optional().meta({ description: 'Runs in which this rule fired or decided.' }),
   ...timeRange,
 };
@@ -34,10 +50,17 @@ const COSTS_IN_ORDER = { path: ['minCostUsd'], message: 'must not be more than "
 const costsInOrder = ({ minCostUsd, maxCostUsd }: { minCostUsd?: number; maxCostUsd?: number }) =>
   minCostUsd === undefined || maxCostUsd === undefined || minCostUsd <= maxCostUsd;
 
-export const RunFilter = consistent(z.object({ ...narrowing, ...paging(RUNS_LIST, 500) })).refine(
-  costsInOrder,
-  COSTS_IN_ORDER,
-);
+export const RUN_SORTS = ['started', 'duration', 'cost', 'tokens', 'steps', 'errors'] as const;
+export type RunSort = (typeof RUN_SORTS)[number];
+
+export const RunFilter = consistent(
+  z.object({
+    ...narrowing,
+    sort: z.enum(RUN_SORTS, `must be one of ${RUN_SORTS.join(', ')}`).default('started'),
+    order: z.enum(['desc', 'asc'], 'must be desc or asc').default('desc'),
+    ...paging(RUNS_LIST, 500),
+  }),
+).refine(costsInOrder, COSTS_IN_ORDER);
 export type RunFilter = z.output<typeof RunFilter>;
 
 export const listRuns = operation({
@@ -45,7 +68,8 @@ export const listRuns = operation({
   method: 'get',
   path: '/api/runs',
   tag: 'Runs',
-  summary: 'Runs that started in the range, newest first.',
+  summary:
+    'Runs that started in the range, newest first, or in the order of `sort`. A cursor belongs to its sort and order.',
   scope: 'read',
   query: RunFilter,
   response: z.object({ runs: z.array(Run), ...page }),

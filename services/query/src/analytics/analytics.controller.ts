@@ -1,4 +1,5 @@
 import {
+  getActivity,
   getAnalytics,
   getCosts,
   getLlmAnalytics,
@@ -10,6 +11,7 @@ import {
 } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
+import { ActivityQueries } from '../activity/activity.queries.ts';
 import { AnalyticsQueries } from './analytics.queries.ts';
 import { SpendQueries } from './spend.queries.ts';
 
@@ -18,7 +20,13 @@ export class AnalyticsController {
   constructor(
     private readonly totals: AnalyticsQueries,
     private readonly spend: SpendQueries,
+    private readonly activity: ActivityQueries,
   ) {}
+
+  @Serves(getActivity)
+  async activityOver(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getActivity>) {
+    return this.activity.over(caller.tenantId, query);
+  }
 
   @Serves(getAnalytics)
   async analytics(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getAnalytics>) {

@@ -28,19 +28,42 @@ export class ConsoleServer implements OnModuleInit {
     const { page, files } = this.#built;
     const server: FastifyInstance = this.host.httpAdapter.getInstance();
     for (const path of CONSOLE_PAGES) server.get(path, PUBLIC, (request, reply) => sendPage(page, request, reply));
+    // The page of the rules is called Rules, its address is older than that name.
+    for (const path of ['/rules', '/rules/*']) server.get(path, PUBLIC, redirectToRules);
+    server.addHook('onSend', async (request, reply, payload) =>
+      isUnknownPage(request) ? pageOf(page, request, reply) : payload,
+    );
     for (const [path, file] of files)
       server.get(`/${path}`, PUBLIC, (request, reply) => sendFile(file, request, reply));
   }
 }
 
+const PROGRAMS = /^\/(api|v1|mcp|assets|openapi\.json|metrics|health)(\/|$|\?)/;
+
+/** A person who opened an address that does not exist gets a page with navigation; programs get JSON. */
+function isUnknownPage({ is404, method, url, headers }: FastifyRequest): boolean {
+  return is404 && method === 'GET' && !PROGRAMS.test(url) && (headers.accept ?? '').includes('text/html');
+}
+
+function redirectToRules(request: FastifyRequest, reply: FastifyReply) {
+  const rest = request.url.slice('/rules'.length);
+  return reply.redirect(`${basePath(request.headers['x-forwarded-prefix'])}guardrails${rest}`, 308);
+}
+
 function sendPage(page: string, request: FastifyRequest, reply: FastifyReply) {
+  return reply.send(pageOf(page, request, reply));
+}
+
+/** Sets the headers of the page and returns it. */
+function pageOf(page: string, request: FastifyRequest, reply: FastifyReply): string {
   const nonce = randomBytes(16).toString('base64');
-  return reply
+  void reply
+    .removeHeader('content-length')
     .header('content-security-policy', contentSecurityPolicy(nonce))
     .header('referrer-policy', 'same-origin')
     .header('cache-control', 'no-store')
-    .type('text/html; charset=utf-8')
-    .send(pageFor(page, basePath(request.headers['x-forwarded-prefix']), nonce));
+    .type('text/html; charset=utf-8');
+  return pageFor(page, basePath(request.headers['x-forwarded-prefix']), nonce);
 }
 
 async function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply) {

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { decisionFromRow } from '../runs/decision-view.ts';
+import { decisionFromRow, selectDecisions } from '../runs/decision-view.ts';
 
 @Injectable()
 export class DecisionsQueries {
@@ -24,7 +24,7 @@ export class DecisionsQueries {
 }
 
 function pageRows(db: ReadOnly, tenantId: string, filter: DecisionFilter) {
-  let query = db.selectFrom('decisions').selectAll().where('tenant_id', '=', tenantId);
+  let query = selectDecisions(db, tenantId);
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
   if (filter.toolName !== undefined) query = query.where('tool_name', '=', filter.toolName);

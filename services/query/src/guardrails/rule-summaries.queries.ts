@@ -38,7 +38,7 @@ export class RuleSummariesQueries {
           union all
           select finding->>'ruleId', decided_at, finding->>'mode' = 'shadow'
           from decisions cross join lateral jsonb_array_elements(evaluated_rules) as finding
-          where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and (effect <> 'allow' or would_have is not null)
+          where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and not asked_again and (effect <> 'allow' or would_have is not null)
             and (finding->>'violated')::boolean
         )
         select rule_id as "ruleId",

@@ -1,7 +1,7 @@
-import { type Budget, type BudgetBalance, COMMANDS } from '@agentlens/contracts';
+import { type Budget, type BudgetBalance, COMMANDS, DAY_MS } from '@agentlens/contracts';
 import { getNow } from '@agentlens/operations';
-import { type Caller, CurrentCaller, ProblemException, Serves } from '@agentlens/platform';
-import { Controller } from '@nestjs/common';
+import { type Caller, CLOCK, type Clock, CurrentCaller, ProblemException, Serves } from '@agentlens/platform';
+import { Controller, Inject } from '@nestjs/common';
 import { AgentsQueries } from '../agents/agents.queries.ts';
 import { AlertsQueries } from '../alerts/alerts.queries.ts';
 import { AnalyticsQueries } from '../analytics/analytics.queries.ts';
@@ -9,11 +9,13 @@ import { BreakersQueries } from '../breakers/breakers.queries.ts';
 import { BudgetsQueries } from '../budgets/budgets.queries.ts';
 import { ControlQueries } from '../control/control.queries.ts';
 import { Commands } from '../http/commands.ts';
+import { SystemReads } from '../system/system.reads.ts';
 import { NowQueries } from './now.queries.ts';
 
 const MOST = { limit: 50, offset: 0 };
 const ALERT_PAGE = { limit: 200, offset: 0 };
-const BUDGET_PAGE = { limit: 8, offset: 0 };
+const BUDGET_PAGE = { limit: 50, offset: 0 };
+const LAG_MAX_AGE_MS = 5_000;
 
 /**
  * Returns the whole overview page in one response, because the page is opened on a phone at night and reloaded after
@@ -21,6 +23,8 @@ const BUDGET_PAGE = { limit: 8, offset: 0 };
  */
 @Controller()
 export class NowController {
+  private latestLag: { readonly at: number; readonly value: ReturnType<NowController['readLag']> } | undefined;
+
   constructor(
     private readonly figures: NowQueries,
     private readonly alerts: AlertsQueries,
@@ -30,11 +34,13 @@ export class NowController {
     private readonly budgets: BudgetsQueries,
     private readonly analytics: AnalyticsQueries,
     private readonly commands: Commands,
+    private readonly system: SystemReads,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Serves(getNow)
   async get(@CurrentCaller() { tenantId }: Caller) {
-    const [figures, approvals, open, orders, paused, breakers, overview, budgets] = await Promise.all([
+    const [figures, approvals, open, orders, paused, breakers, overview, budgets, lag] = await Promise.all([
       this.figures.figures(tenantId),
       this.alerts.list(tenantId, { ...MOST, kind: ['approval'], status: ['pending', 'acknowledged'] }),
       this.alerts.list(tenantId, { ...ALERT_PAGE, kind: ['breaker', 'rule'], status: ['pending'] }),
@@ -43,12 +49,16 @@ export class NowController {
       this.breakers.list(tenantId, { ...MOST, state: ['open', 'half_open'] }),
       this.analytics.overview(tenantId),
       this.budgets.list(tenantId, { ...BUDGET_PAGE, enabled: true }),
+      this.lag(),
     ]);
     return {
       ...figures,
       approvals: approvals.items.toSorted((a, b) => ((a.expiresAt ?? '9') < (b.expiresAt ?? '9') ? -1 : 1)),
       openAlerts: open.items.length,
-      orders: orders.items.map(({ acknowledged: _a, fastestMs: _f, slowestMs: _s, ...order }) => order),
+      lag,
+      orders: orders.items
+        .filter((order) => this.isCurrent(order))
+        .map(({ acknowledged: _a, fastestMs: _f, slowestMs: _s, ...order }) => order),
       pausedAgents: paused.items,
       openBreakers: breakers.items,
       spentTodayUsd: overview.today.costUsd,
@@ -56,6 +66,29 @@ export class NowController {
         byFullness,
       ),
     };
+  }
+
+  /** Killed runs stay killed, so after a day they are history. */
+  private isCurrent({ scope, issuedAt }: { readonly scope: string; readonly issuedAt: string }): boolean {
+    return scope !== 'run' || Date.parse(issuedAt) > this.clock.now() - DAY_MS;
+  }
+
+  /** Asks the broker once in five seconds for all readers. Null if it does not answer. */
+  private lag() {
+    const now = this.clock.now();
+    if (this.latestLag === undefined || now - this.latestLag.at >= LAG_MAX_AGE_MS)
+      this.latestLag = { at: now, value: this.readLag() };
+    return this.latestLag.value;
+  }
+
+  private async readLag() {
+    try {
+      const { consumers } = await this.system.lag();
+      return consumers.map(({ group, oldestAgeMs }) => ({ group, oldestAgeMs: oldestAgeMs ?? 0 }));
+    } catch (error) {
+      if (!(error instanceof ProblemException)) throw error;
+      return null;
+    }
   }
 
   /** Leaves pots out if the evaluator does not answer, so that the rest of the page does not wait for it. */

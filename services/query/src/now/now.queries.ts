@@ -41,7 +41,7 @@ async function firingOf(db: ReadOnly, tenantId: string, nowMs: number): Promise<
       union all
       select finding->>'ruleId', decided_at, finding->>'mode' = 'shadow', run_id
       from decisions cross join lateral jsonb_array_elements(evaluated_rules) as finding
-      where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and (effect <> 'allow' or would_have is not null)
+      where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and not asked_again and (effect <> 'allow' or would_have is not null)
         and (finding->>'violated')::boolean
     )
     select fired.rule_id as "ruleId", coalesce(max(rules.name), fired.rule_id) as name,
@@ -71,7 +71,9 @@ async function pulseOf(db: ReadOnly, tenantId: string, nowMs: number): Promise<P
         as minute, count(*) as asked,
       count(*) filter (where verdict = 'BLOCK' and cause->>'kind' <> 'HITL_PENDING') as blocked,
       count(*) filter (where cause->>'kind' = 'HITL_PENDING') as "askedHuman"
-    from decisions where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz group by 1`.execute(db);
+    from decisions where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and not asked_again group by 1`.execute(
+    db,
+  );
   const totals = await sql<{ bypassed: number; p99: number | null }>`
     select count(*) filter (where jsonb_array_length(bypasses) > 0) as bypassed,
       percentile_cont(0.99) within group (order by latency_ms) as p99

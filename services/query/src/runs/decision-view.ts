@@ -1,8 +1,28 @@
 import type { DecisionsTable } from '@agentlens/database';
 import type { DecisionView } from '@agentlens/operations';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { ReadOnly } from '../http/tenant-reads.ts';
 
-export function decisionFromRow(row: Selectable<DecisionsTable>): DecisionView {
+interface DecisionRow extends Selectable<DecisionsTable> {
+  readonly asked_times?: number | null;
+}
+
+/** How often the call of a decision was asked while it waited; null if it did not wait. */
+export const ASKED_TIMES = sql<number | null>`case when decisions.cause->>'kind' = 'HITL_PENDING' then (
+  select count(*)::int from decisions as asked where asked.tenant_id = decisions.tenant_id
+    and asked.approval_id = decisions.approval_id and asked.cause->>'kind' = 'HITL_PENDING') end`;
+
+/** Decisions of a tenant. A call that is asked again while it waits is one of them. */
+export function selectDecisions(db: ReadOnly, tenantId: string) {
+  return db
+    .selectFrom('decisions')
+    .selectAll()
+    .select(ASKED_TIMES.as('asked_times'))
+    .where('tenant_id', '=', tenantId)
+    .where('asked_again', '=', false);
+}
+
+export function decisionFromRow(row: DecisionRow): DecisionView {
   return {
     id: row.decision_id,
     tenantId: row.tenant_id,
@@ -22,6 +42,7 @@ export function decisionFromRow(row: Selectable<DecisionsTable>): DecisionView {
     evaluatedRules: row.evaluated_rules as DecisionView['evaluatedRules'],
     ...(row.final_rule_id === null ? {} : { finalRuleId: row.final_rule_id }),
     ...(row.approval_id === null ? {} : { approvalId: row.approval_id }),
+    ...((row.asked_times ?? 0) > 1 ? { askedTimes: row.asked_times ?? 0 } : {}),
     bypasses: row.bypasses as DecisionView['bypasses'],
     ...(row.arguments === null ? {} : { arguments: row.arguments }),
     ...(row.arguments_cut === null ? {} : { argumentsCut: row.arguments_cut as DecisionView['argumentsCut'] }),

@@ -1,6 +1,7 @@
 import type { LightTimelineEntry } from '@agentlens/operations';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadOnly } from '../http/tenant-reads.ts';
+import { ASKED_TIMES } from './decision-view.ts';
 import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 
 /** A row without its key. Null means that the entry does not have the member. */
@@ -32,7 +33,8 @@ export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: reado
     decision: sql`
       select decision_id as key, agent_id as "agentId", phase as kind, coalesce(tool_name, phase) as name, call_id as "callId",
         verdict, effect, would_have as "wouldHave", control, reason, approval_id as "approvalId",
-        inputs_digest as "inputsDigest", ${begin('message')}, latency_ms as "durationMs"
+        inputs_digest as "inputsDigest", ${begin('message')}, latency_ms as "durationMs",
+        nullif(${ASKED_TIMES}, 1) as "askedTimes"
       from decisions where ${mine} and decision_id = ${ids('decision')}`,
     trigger: sql`
       select trigger_id as key, agent_id as "agentId", rule_name as name, action_result as status,

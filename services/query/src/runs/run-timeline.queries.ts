@@ -23,7 +23,7 @@ import { eventFromRow } from '../events/stored-event.ts';
 import { triggerFromRow } from '../guardrails/trigger-view.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { decisionFromRow } from './decision-view.ts';
+import { ASKED_TIMES, decisionFromRow } from './decision-view.ts';
 import { lightEntriesOf } from './light-entries.queries.ts';
 import { ofRun, type RunSpan, spanOfRun } from './run-span.ts';
 import type { TimelineKey, TimelineRun } from './timeline-key.ts';
@@ -87,7 +87,7 @@ async function keysOf(
   const { rows } = await sql<TimelineKey>`
     select * from (
       ${source('event', 'events', 'occurred_at', 'event_id', ofRun(tenantId, runId, span))}
-      union all ${source('decision', 'decisions', 'decided_at', 'decision_id', mine)}
+      union all ${source('decision', 'decisions', 'decided_at', 'decision_id', sql`${mine} and not asked_again`)}
       union all ${source('trigger', 'guardrail_triggers', 'triggered_at', 'trigger_id', mine)}
       union all ${source('order', 'control_orders', 'issued_at', 'order_id', scoped)}
       union all ${source('breaker', 'circuit_breakers', 'changed_at', 'scope_id', scoped)}
@@ -175,7 +175,7 @@ async function rowsOf<T extends keyof RowsOfRun>(
 ): Promise<Map<string, RowsOfRun[T]>> {
   if (ids.length === 0) return new Map();
   const { rows } = await sql<RowsOfRun[T]>`
-    select * from ${sql.table(table)}
+    select *${table === 'decisions' ? sql`, ${ASKED_TIMES} as asked_times` : sql``} from ${sql.table(table)}
     where tenant_id = ${run.tenantId} and run_id = ${run.runId} and ${sql.ref(idColumn)} = any(${[...ids]}::text[])`.execute(
     db,
   );

@@ -1,5 +1,6 @@
 import {
   type DecisionView,
+  type Position,
   RUN_DECISIONS_LIST,
   RUN_EVENTS_LIST,
   RUNS_LIST,
@@ -8,17 +9,18 @@ import {
   type RunEventsQuery,
   type RunFacetsQuery,
   type RunFilter,
+  type RunSort,
   withEnds,
 } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { CLOCK, type Clock, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import type { WrittenPage } from '../http/written-page.ts';
-import { decisionFromRow } from './decision-view.ts';
+import { decisionFromRow, selectDecisions } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
 import { governedBy, runFromRow } from './run-view.ts';
 
@@ -35,7 +37,7 @@ export class RunsQueries {
       const rows = await pageRows(db, tenantId, withEnds(filter, now));
       return { rows, controlOf: await controlStates(db, tenantId, rows.map(governedBy)) };
     });
-    const positionOf = (row: { started_at: string; run_id: string }) => ({ at: row.started_at, id: row.run_id });
+    const positionOf = (row: RunRow) => positionIn(filter, row);
     return pageOf(RUNS_LIST, rows, filter.limit, positionOf, (row) => runFromRow(row, now, controlOf(governedBy(row))));
   }
 
@@ -61,14 +63,53 @@ export class RunsQueries {
   }
 }
 
+interface RunRow {
+  readonly run_id: string;
+  readonly started_at: string;
+  readonly sort_value: string | null;
+}
+
+/** What runs are sorted by, as numbers that are exact as text. A run in progress lasts until its last event. */
+const SORT_VALUES: Readonly<Record<Exclude<RunSort, 'started'>, RawBuilder<unknown>>> = {
+  duration: sql`(extract(epoch from coalesce(ended_at, last_event_at) - started_at) * 1000000)::numeric`,
+  cost: sql`cost_usd`,
+  tokens: sql`total_tokens::numeric`,
+  steps: sql`step_count::numeric`,
+  errors: sql`error_count::numeric`,
+};
+
+/** A position in another sort has no time. Its id names the sort and the value, because neither is in the row's id. */
+function positionIn({ sort, order }: RunFilter, row: RunRow): Position {
+  if (sort === 'started' && order === 'desc') return { at: row.started_at, id: row.run_id };
+  return { at: row.started_at, id: `${sort} ${order} ${row.sort_value ?? ''} ${row.run_id}` };
+}
+
+/** @throws ProblemException 400 if the cursor belongs to another sort */
+function valueIn({ sort, order }: RunFilter, { id }: Position): { readonly value: string; readonly runId: string } {
+  const [, foundSort, foundOrder, value = '', runId = ''] = /^(\w+) (desc|asc) (-?[\d.]*) (.+)$/s.exec(id) ?? [];
+  if (foundSort === sort && foundOrder === order && (sort === 'started' || value !== '')) return { value, runId };
+  const message = 'is a cursor of another sort or order; keep both while you page';
+  throw new ProblemException(400, 'Validation failed', { details: [{ path: 'cursor', message }] });
+}
+
 function pageRows(db: ReadOnly, tenantId: string, filter: RunFilter) {
-  let query = matchingRuns(db, tenantId, filter).selectAll();
-  if (filter.cursor !== undefined) {
-    query = query.where(sql<boolean>`(started_at, run_id) < (${filter.cursor.at}::timestamptz, ${filter.cursor.id})`);
+  const { sort, order, cursor } = filter;
+  const value = sort === 'started' ? sql`started_at` : SORT_VALUES[sort];
+  let query = matchingRuns(db, tenantId, filter)
+    .selectAll()
+    .select(
+      sort === 'started' ? sql<string | null>`null`.as('sort_value') : sql<string>`(${value})::text`.as('sort_value'),
+    );
+  if (cursor !== undefined) {
+    const isNewest = sort === 'started' && order === 'desc';
+    const after = isNewest ? { value: '', runId: cursor.id } : valueIn(filter, cursor);
+    const start = sort === 'started' ? sql`${cursor.at}::timestamptz` : sql`${after.value}::numeric`;
+    const before = sql.raw(order === 'desc' ? '<' : '>');
+    query = query.where(sql<boolean>`(${value}, run_id) ${before} (${start}, ${after.runId})`);
   }
   return query
-    .orderBy('started_at', 'desc')
-    .orderBy('run_id', 'desc')
+    .orderBy(value, order)
+    .orderBy('run_id', order)
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
@@ -87,9 +128,31 @@ export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQu
   if (filter.maxCostUsd !== undefined) query = query.where('cost_usd', '<=', filter.maxCostUsd);
   if (filter.from !== undefined) query = query.where('started_at', '>=', filter.from);
   if (filter.to !== undefined) query = query.where('started_at', '<=', filter.to);
+  if (filter.minDurationMs !== undefined) query = query.where(sql<boolean>`${DURATION_MS} >= ${filter.minDurationMs}`);
+  if (filter.maxDurationMs !== undefined) query = query.where(sql<boolean>`${DURATION_MS} <= ${filter.maxDurationMs}`);
+  if (filter.hasError !== undefined)
+    query = query.where(sql<boolean>`(error_count > 0 or status = 'failed') = ${filter.hasError}`);
+  if (filter.wasBlocked !== undefined)
+    query = query.where(sql<boolean>`${hasBlockedCall(tenantId)} = ${filter.wasBlocked}`);
+  if (filter.search !== undefined) query = query.where(contains(filter.search));
   if (filter.tags !== undefined) query = query.where(hasAnyTag(filter.tags));
   if (filter.ruleId !== undefined) query = query.where(firedBy(tenantId, filter.ruleId));
   return query;
+}
+
+const DURATION_MS = sql`extract(epoch from coalesce(ended_at, last_event_at) - started_at) * 1000`;
+
+function hasBlockedCall(tenantId: string) {
+  return sql`exists (select from decisions where decisions.tenant_id = ${tenantId} and decisions.run_id = runs.run_id
+    and decisions.effect in ('block', 'terminate'))`;
+}
+
+/** Searches ids, names and tags. The range of time bounds how many runs are read. */
+function contains(text: string) {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, (special) => `\\${special}`)}%`;
+  return sql<boolean>`(run_id ilike ${pattern} or agent_id ilike ${pattern} or session_id ilike ${pattern}
+    or actor_id ilike ${pattern} or model ilike ${pattern} or array_to_string(tags, ' ') ilike ${pattern}
+    or run_tags::text ilike ${pattern})`;
 }
 
 /** Searches tags. `name=value` matches a tag of the run; any text matches a tag of the run's events. */
@@ -108,7 +171,7 @@ function firedBy(tenantId: string, ruleId: string) {
 }
 
 function decisionRows(db: ReadOnly, tenantId: string, runId: string, query: RunDecisionsQuery) {
-  let rows = db.selectFrom('decisions').selectAll().where('tenant_id', '=', tenantId).where('run_id', '=', runId);
+  let rows = selectDecisions(db, tenantId).where('run_id', '=', runId);
   if (query.cursor !== undefined) {
     rows = rows.where(sql<boolean>`(decided_at, decision_id) > (${query.cursor.at}::timestamptz, ${query.cursor.id})`);
   }

@@ -1,18 +1,25 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
+import { ACTIVITY_OF_DECISIONS } from '../activity.ts';
 
 /**
- * Skips decisions of deleted runs. Counts only inserted decisions, so each counts once. Rows are written in a fixed
- * order to avoid deadlocks.
+ * Skips decisions of deleted runs. Counts only inserted decisions, so each counts once. A decision whose call waits for
+ * the approval of an earlier decision is marked and not counted. Rows are written in a fixed order to avoid deadlocks.
  */
 const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
     message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at, reason, budget_id,
-    arguments, arguments_cut, would_have)
+    arguments, arguments_cut, would_have, asked_again)
   select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
     "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt", reason, "budgetId",
-    arguments, "argumentsCut", "wouldHave"
+    arguments, "argumentsCut", "wouldHave",
+    cause->>'kind' = 'HITL_PENDING' and "approvalId" is not null and (
+      exists (
+        select from decisions as earlier where earlier.tenant_id = d."tenantId" and earlier.approval_id = d."approvalId"
+          and earlier.cause->>'kind' = 'HITL_PENDING')
+      or row_number() over (
+        partition by "tenantId", "approvalId", cause->>'kind' order by "decidedAt", id) > 1)
   from jsonb_to_recordset($1::jsonb) as d("tenantId" text, id text, "runId" text, "agentId" text, phase text,
     "toolName" text, "callId" text, verdict text, control text, effect text, cause jsonb, message text,
     "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
@@ -22,13 +29,14 @@ with stored as (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
-  returning tenant_id, decided_at, evaluated_rules, bypasses
+  returning tenant_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules, asked_again
 ), findings as (
   select tenant_id, (decided_at at time zone 'UTC')::date as day, date_trunc('minute', decided_at) as minute,
     f->>'ruleId' as rule_id, (f->>'ruleVersion')::int as rule_version, f->>'mode' as mode,
     bypasses @> jsonb_build_array(jsonb_build_object('ruleId', f->'ruleId')) as bypassed,
     f->>'effect' as effect, (f->>'matched')::boolean as matched, (f->>'violated')::boolean as violated
   from stored cross join lateral jsonb_array_elements(evaluated_rules) as f
+  where not asked_again
 ), counted as (
   insert into rule_daily as r (tenant_id, rule_id, day, asked, matched, blocked, asked_human, would_have)
   select tenant_id, rule_id, day, count(*), count(*) filter (where matched),
@@ -41,6 +49,7 @@ with stored as (
   on conflict (tenant_id, rule_id, day) do update set asked = r.asked + excluded.asked,
     matched = r.matched + excluded.matched, blocked = r.blocked + excluded.blocked,
     asked_human = r.asked_human + excluded.asked_human, would_have = r.would_have + excluded.would_have
+  returning 1
 ), counted_by_minute as (
   insert into rule_minutes as r (tenant_id, rule_id, rule_version, minute, asked, enforced, stopped, would_stop, bypassed)
   select tenant_id, rule_id, rule_version, minute, count(*), count(*) filter (where mode = 'enforce'),
@@ -53,6 +62,7 @@ with stored as (
   on conflict (tenant_id, rule_id, rule_version, minute) do update set asked = r.asked + excluded.asked,
     enforced = r.enforced + excluded.enforced, stopped = r.stopped + excluded.stopped,
     would_stop = r.would_stop + excluded.would_stop, bypassed = r.bypassed + excluded.bypassed
+), active as (${ACTIVITY_OF_DECISIONS}
 )
 select count(*)::int as stored from stored`;
 

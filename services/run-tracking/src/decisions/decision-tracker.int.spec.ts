@@ -128,6 +128,40 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     expect(left.rows).toHaveLength(1);
   });
 
+  it('marks a call that is asked again while it waits, and counts it once, across batches', async () => {
+    const waiting = (id: string, approvalId = 'approval-1', minute = 0) =>
+      aDecision({
+        id,
+        approvalId,
+        effect: 'ask',
+        cause: { kind: 'HITL_PENDING', approvalId },
+        decidedAt: `2026-03-01T12:0${minute}:00.000Z`,
+        evaluatedRules: [
+          {
+            ...{ ruleId: 'asks', ruleVersion: 1, enabled: true, matched: true, violated: true },
+            ...{ effect: 'ask', mode: 'enforce' },
+          },
+        ],
+      });
+    const store = new DecisionStore(database.pool);
+    await store.record([waiting('w2', 'approval-1', 1), waiting('w1'), waiting('x1', 'approval-2')]);
+    await store.record([waiting('w3', 'approval-1', 2), waiting('w2', 'approval-1', 1)]);
+    await store.record([aDecision({ id: 'w4', approvalId: 'approval-1', verdict: 'ALLOW', cause: { kind: 'ALLOW' } })]);
+    const marked = (await rows()).map((row) => [row.decision_id, row.asked_again]);
+    expect(marked).toEqual([
+      ['w1', false],
+      ['w2', true],
+      ['w3', true],
+      ['w4', false],
+      ['x1', false],
+    ]);
+    const counted = await database.db.selectFrom('rule_daily').selectAll().where('rule_id', '=', 'asks').execute();
+    expect(counted).toMatchObject([{ asked: 2, matched: 2, asked_human: 2 }]);
+    const { rows: hours } = await database.pool.query(`select * from activity where grain = 'hour'`);
+    expect(hours).toMatchObject([{ decision_count: 3, asked_count: 2, blocked_count: 0 }]);
+    expect(hours[0].latency_counts.map(Number).slice(0, 3)).toEqual([0, 3, 0]);
+  });
+
   it('stores the reason, the budget and the arguments', async () => {
     const store = new DecisionStore(database.pool);
     const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' }, wouldHave: 'terminate' } as const;
@@ -168,6 +202,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       latency_ms: 0.4,
       decided_at: decision.decidedAt,
       ...{ reason: null, budget_id: null, arguments: null, arguments_cut: null, would_have: null },
+      asked_again: false,
     });
   });
 

@@ -103,6 +103,10 @@ describe('a reprice', () => {
         and run_count > 0 order by 1, 2`),
       ofRunDays: await read(`select agent_id, (started_at at time zone 'UTC')::date::text as day,
         sum(cost_usd)::numeric(24,12)::text as usd from runs ${of} group by 1, 2 order by 1, 2`),
+      hours: await read(`select agent_id, bucket::text as hour, cost_usd::text as usd from activity ${of}
+        and grain = 'hour' order by 1, 2`),
+      ofHours: await read(`select agent_id, date_trunc('hour', occurred_at, 'UTC')::text as hour,
+        sum(coalesce(cost_usd, 0))::text as usd from events ${of} group by 1, 2 order by 1, 2`),
     };
   }
 
@@ -115,6 +119,7 @@ describe('a reprice', () => {
       ['agents', 'ofAgents'],
       ['days', 'ofDays'],
       ['runDays', 'ofRunDays'],
+      ['hours', 'ofHours'],
     ] as const) {
       expect(decimal(found[totals])).toEqual(decimal(found[events]));
     }

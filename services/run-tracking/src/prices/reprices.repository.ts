@@ -153,7 +153,7 @@ async function pageOf(tx: Kysely<Tables>, job: Row, { from, to, models, onlyUnpr
 
 /**
  * Changes calls and moves totals by the difference, in the order in which all writers lock rows: events, runs, agents,
- * days. A call counts on its own day, and its run counts on the day the run started.
+ * days, activity. A call counts on its own day, and its run counts on the day the run started.
  */
 async function applyChanges(tx: Kysely<Tables>, tenantId: string, changes: string): Promise<void> {
   await sql`
@@ -171,7 +171,7 @@ async function applyChanges(tx: Kysely<Tables>, tenantId: string, changes: strin
     moved as (
       update events e set cost_usd = b.cost, cost_source = b.source, pricing = b.pricing::jsonb
       from before b where e.tenant_id = ${tenantId} and e.occurred_at = b.occurred_at and e.event_id = b.event_id
-      returning e.run_id, e.agent_id, (e.occurred_at at time zone 'UTC')::date as day,
+      returning e.run_id, e.agent_id, e.occurred_at, (e.occurred_at at time zone 'UTC')::date as day,
         coalesce(e.cost_usd, 0) - b.usd as usd, (e.cost_source = 'unpriced')::int - b.unpriced as unpriced
     ),
     of_runs as materialized (
@@ -212,9 +212,25 @@ async function applyChanges(tx: Kysely<Tables>, tenantId: string, changes: strin
     locked_days as materialized (
       select d.agent_id, d.day, o.usd, o.run_usd from agent_daily d join of_days o using (agent_id, day)
       where d.tenant_id = ${tenantId} order by d.agent_id, d.day for update of d
+    ),
+    days_after as (
+      update agent_daily d set cost_usd = d.cost_usd + l.usd, run_cost_usd = d.run_cost_usd + l.run_usd
+      from locked_days l where d.tenant_id = ${tenantId} and d.agent_id = l.agent_id and d.day = l.day returning 1
+    ),
+    of_buckets as materialized (
+      select grain, date_trunc(grain, occurred_at, 'UTC') as bucket, agent_id, sum(usd) as usd
+      from moved cross join (values ('minute'), ('hour')) as grains(grain)
+      where (select count(*) from days_after) >= 0
+      group by 1, 2, 3 having sum(usd) <> 0
+    ),
+    locked_buckets as materialized (
+      select a.grain, a.bucket, a.agent_id, o.usd from activity a join of_buckets o using (grain, bucket, agent_id)
+      where a.tenant_id = ${tenantId} order by a.grain, a.bucket, a.agent_id for update of a
     )
-    update agent_daily d set cost_usd = d.cost_usd + l.usd, run_cost_usd = d.run_cost_usd + l.run_usd
-    from locked_days l where d.tenant_id = ${tenantId} and d.agent_id = l.agent_id and d.day = l.day`.execute(tx);
+    update activity a set cost_usd = a.cost_usd + l.usd from locked_buckets l
+    where a.tenant_id = ${tenantId} and a.grain = l.grain and a.bucket = l.bucket and a.agent_id = l.agent_id`.execute(
+    tx,
+  );
 }
 
 function merged(before: Readonly<Record<string, ModelChange>>, page: ReadonlyMap<string, ModelChange>) {

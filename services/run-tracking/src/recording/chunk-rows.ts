@@ -58,7 +58,7 @@ interface Counted {
   readonly totals: RunTotals;
 }
 
-/** Totals that runs and days of agents share. */
+/** Totals that runs and minutes of agents share. */
 const COUNTED_COLUMNS: Columns<Counted> = {
   tenant_id: ({ tenantId }) => tenantId,
   event_count: ({ totals }) => totals.events,
@@ -116,7 +116,7 @@ export const RUN_COLUMNS: Columns<CountedRun> = {
   error_place: ({ run }) => run.errorMessage?.place,
 };
 
-/** An `agent_row`, with totals of all its days. */
+/** An `agent_row`, with totals of all its minutes. */
 interface CountedAgent extends Counted {
   readonly agent: AgentTally;
 }
@@ -144,16 +144,16 @@ export const AGENT_COLUMNS: Columns<CountedAgent> = {
       : Object.fromEntries(Array.from(registration.tools, ([tool, { place }]) => [tool, place])),
 };
 
-/** A `day_row`. */
-interface CountedDay extends Counted {
+/** A `day_row` whose day is a minute; the statement sums minutes up to days and hours. */
+interface CountedMinute extends Counted {
   readonly agentId: string;
-  readonly day: string;
+  readonly minute: string;
 }
 
-const DAY_COLUMNS: Columns<CountedDay> = {
+const MINUTE_COLUMNS: Columns<CountedMinute> = {
   ...COUNTED_COLUMNS,
   agent_id: ({ agentId }) => agentId,
-  day: ({ day }) => day,
+  day: ({ minute }) => minute,
 };
 
 function costOf({ totals }: Counted): string {
@@ -165,13 +165,13 @@ export class ChunkRows {
   readonly events: RowArray<ChunkEvent>;
   readonly #runs: RowArray<CountedRun>;
   readonly #agents: RowArray<CountedAgent>;
-  readonly #days: RowArray<CountedDay>;
+  readonly #minutes: RowArray<CountedMinute>;
 
   constructor(readonly types: RowTypes) {
     this.events = new RowArray(types.event_row_2, EVENT_COLUMNS);
     this.#runs = new RowArray(types.run_row_2, RUN_COLUMNS);
     this.#agents = new RowArray(types.agent_row, AGENT_COLUMNS);
-    this.#days = new RowArray(types.day_row, DAY_COLUMNS);
+    this.#minutes = new RowArray(types.day_row, MINUTE_COLUMNS);
   }
 
   /** Adds the totals to the rows. @throws RangeError if a total exceeds the safe integers */
@@ -179,9 +179,9 @@ export class ChunkRows {
     for (const [tenantId, tally] of tallies) {
       for (const run of tally.runs.values()) this.#runs.add({ tenantId, run, totals: exact(run.totals) });
       for (const agent of tally.agents.values()) {
-        this.#agents.add({ tenantId, agent, totals: sumOfAll(agent.days.values()) });
-        for (const [day, totals] of agent.days) {
-          this.#days.add({ tenantId, agentId: agent.agentId, day, totals: exact(totals) });
+        this.#agents.add({ tenantId, agent, totals: sumOfAll(agent.minutes.values()) });
+        for (const [minute, totals] of agent.minutes) {
+          this.#minutes.add({ tenantId, agentId: agent.agentId, minute, totals: exact(totals) });
         }
       }
     }
@@ -189,11 +189,11 @@ export class ChunkRows {
 
   /** Arrays of `run_row_2`, `agent_row` and `day_row`. */
   totals(): readonly Buffer[] {
-    return [this.#runs, this.#agents, this.#days].map((rows) => rows.toBuffer());
+    return [this.#runs, this.#agents, this.#minutes].map((rows) => rows.toBuffer());
   }
 
   clear(): void {
-    for (const rows of [this.events, this.#runs, this.#agents, this.#days]) rows.clear();
+    for (const rows of [this.events, this.#runs, this.#agents, this.#minutes]) rows.clear();
   }
 }
 

@@ -4,6 +4,7 @@ import { type Ledger, ledgerOf, statusOf, usdOf } from '@agentlens/runs';
 import { aBatch, anEvent, eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { databaseFault } from './database-fault.ts';
 import { chunkOf, EventStore } from './event-store.ts';
@@ -323,7 +324,15 @@ async function stateOf({ db }: Database, tenantId: string) {
   const runs = await db.selectFrom('runs').selectAll().where('tenant_id', '=', tenantId).execute();
   const agents = await db.selectFrom('agents').selectAll().where('tenant_id', '=', tenantId).execute();
   const days = await db.selectFrom('agent_daily').selectAll().where('tenant_id', '=', tenantId).execute();
+  const { rows: hours } = await sql`
+    select agent_id, (bucket at time zone 'UTC')::date as day, sum(event_count)::int as event_count,
+      sum(error_count)::int as error_count, sum(llm_call_count)::int as llm_call_count,
+      sum(cost_usd)::float8 as cost_usd
+    from activity where tenant_id = ${tenantId} and grain = 'hour' group by 1, 2 order by agent_id collate "C", 2`.execute(
+    db,
+  );
   return {
+    hours,
     runs: sorted(runs, (run) => run.run_id),
     agents: sorted(agents, (agent) => agent.agent_id),
     // A run that moved leaves a day with zero counts behind.
@@ -336,6 +345,19 @@ async function stateOf({ db }: Database, tenantId: string) {
 
 function rowsOf(ledger: Ledger) {
   return {
+    hours: sorted(
+      [...ledger.days.values()]
+        .filter(({ totals }) => totals.events > 0)
+        .map((day) => ({
+          agent_id: day.agentId,
+          day: day.day,
+          event_count: day.totals.events,
+          error_count: day.totals.errors,
+          llm_call_count: day.totals.llmCalls,
+          cost_usd: usdOf(day.totals.picoUsd),
+        })),
+      (day) => `${day.agent_id}\n${day.day}`,
+    ),
     runs: sorted(
       [...ledger.runs.values()].map((run) => ({
         run_id: run.runId,

@@ -1,3 +1,5 @@
+import { ACTIVITY_OF_EVENTS } from '../activity.ts';
+
 /** Tools of the row and of the addition, the later definition of each, up to the maximum. */
 const MERGED_TOOLS = `(
         select name, tool, place, row_number() over (order by name) as nth
@@ -48,8 +50,10 @@ agent_rows as (
   returning 1
 )`;
 
-/** From `$3`, an array of `day_row`, and `run_moves` to rows of days. */
-const DAY_ROWS = `
+/** From `$3`, an array of `day_row` by minute, and `run_moves` to rows of days, minutes and hours. */
+const DAY_ROWS = `,
+minute_rows as materialized (select * from unnest($3::day_row[])),
+day_rows as (
   insert into agent_daily as d (tenant_id, agent_id, day, event_count, error_count, tool_call_count, tool_error_count,
     llm_call_count, input_tokens, output_tokens, cost_usd, run_count, run_error_count, run_succeeded_count,
     run_duration_ms, run_cost_usd)
@@ -58,9 +62,11 @@ const DAY_ROWS = `
     coalesce(cost_usd, 0), coalesce(runs, 0), coalesce(failed, 0), coalesce(completed, 0), coalesce(ms, 0),
     coalesce(usd, 0)
   from (
-    select tenant_id, agent_id, day::date, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
-      input_tokens, output_tokens, cost_usd::numeric
-    from unnest($3::day_row[])
+    select tenant_id, agent_id, left(day, 10)::date as day, sum(event_count) as event_count,
+      sum(error_count) as error_count, sum(tool_call_count) as tool_call_count,
+      sum(tool_error_count) as tool_error_count, sum(llm_call_count) as llm_call_count,
+      sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost_usd::numeric) as cost_usd
+    from minute_rows group by 1, 2, 3
   ) as counted
   full join (
     select tenant_id, agent_id, day, sum(runs) as runs, sum(failed) as failed, sum(completed) as completed,
@@ -79,7 +85,10 @@ const DAY_ROWS = `
     cost_usd = d.cost_usd + excluded.cost_usd, run_count = d.run_count + excluded.run_count,
     run_error_count = d.run_error_count + excluded.run_error_count,
     run_succeeded_count = d.run_succeeded_count + excluded.run_succeeded_count,
-    run_duration_ms = d.run_duration_ms + excluded.run_duration_ms, run_cost_usd = d.run_cost_usd + excluded.run_cost_usd`;
+    run_duration_ms = d.run_duration_ms + excluded.run_duration_ms, run_cost_usd = d.run_cost_usd + excluded.run_cost_usd
+  returning 1
+)
+${ACTIVITY_OF_EVENTS}`;
 
 /** Rows are inserted in key order, so that two writers of the same events wait for each other without a deadlock. */
 const COLUMNS = `tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type, severity,
@@ -254,13 +263,13 @@ run_moves as materialized (
 )`;
 
 /**
- * Adds the totals of events that the same transaction inserted. `$1`, `$2` and `$3` are rows of runs, agents and days.
+ * Adds the totals of events that the same transaction inserted. `$1`, `$2` and `$3` are rows of runs, agents and minutes.
  *
- * All writers touch rows in one order (events, runs, agents, days, each by key), and each step reads the one before it,
+ * All writers touch rows in one order (events, runs, agents, days, activity, each by key), and each step reads the one before it,
  * so replicas wait for each other without a deadlock. Updates are commutative: sums, least and greatest, and the later
  * event by its place (`<occurred_at>/<event_id>`).
  */
-export const ADD_TOTALS = `with ${runRows('')}, ${AGENT_ROWS} ${DAY_ROWS}`;
+export const ADD_TOTALS = `with ${runRows('')}, ${AGENT_ROWS}${DAY_ROWS}`;
 
 /** Inserts new events, `$4`, and adds their totals in one statement. Fails with a unique violation on a duplicate. */
 export const RECORD_NEW_EVENTS = `
@@ -269,8 +278,7 @@ ${
   // always true: orders events before runs
   runRows('where (select count(*) from stored) >= 0')
 },
-${AGENT_ROWS}
-${DAY_ROWS}`;
+${AGENT_ROWS}${DAY_ROWS}`;
 
 /**
  * Number of events of the chunk `$1`, a JSON array of batches, that are stored with other contents under the same id,

@@ -1,0 +1,77 @@
+import { Link } from '@tanstack/react-router';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import type { Decision } from '../api/model.ts';
+
+/** Names of what can decide, by id. */
+export interface DeciderNames {
+  readonly rules: ReadonlyMap<string, string>;
+  readonly budgets: ReadonlyMap<string, string>;
+}
+
+export interface Because {
+  readonly text: string;
+  readonly to: string;
+  readonly params?: { readonly id: string };
+  readonly search?: Readonly<Record<string, string>>;
+}
+
+type Reasons = Pick<
+  Decision,
+  'reason' | 'budgetId' | 'cause' | 'finalRuleId' | 'evaluatedRules' | 'bypasses' | 'agentId' | 'runId' | 'approvalId'
+>;
+
+/** What decided a call: rules, a budget, a breaker, an order, an approval, or that a rule could not be evaluated. */
+export function becauseOf(decision: Reasons, { rules, budgets }: DeciderNames): readonly Because[] {
+  const rule = (id: string, how = ''): Because => ({
+    text: `${rules.get(id) ?? 'a deleted rule'}${how}`,
+    to: '/guardrails/$id',
+    params: { id },
+  });
+  switch (decision.reason) {
+    case 'budget': {
+      const id = decision.budgetId ?? '';
+      return [{ text: `Budget ${budgets.get(id) ?? '(deleted)'}`, to: '/spend', search: { budget: id } }];
+    }
+    case 'breaker': {
+      const lockdown = decision.cause.kind === 'LOCKDOWN' ? (decision.cause.lockdownId ?? '') : '';
+      return [
+        { text: lockdown.startsWith('breaker:run:') ? 'Breaker of the run' : 'Breaker of the agent', to: '/breakers' },
+      ];
+    }
+    case 'order':
+      return [{ text: 'Paused or killed by an order', to: '/agents/$id', params: { id: decision.agentId } }];
+    case 'unjudged':
+      return [{ text: 'No rule could be evaluated in time', to: '/system' }];
+    case 'approval':
+      return decision.finalRuleId === undefined
+        ? [{ text: 'Approval', to: '/approvals' }]
+        : [rule(decision.finalRuleId, decision.cause.kind === 'HITL_PENDING' ? ': needs approval' : ': not approved')];
+    default: {
+      const violated = decision.evaluatedRules.filter((one) => one.violated).map(({ ruleId }) => rule(ruleId));
+      if (violated.length > 0) return violated;
+      return [...new Set(decision.bypasses.map(({ ruleId }) => ruleId))].map((id) =>
+        id === 'circuit_breaker'
+          ? { text: 'Breakers could not be checked', to: '/system' }
+          : id === '*'
+            ? { text: 'No rule could be evaluated', to: '/system' }
+            : rule(id, ': could not be evaluated'),
+      );
+    }
+  }
+}
+
+/** Links to everything that decided a call. */
+export function BecauseLinks({ decision, names }: { decision: Reasons; names: DeciderNames }) {
+  return (
+    <span className="t2 clip">
+      {becauseOf(decision, names).map(({ text, to, params, search = {} }, index) => (
+        <span key={text}>
+          {index > 0 && ', '}
+          <Link className="link" to={to} params={params ?? {}} search={search as never} title={visibleName(text)}>
+            {visibleName(text)}
+          </Link>
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api/client.ts';
+import type { Step } from './story.ts';
+
+/** Which steps are shown. */
+export const STEP_FILTERS = [
+  { id: 'problems', name: 'problems' },
+  { id: 'errors', name: 'errors' },
+  { id: 'blocked', name: 'blocked' },
+] as const;
+
+export const isError = ({ state }: Step) => state === 'failed';
+export const isBlocked = ({ state }: Step) => state === 'blocked' || state === 'waiting';
+export const isProblem = (step: Step) => isError(step) || isBlocked(step);
+
+const TESTS: Readonly<Record<string, (step: Step) => boolean>> = {
+  problems: isProblem,
+  errors: isError,
+  blocked: isBlocked,
+};
+
+const MIN_SEARCH_CHARS = 3;
+const MAX_HITS = 100;
+
+/** Ids of calls and events of a run whose contents have a text, from the server. */
+function useHits(runId: string, startedAt: string, text: string) {
+  return useQuery({
+    queryKey: ['search', 'run', runId, text],
+    queryFn: async ({ signal }) => {
+      const { hits } = await client.searchText({ query: { text, runId, from: startedAt, limit: MAX_HITS }, signal });
+      return new Set(hits.flatMap(({ callId, eventId }) => [...(callId === undefined ? [] : [callId]), eventId]));
+    },
+    enabled: text.length >= MIN_SEARCH_CHARS,
+    placeholderData: (before) => before,
+  });
+}
+
+/** The steps that match the filter and the text in their name or contents. */
+export function useFilteredSteps(
+  run: { readonly id: string; readonly startedAt: string },
+  steps: readonly Step[],
+  show: string | undefined,
+  text: string | undefined,
+): readonly Step[] {
+  const wanted = (text ?? '').trim().toLowerCase();
+  const { data: hits } = useHits(run.id, run.startedAt, wanted);
+  const test = TESTS[show ?? ''];
+  if (test === undefined && wanted === '') return steps;
+  const has = ({ id, name, detail, call, result, entry }: Step) =>
+    name.toLowerCase().includes(wanted) ||
+    detail.toLowerCase().includes(wanted) ||
+    [id, call?.id, result?.id, entry?.id].some((one) => one !== undefined && hits?.has(one));
+  return steps.filter((step) => (test === undefined || test(step)) && (wanted === '' || has(step)));
+}

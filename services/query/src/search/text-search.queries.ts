@@ -1,0 +1,93 @@
+import { DAY_MS } from '@agentlens/contracts';
+import { type TextHit, type TextSearchQuery, withEnds } from '@agentlens/operations';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+
+const DEFAULT_RANGE_MS = 7 * DAY_MS;
+const BUDGET_MS = 3_000;
+/** The first slice of time that is read. Each further one is twice as long as the one before, or half after a slow one. */
+const FIRST_SLICE_MS = 10 * 60_000;
+const SLOW_SLICE_MS = 400;
+const CHARS_BEFORE = 24;
+const CHARS_AFTER = 80;
+
+interface Row extends Omit<TextHit, 'excerpt' | 'name' | 'callId'> {
+  readonly name: string | null;
+  readonly callId: string | null;
+  readonly payload: string;
+}
+
+/**
+ * Finds events by a text in their payload. Reads slices of time backwards until there are enough hits or the time is
+ * used up, so that a rare word in a long history costs no more than a frequent one.
+ */
+@Injectable()
+export class TextSearchQueries {
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async find(tenantId: string, query: TextSearchQuery) {
+    const now = this.clock.now();
+    const ends = withEnds(query, now);
+    // The end of the range belongs to it.
+    const toMs = (ends.to === undefined ? now : Date.parse(ends.to)) + 1;
+    const fromMs = ends.from === undefined ? toMs - DEFAULT_RANGE_MS : Date.parse(ends.from);
+    const startedAt = performance.now();
+    const hits: TextHit[] = [];
+    let reached = toMs;
+    let slice = FIRST_SLICE_MS;
+    while (reached > fromMs && hits.length < query.limit && performance.now() - startedAt < BUDGET_MS) {
+      const start = Math.max(fromMs, reached - slice);
+      const sliceStartedAt = performance.now();
+      const limit = query.limit - hits.length;
+      const rows = await this.reads.read(tenantId, (db) => slicedRows(db, tenantId, query, start, reached, limit));
+      hits.push(...rows.map((row) => hitOf(row, query.text)));
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      reached = last === undefined ? start : Date.parse(last.at);
+      slice = performance.now() - sliceStartedAt > SLOW_SLICE_MS ? Math.max(1_000, slice / 2) : slice * 2;
+    }
+    const searchedFrom = new Date(Math.max(fromMs, reached)).toISOString();
+    return { hits, searchedFrom, complete: reached <= fromMs };
+  }
+}
+
+async function slicedRows(
+  db: ReadOnly,
+  tenantId: string,
+  { text, agentId, runId }: TextSearchQuery,
+  fromMs: number,
+  toMs: number,
+  limit: number,
+): Promise<readonly Row[]> {
+  // As the text stands in JSON, with what is special to `like` escaped.
+  const written = JSON.stringify(text).slice(1, -1);
+  const pattern = `%${written.replaceAll(/[\\%_]/g, (special) => `\\${special}`)}%`;
+  const { rows } = await sql<Row>`
+    select run_id as "runId", agent_id as "agentId", event_id as "eventId", occurred_at as at, kind,
+      coalesce(tool_name, model) as name, call_id as "callId", is_error as "isError", payload::text as payload
+    from events
+    where tenant_id = ${tenantId} and occurred_at >= ${new Date(fromMs).toISOString()}::timestamptz
+      and occurred_at < ${new Date(toMs).toISOString()}::timestamptz
+      ${agentId === undefined ? sql`` : sql`and agent_id = ${agentId}`}
+      ${runId === undefined ? sql`` : sql`and run_id = ${runId}`}
+      and payload::text ilike ${pattern}
+    order by occurred_at desc, event_id desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+function hitOf({ payload, name, callId, ...row }: Row, text: string): TextHit {
+  const written = JSON.stringify(text).slice(1, -1);
+  const at = Math.max(0, payload.toLowerCase().indexOf(written.toLowerCase()));
+  const start = Math.max(0, at - CHARS_BEFORE);
+  const end = Math.min(payload.length, at + written.length + CHARS_AFTER);
+  return {
+    ...row,
+    ...(name === null ? {} : { name }),
+    ...(callId === null ? {} : { callId }),
+    excerpt: `${start > 0 ? '…' : ''}${payload.slice(start, end)}${end < payload.length ? '…' : ''}`.toWellFormed(),
+  };
+}

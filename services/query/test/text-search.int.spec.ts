@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { anEventRow } from './rows.ts';
+
+let api: OperatorApi;
+
+const hoursAgo = (n: number) => new Date(Date.parse(NOW) - n * 3_600_000).toISOString();
+const event = (id: string, ago: number, payload: object, fields = {}) =>
+  api.insert('events', anEventRow({ event_id: id, occurred_at: hoursAgo(ago), payload, ...fields }));
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await event('prompt', 1, { messages: [{ role: 'user', content: 'Where is my Order?' }] });
+  await event('result', 2, { result: 'the order was shipped', quoted: 'say "hello\\world"' });
+  await event('percent', 3, { text: '100% sure' });
+  await event('old', 24 * 6, { text: 'an order of last week' });
+  await event('older', 24 * 9, { text: 'an order before that' });
+  await event('foreign', 1, { text: 'order' }, { tenant_id: 'globex' });
+});
+afterAll(() => api.close());
+
+const search = async (query: string) => (await api.get(`/api/search/text?${query}`)).body;
+const found = async (query: string) =>
+  (await search(query)).hits.map(({ eventId }: { readonly eventId: string }) => eventId);
+
+describe('search by text', () => {
+  it('finds prompts and results of the last seven days in any case, newest first, of one tenant', async () => {
+    expect(await found('text=order')).toEqual(['prompt', 'result', 'old']);
+    expect(await search('text=order')).toMatchObject({ complete: true });
+  });
+
+  it('takes a range, and special characters as they are', async () => {
+    expect(await found(`text=order&from=${hoursAgo(24 * 10)}&to=${hoursAgo(24 * 8)}`)).toEqual(['older']);
+    expect(await found('text=100%25')).toEqual(['percent']);
+    expect(await found('text=1_0')).toEqual([]);
+    expect(await found(`text=${encodeURIComponent('"hello\\world"')}`)).toEqual(['result']);
+  });
+
+  it('shows the text around the match', async () => {
+    const { hits } = await search('text=shipped');
+    expect(hits[0].excerpt).toContain('the order was shipped');
+    expect(hits[0]).toMatchObject({ runId: expect.any(String), kind: expect.any(String), isError: false });
+  });
+
+  it('continues where a limit stopped it', async () => {
+    const first = await search('text=order&limit=1');
+    expect(first).toMatchObject({ complete: false, hits: [{ eventId: 'prompt' }] });
+    const before = new Date(Date.parse(first.searchedFrom) - 1).toISOString();
+    expect(await found(`text=order&from=${hoursAgo(24 * 7)}&to=${before}`)).toEqual(['result', 'old']);
+  });
+
+  it('rejects a text that is too short', async () => {
+    expect((await api.get('/api/search/text?text=ab')).status).toBe(400);
+  });
+});
