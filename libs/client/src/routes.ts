@@ -74,6 +74,7 @@ export const ROUTES: Routes = {
   getSessionTimeline: 'GET /api/sessions/:id/timeline',
   getSettings: 'GET /api/settings',
   getSpend: 'GET /api/spend',
+  getSpendSeries: 'GET /api/spend/series',
   getStats: 'GET /api/stats',
   getStatsOverview: 'GET /api/stats/overview',
   getSystemLag: 'GET /api/system/lag',

@@ -112,6 +112,8 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.revertRule, async () => granted(rule));
+  await api.bus.serve(COMMANDS.promoteRule, async () => granted(rule));
+  await api.bus.serve(COMMANDS.suspendRule, async () => granted(rule));
   const plan = { ruleset: 'pay', basis: { large: 1 }, changes: [], unlisted: ['large'], problems: [] };
   await api.bus.serve(COMMANDS.planRuleset, async () => granted(plan));
   await api.bus.serve(COMMANDS.applyRuleset, async () => granted(plan));
@@ -211,6 +213,8 @@ const BODIES: Readonly<Record<string, object>> = {
   'put /api/breakers/limits': { scope: 'tenant' },
   'patch /api/breakers/limits': { scope: 'tenant', limits: { maxTokens: 5 } },
   'post /api/guardrails/:id/revert': { version: 1 },
+  'post /api/guardrails/:id/promote': { to: 'shadow' },
+  'post /api/guardrails/:id/suspend': { until: '2026-03-02T00:00:00.000Z', reason: 'why' },
   'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
   'put /api/settings': { decisionFailMode: 'allow' },
   'post /api/tenants': { id: 'initech' },
@@ -225,6 +229,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id/versions': 'rule-1',
   '/api/guardrails/:id/versions/:version': 'rule-1',
   '/api/guardrails/:id/actions': 'rule-1',
+  '/api/guardrails/:id/rollout': 'rule-1',
   '/api/guardrails/deliveries/:id': 'delivery-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/webhooks/:id': 'webhook-1',
@@ -252,6 +257,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/api/health/history': '?agentId=agent-1',
   '/api/search': '?id=agent-1',
   '/api/prices': '?model=gpt-4o',
+  '/api/search/text': '?text=needle',
 };
 
 const answering = QUERY_OPERATIONS.filter(

@@ -30,6 +30,7 @@ const STATES = [
 const KINDS = [
   { id: 'rule', name: 'Rules' },
   { id: 'breaker', name: 'Breakers' },
+  { id: 'spend', name: 'Spend' },
   { id: 'approval', name: 'Approvals' },
 ] as const;
 const DEFAULT = '7d';
@@ -39,6 +40,7 @@ const MARKS = {
   rule: { icon: 'alerts', tone: 'waiting', word: 'Rule' },
   breaker: { icon: 'breakers', tone: 'block', word: 'Breaker' },
   approval: { icon: 'approvals', tone: 'ask', word: 'Approval' },
+  spend: { icon: 'spend', tone: 'waiting', word: 'Spend' },
 };
 
 function stateOf(alert: Alert) {

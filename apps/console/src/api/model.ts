@@ -30,6 +30,8 @@ export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
 export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
+export type UnpricedModel = Answer<'getUnpricedUsage'>['models'][number];
+export type RepriceAnswer = Answer<'getReprice'>;
 export type ActivityBucket = Answer<'getActivity'>['buckets'][number];
 export type Now = Answer<'getNow'>;
 

@@ -15,6 +15,11 @@ const SCOPES = [
   { id: 'actor', name: 'each person asked for' },
 ] as const;
 const PERIODS = ['day', 'week', 'month', 'total'] as const;
+const UNPRICED = [
+  { id: 'estimate', name: 'count an estimate' },
+  { id: 'allow', name: 'count nothing' },
+  { id: 'block', name: 'count an estimate and block further calls' },
+] as const;
 
 /** A new budget: whose, how much, for how long. */
 export function BudgetDialog({ onClose }: { onClose: () => void }) {
@@ -25,6 +30,8 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
     scopeId: '',
     period: 'day',
     limitUsd: 10,
+    onUnpriced: 'estimate',
+    freeCalls: 'allow',
   });
   const [error, setError] = useState<string>();
   const set = (next: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...next }));
@@ -118,6 +125,30 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
             maxLength={200}
             onChange={(event) => set({ name: event.target.value })}
           />
+        </label>
+        <label className="field">
+          <span className="lab">Calls without a known price</span>
+          <select
+            className="in"
+            value={draft.onUnpriced}
+            onChange={({ target }) =>
+              set({ onUnpriced: UNPRICED.find(({ id }) => id === target.value)?.id ?? 'estimate' })
+            }
+          >
+            {UNPRICED.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field ck">
+          <input
+            type="checkbox"
+            checked={draft.freeCalls === 'allow'}
+            onChange={({ target }) => set({ freeCalls: target.checked ? 'allow' : 'block' })}
+          />
+          <span>Allow calls that cost nothing when it is spent</span>
         </label>
         <FailureLine>{error}</FailureLine>
       </div>

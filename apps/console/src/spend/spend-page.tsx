@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { BudgetStanding } from '../api/model.ts';
 import { count, counted, money, moneyCell } from '../figures/figures.ts';
@@ -18,7 +19,9 @@ import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { BudgetDialog } from './budget-dialog.tsx';
 import { BurnDown } from './burn-down.tsx';
+import { Prices } from './prices.tsx';
 import { projectionOf } from './projection.ts';
+import { SPENDERS, SpendChart } from './spend-chart.tsx';
 import './spend.css';
 
 const PERIODS = [
@@ -28,7 +31,8 @@ const PERIODS = [
 ] as const;
 
 export function SpendPage() {
-  const { search, change } = useListSearch<'period' | 'budget'>();
+  const { search, change } = useListSearch<'period' | 'budget' | 'by'>();
+  const by = SPENDERS.find(({ id }) => id === search.by)?.id ?? 'agent';
   const period = PERIODS.find(({ id }) => id === search.period) ?? PERIODS[0];
   const metrics = useRead(['spend', 'metrics', period.range], (signal) =>
     client.getMetrics({ query: { range: period.range, granularity: period.id === 'day' ? 'hour' : 'day' }, signal }),
@@ -74,6 +78,12 @@ export function SpendPage() {
                 ))}
               </div>
             </div>
+            <SpendChart
+              range={period.range}
+              by={by}
+              onBy={(next) => change({ by: next === 'agent' ? undefined : next })}
+              standings={now.data?.budgets ?? []}
+            />
             <Budgets
               standings={now.data?.budgets ?? []}
               chosen={search.budget}
@@ -93,8 +103,9 @@ export function SpendPage() {
                   unpriced: costUsd === 0 && inputTokens > 0,
                 }))}
               />
-              <By title="By who asked" rows={byActor(unpriced.data?.runs ?? [])} />
+              <By title="By user" rows={byActor(unpriced.data?.runs ?? [])} />
             </div>
+            <Prices range={period.range} />
           </div>
         )}
       </Read>
@@ -111,7 +122,7 @@ function byActor(runs: Runs): { name: string; costUsd: number }[] {
   const sums = new Map<string, number>();
   for (const run of runs) {
     const id = run.actor?.externalId;
-    const name = typeof id === 'string' ? id : 'not told';
+    const name = typeof id === 'string' ? id : 'unknown';
     sums.set(name, (sums.get(name) ?? 0) + run.totals.costUsd);
   }
   return [...sums].map(([name, costUsd]) => ({ name, costUsd }));
@@ -178,6 +189,9 @@ function Budgets({
                           {budget.scopeId ?? `each ${budget.scope}`}, {budget.period}
                         </span>
                       </button>
+                      {(pot?.unpricedCalls ?? 0) > 0 && (
+                        <span className="warn"> {counted(pot?.unpricedCalls ?? 0, 'unpriced call')}</span>
+                      )}
                     </td>
                     <td className="gw not-s">
                       <Gauge
@@ -227,10 +241,16 @@ function Chosen({ standing }: { standing: BudgetStanding }) {
         <div className="parts">
           {pots.slice(0, 6).map((pot) => (
             <div key={pot.scopeId}>
-              <span className="clip">{pot.scopeId}</span>
+              <span className="clip">{visible(pot.scopeId)}</span>
               <b>{money(pot.spentUsd)}</b>
             </div>
           ))}
+          {pots.some(({ estimatedUsd }) => estimatedUsd > 0) && (
+            <div>
+              <span>Estimated for unpriced calls</span>
+              <b>{money(pots.reduce((sum, { estimatedUsd }) => sum + estimatedUsd, 0))}</b>
+            </div>
+          )}
           <div>
             <span>Set aside for calls under way</span>
             <b>{money(pots.reduce((sum, { reservedUsd }) => sum + reservedUsd, 0))}</b>
@@ -282,7 +302,7 @@ function By({
           {sorted.map(({ name, costUsd, unpriced = false }) => (
             <tr key={name}>
               <td className="clip w100">
-                <bdi>{name}</bdi>
+                <bdi>{visible(name)}</bdi>
               </td>
               <td>
                 <span className="shw">

@@ -66,6 +66,35 @@ export const getLlmAnalytics = operation({
 export const SPEND_GROUPS = ['agent', 'model', 'day', 'session'] as const;
 export type SpendGroup = (typeof SPEND_GROUPS)[number];
 
+const SERIES_GROUPS = ['agent', 'model', 'user'] as const;
+export type SeriesGroup = (typeof SERIES_GROUPS)[number];
+
+export const getSpendSeries = operation({
+  id: 'getSpendSeries',
+  method: 'get',
+  path: '/api/spend/series',
+  tag: TAG,
+  summary: 'Spend over time (UTC) by agent, model or end user; empty buckets are omitted.',
+  scope: 'read',
+  query: consistent(
+    z.object({
+      ...AnalyticsQuery.shape,
+      by: z.enum(SERIES_GROUPS, `must be one of ${SERIES_GROUPS.join(', ')}`).default('agent'),
+    }),
+  ),
+  response: z.object({
+    by: z.enum(SERIES_GROUPS),
+    from: Instant,
+    to: Instant,
+    keys: z.array(z.string()).meta({
+      description: 'Those with the highest spend, at most 8; `*` for all others, empty for events without one.',
+    }),
+    buckets: z.array(
+      z.object({ at: Instant, costUsd: z.array(z.number()).meta({ description: 'In the order of `keys`.' }) }),
+    ),
+  }),
+});
+
 export const getSpend = operation({
   id: 'getSpend',
   method: 'get',

@@ -5,6 +5,7 @@ import {
   getLlmAnalytics,
   getOverview,
   getSpend,
+  getSpendSeries,
   getStats,
   getStatsOverview,
   type RequestOf,
@@ -66,6 +67,11 @@ export class AnalyticsController {
   @Serves(getSpend)
   async grouped(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getSpend>) {
     return this.spend.grouped(caller.tenantId, query);
+  }
+
+  @Serves(getSpendSeries)
+  async series(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getSpendSeries>) {
+    return this.spend.series(caller.tenantId, query);
   }
 
   @Serves(getOverview)

@@ -1,4 +1,4 @@
-import type { AnalyticsQuery, SpendGroup } from '@agentlens/operations';
+import type { AnalyticsQuery, SeriesGroup, SpendGroup } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
@@ -34,6 +34,18 @@ const KEYS: Readonly<Record<SpendGroup, RawBuilder<unknown>>> = {
   day: sql`to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD')`,
   session: sql`coalesce(session_id, run_id)`,
 };
+
+const SERIES_KEYS: Readonly<Record<SeriesGroup, RawBuilder<unknown>>> = {
+  agent: sql`e.agent_id`,
+  model: sql`coalesce(e.model, '')`,
+  user: sql`coalesce(r.actor_id, '')`,
+};
+const MAX_SERIES = 8;
+
+/** Orders series by spend, the highest first, and the sum of all others last. */
+function rank(key: string, usd: number): number {
+  return key === '*' ? Number.POSITIVE_INFINITY : -usd;
+}
 
 type CostTotals = {
   totalCostUsd: number;
@@ -128,6 +140,33 @@ export class SpendQueries {
         ${matching} and cost_source = 'unpriced' group by 1, 2 order by 3 desc, 1, 2 limit ${MAX_MODELS}`.execute(db);
       return { by, ...range, groups: by === 'day' ? groups.reverse() : groups, unpriced };
     });
+  }
+
+  /** Spend over time of those who spent most, with all others in one series. */
+  async series(tenantId: string, { by, ...query }: AnalyticsQuery & { readonly by: SeriesGroup }) {
+    const range = this.#rangeOf(query);
+    const { rows } = await this.reads.read(tenantId, (db) =>
+      sql<{ at: string; key: string; costUsd: number }>`
+        with spent as (
+          select date_trunc(${query.granularity}, e.occurred_at, 'UTC') as at, ${SERIES_KEYS[by]} as key,
+            sum(e.cost_usd) as usd
+          from events e ${by === 'user' ? sql`left join runs r on r.tenant_id = e.tenant_id and r.run_id = e.run_id` : sql``}
+          where e.tenant_id = ${tenantId} and e.occurred_at >= ${range.from} and e.occurred_at <= ${range.to}
+            and e.cost_usd > 0 ${query.agentId === undefined ? sql`` : sql`and e.agent_id = ${query.agentId}`}
+          group by 1, 2
+        ),
+        top as (select key from spent group by key order by sum(usd) desc, key limit ${MAX_SERIES})
+        select at, coalesce(top.key, '*') as key, sum(usd)::float8 as "costUsd"
+        from spent left join top using (key) group by 1, 2 order by 1, 2`.execute(db),
+    );
+    const totals = new Map<string, number>();
+    for (const { key, costUsd } of rows) totals.set(key, (totals.get(key) ?? 0) + costUsd);
+    const keys = [...totals].sort(([one, a], [other, b]) => rank(one, a) - rank(other, b)).map(([key]) => key);
+    const buckets = [...Map.groupBy(rows, ({ at }) => at)].map(([at, ofBucket]) => ({
+      at,
+      costUsd: keys.map((key) => ofBucket.find((row) => row.key === key)?.costUsd ?? 0),
+    }));
+    return { by, ...range, keys, buckets };
   }
 
   #rangeOf(query: AnalyticsQuery) {

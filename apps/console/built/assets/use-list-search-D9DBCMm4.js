@@ -1,1 +1,0 @@
-import{n as e,t}from"./useNavigate-D_sKgnfm.js";function n(){let n=e({strict:!1}),r=t();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};

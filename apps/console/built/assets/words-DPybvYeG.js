@@ -1,1 +1,0 @@
-var e={tokens:`too many tokens`,iterations:`too many model calls`,cost:`too expensive`,failures:`failures in a row`,confidence:`confidence fell`,operator:`by an operator`};export{e as t};
