@@ -39,7 +39,7 @@ describe('the check of the compose file', () => {
     ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
     ['an undocumented variable', '{EDGE_PORT:', '{EDGE_PROT:', 'EDGE_PROT is not documented'],
     ['a variable that reaches no service', 'AGENTLENS_PUBLIC_URL:', 'OTHER:', 'AGENTLENS_PUBLIC_URL is documented'],
-    ['a secret in a variable', 'POSTGRES_DB: agentlens', 'PGPASSWORD: ${A_PASSWORD:-}', 'PGPASSWORD must be a secret'],
+    ['a secret in a variable', 'POSTGRES_DB: agentlens', `PGPASSWORD: \${A_PASSWORD}`, 'PGPASSWORD must be a secret'],
     ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
     [
       'a service with the login of another',
