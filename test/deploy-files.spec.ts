@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 
@@ -39,7 +39,7 @@ describe('the check of the compose file', () => {
     ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
     ['an undocumented variable', '{EDGE_PORT:', '{EDGE_PROT:', 'EDGE_PROT is not documented'],
     ['a variable that reaches no service', 'AGENTLENS_PUBLIC_URL:', 'OTHER:', 'AGENTLENS_PUBLIC_URL is documented'],
-    ['a secret in a variable', 'POSTGRES_DB: agentlens', 'PGPASSWORD: ${A_PASSWORD:-}', 'PGPASSWORD must be a secret'],
+    ['a secret in a variable', 'POSTGRES_DB: agentlens', `PGPASSWORD: \${A_PASSWORD}`, 'PGPASSWORD must be a secret'],
     ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
     [
       'a service with the login of another',
@@ -73,6 +73,44 @@ describe('the check of the compose file', () => {
     const outcome = run('check-compose.mjs', file);
     expect(outcome.status).toBe(1);
     expect(outcome.said).toContain(said);
+  });
+});
+
+describe('the build context of the images', () => {
+  interface Manifest {
+    readonly name: string;
+    readonly dependencies?: Readonly<Record<string, string>>;
+  }
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
+  const manifests = workspaces
+    .flatMap((pattern) => globSync(`${pattern}/package.json`, { cwd: root }))
+    .map((file) => ({ file, manifest: JSON.parse(read(file)) as Manifest }));
+
+  /** The last pattern that matches the path or a folder above it decides. */
+  function isIgnored(path: string): boolean {
+    const places = path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
+    let ignored = false;
+    for (const line of read('.dockerignore').split('\n')) {
+      if (line === '' || line.startsWith('#')) continue;
+      const pattern = line.replace(/^!/, '');
+      if (places.some((place) => matchesGlob(place, pattern))) ignored = !line.startsWith('!');
+    }
+    return ignored;
+  }
+
+  it('has every workspace that the services and the command line are built from', () => {
+    const needed = new Set<string>();
+    const open = manifests.filter(({ file }) => /^(services|apps)\//.test(file)).map(({ manifest }) => manifest.name);
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      const found = manifests.find(({ manifest }) => manifest.name === name);
+      if (found === undefined || needed.has(found.file)) continue;
+      needed.add(found.file);
+      open.push(...Object.keys(found.manifest.dependencies ?? {}));
+    }
+    expect(needed.size).toBeGreaterThan(15);
+    expect([...needed].filter(isIgnored)).toEqual([]);
+    expect(isIgnored('integrations/js/langchain/package.json')).toBe(true);
   });
 });
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Kubernetes versions whose schemas every object must match: the oldest supported one to the newest. */
-export const KUBERNETES_VERSIONS = ['1.32', '1.34', '1.36'];
+export const KUBERNETES_VERSIONS = ['1.29', '1.33', '1.37'];
 
 /** The overlays are the chart with these values, for `kubectl apply`. */
 export const OVERLAYS = ['small', 'production'];

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { EVALUATOR } from './open-table.ts';
+import { EVALUATOR, INGEST } from './open-table.ts';
 
 /** Canary rules: their share, what a promotion requires, when they are taken back, and suspensions. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -14,6 +14,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column suspended jsonb,
       -- The version in which the meaning of the rule last changed, to which approvals are bound.
       add column meaning_version integer;
+    -- The gateway reads whether a rule blocks, which a suspended one does not.
+    grant select (suspended) on guardrail_rules to ${INGEST};
     -- The owner of the tables may be an ordinary login, which row level security would show no rule.
     set local role ${EVALUATOR};
     update guardrail_rules set meaning_version = version;

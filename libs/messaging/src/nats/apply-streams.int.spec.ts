@@ -1,5 +1,6 @@
 import { STREAMS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
+import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@nats-io/jetstream';
 import { type BusLogger, SILENT } from '../event-bus.ts';
 import { applyStreams } from './apply-streams.ts';
 import { natsPerTest } from './nats-per-test.testing.ts';
@@ -50,5 +51,27 @@ describe('streams', () => {
       stream: 'GUARDRAILS',
       differences: [{ field: 'max_bytes', asked: spec.maxBytes, applied: max_bytes }],
     });
+  });
+
+  it.each([
+    [
+      'are created smaller if no server of a cluster has room',
+      'no suitable peers for placement, insufficient storage',
+      2,
+    ],
+    ['are not created while a cluster has no servers for them', 'no suitable peers for placement', 1],
+  ])('%s', async (_, description, tries) => {
+    const sizes: unknown[] = [];
+    const add = async (config: Partial<StreamConfig>) => {
+      sizes.push(config.max_bytes);
+      if (sizes.length === 1) throw new JetStreamApiError({ code: 400, err_code: 10_005, description });
+      return { config };
+    };
+    const info = () => Promise.reject(new JetStreamApiError({ code: 404, err_code: 10_059, description: 'not found' }));
+    const cluster = { streams: { add, info } } as unknown as JetStreamManager;
+    const applying = applyStreams(cluster, SILENT, { replicas: 3, streams: [STREAMS.GUARDRAILS] });
+    const outcome = await applying.then(() => 'created', String);
+    expect(outcome).toBe(tries === 1 ? `JetStreamApiError: ${description}` : 'created');
+    expect(sizes).toEqual([STREAMS.GUARDRAILS.maxBytes, STREAMS.GUARDRAILS.maxBytes / 2].slice(0, tries));
   });
 });

@@ -20,6 +20,8 @@ const STREAM_NOT_FOUND = 10_059;
 const NAME_IN_USE = 10_058;
 /** Insufficient resources, insufficient storage, maximum bytes of the account. */
 const NO_ROOM = new Set([10_023, 10_047, 10_028]);
+/** A cluster finds no servers for the copies: they are still starting, or the text names insufficient storage. */
+const NO_PEERS = 10_005;
 const SMALLEST_BYTES = 64 * 1024 ** 2;
 
 type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'max_bytes'>;
@@ -64,7 +66,7 @@ async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLo
       return await addOrUpdate(manager, { ...wanted, max_bytes });
     } catch (error) {
       const smaller = Math.floor(max_bytes / 2);
-      if (!NO_ROOM.has(codeOf(error)) || smaller < SMALLEST_BYTES) throw error;
+      if (!isWithoutRoom(error) || smaller < SMALLEST_BYTES) throw error;
       logger.warn(
         { stream: wanted.name, asked: max_bytes, next: smaller },
         'no room for a stream of this size, trying half',
@@ -72,6 +74,11 @@ async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLo
       max_bytes = smaller;
     }
   }
+}
+
+function isWithoutRoom(error: unknown): boolean {
+  const code = codeOf(error);
+  return NO_ROOM.has(code) || (code === NO_PEERS && /insufficient storage/.test(String(error)));
 }
 
 async function addOrUpdate(manager: JetStreamManager, wanted: Wanted): Promise<StreamConfig> {
