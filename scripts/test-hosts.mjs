@@ -85,7 +85,8 @@ function fetchHosts() {
 }
 
 async function play() {
-  rmSync(reports, { recursive: true, force: true });
+  // A run of some hosts keeps the reports of the others.
+  if (chosen.length === 0) rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   console.log('agentlens: starting a platform for the stories');
   const { url, key, stop } = await startPlatform();
@@ -96,7 +97,7 @@ async function play() {
     };
     const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
     const code = await run([...flags, '--test', 'test/hosts.story.ts'], env);
-    return code === 0 && chosen.length === 0 ? await compareTable() : code;
+    return code === 0 && (write || chosen.length === 0) ? await compareTable() : code;
   } finally {
     await stop();
   }

@@ -165,6 +165,11 @@ export function prepareHome(id: HostId, { home, project }: Stage): void {
 
 const OPENCODE_PLUGIN = { '@opencode-ai/plugin': '1.18.33' };
 
+const OPENCODE_LOCK = {
+  lockfileVersion: 3,
+  packages: { '': { dependencies: OPENCODE_PLUGIN }, 'node_modules/@opencode-ai/plugin': { version: '1.18.33' } },
+};
+
 /** What keeps a first start without a terminal from asking or downloading. */
 const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, object])[]>>> = {
   'claude-code': [['.claude.json', { hasCompletedOnboarding: true }]],
@@ -177,7 +182,7 @@ const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, ob
   // OpenCode installs the types of plugins unless they are there.
   opencode: [
     ['.config/opencode/package.json', { dependencies: OPENCODE_PLUGIN }],
-    ['.config/opencode/package-lock.json', { lockfileVersion: 3, packages: { '': { dependencies: OPENCODE_PLUGIN } } }],
+    ['.config/opencode/package-lock.json', OPENCODE_LOCK],
     [
       '.config/opencode/node_modules/@opencode-ai/plugin/package.json',
       { name: '@opencode-ai/plugin', version: '1.18.33' },
