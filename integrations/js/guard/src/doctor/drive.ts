@@ -179,6 +179,8 @@ const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, ob
       { security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } },
     ],
   ],
+  // Qwen Code adds this to a file without it, which is a change of its own.
+  'qwen-code': [['.qwen/settings.json', { $version: 4 }]],
   // OpenCode installs the types of plugins unless they are there.
   opencode: [
     ['.config/opencode/package.json', { dependencies: OPENCODE_PLUGIN }],
