@@ -42,7 +42,13 @@ const anchor = (heading: string) =>
     .replaceAll(' ', '-');
 
 /** Read by the command line and by the programs of this repository, not by the platform. */
-const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_URL', 'AGENTLENS_PROFILE', 'AGENTLENS_BENCH_BASE'];
+const PROGRAM_SETTINGS = [
+  'AGENTLENS_API_KEY',
+  'AGENTLENS_URL',
+  'AGENTLENS_PROFILE',
+  'AGENTLENS_ACTOR',
+  'AGENTLENS_BENCH_BASE',
+];
 /** Attributes that an instrumented agent may set. */
 const OF_SPANS = new Set(['agentlens_run_id', 'agentlens_agent_id']);
 /** Read by the Python package. */

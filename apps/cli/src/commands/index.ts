@@ -356,6 +356,14 @@ export const COMMANDS: CommandTree = {
         summary: 'show what is guarded and whether it works',
         load: async () => (await import('./guard/status.ts')).status,
       },
+      doctor: {
+        summary: 'prove that the installed coding agent obeys',
+        load: async () => (await import('./guard/prove.ts')).doctor,
+      },
+      audit: {
+        summary: 'find calls that passed the guard',
+        load: async () => (await import('./guard/prove.ts')).audit,
+      },
       rules: { summary: 'print the starter rules', load: async () => (await import('./guard/setup.ts')).printRules },
       login: {
         summary: 'save a key where an administrator rolled out the rest',

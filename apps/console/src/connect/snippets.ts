@@ -45,6 +45,15 @@ with agentlens.run():
     search("tidal power")`,
   },
   {
+    id: 'coding-agent',
+    name: 'Coding agent',
+    blocks: true,
+    note: 'Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI or OpenCode. Observes first; add --enforce to refuse.',
+    code: (address) => `npx @agentlens/cli login --url ${address}    # an admin key; setup makes the key of the guard
+npx @agentlens/cli guard setup
+npx @agentlens/cli guard claude-code`,
+  },
+  {
     id: 'curl',
     name: 'HTTP',
     blocks: true,

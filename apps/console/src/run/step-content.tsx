@@ -3,6 +3,7 @@ import type { StoredEvent } from '../api/model.ts';
 import { bytes, duration, money } from '../figures/figures.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Facts } from '../ui/section.tsx';
+import { CodeChange, CodeOutcome } from './code-change.tsx';
 import { callArgsOf, textOf } from './payload-text.ts';
 import type { Step } from './story.ts';
 import type { Opened } from './use-opened.ts';
@@ -33,7 +34,13 @@ export function StepContent({ step, opened, tab }: { step: Step; opened: Opened;
 
 function Call({ opened }: { opened: Opened }) {
   const args = callArgsOf(opened);
-  if (args !== undefined) return <JsonView label="Arguments" value={args} />;
+  if (args !== undefined)
+    return (
+      <>
+        <CodeChange args={args} />
+        <JsonView label="Arguments" value={args} />
+      </>
+    );
   const cut = opened.decision?.argumentsCut;
   return cut === undefined ? (
     <p className="hint topped">No arguments reported.</p>
@@ -57,6 +64,7 @@ function isEvent(entry: unknown): entry is StoredEvent {
 function Result({ result }: { result: StoredEvent | undefined }) {
   if (result === undefined) return <p className="hint topped">The result is past its retention.</p>;
   const { payload } = result;
+  if (payload.result === undefined && typeof payload.bytes === 'number') return <CodeOutcome payload={payload} />;
   const value = payload.result ?? payload.completion ?? payload.error ?? payload;
   const parsed = typeof value === 'string' && /^\s*[[{]/.test(value) ? jsonIn(value) : undefined;
   return (

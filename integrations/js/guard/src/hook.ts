@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { HOSTS, isHostId } from './hosts/index.ts';
-import { askResident, residentAnswers, startResident } from './resident/serve.ts';
+import { askResident, residentAnswers } from './resident/ask-resident.ts';
 import { type Env, type GuardPaths, pathsIn } from './state.ts';
 
 /** Where the launcher says the files are. */
@@ -64,6 +63,8 @@ function placeOf(words: readonly string[]): { place: HookPlace; rest: string[] }
 }
 
 async function serve(paths: GuardPaths, { managed }: HookPlace, env: Env): Promise<number> {
+  // Loaded here, because a hook that only asks does not need it.
+  const { startResident } = await import('./resident/serve.ts');
   const resident = await startResident({ paths, env, managed });
   if (resident === null) return 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void resident.stop());
@@ -78,6 +79,7 @@ export async function ensureResident(paths: GuardPaths, place: HookPlace, env: E
   const log = openSync(paths.log, 'a', 0o600);
   const managed = place.managed === undefined ? [] : ['--managed', place.managed];
   const words = [entry, '--folder', place.folder, '--state', place.state, ...managed, 'serve'];
+  const { spawn } = await import('node:child_process');
   const child = spawn(process.execPath, [...process.execArgv, ...words], {
     cwd: '/',
     detached: true,

@@ -11,7 +11,7 @@ export {
 } from './install/install.ts';
 export { isUnchanged, readInstalled, versionOf } from './install/installed.ts';
 export { PROJECT_SWITCHES } from './install/host-files.ts';
-export { askResident, residentAnswers } from './resident/serve.ts';
+export { askResident, residentAnswers } from './resident/ask-resident.ts';
 export {
   DEFAULT_SETTINGS,
   type GuardConfig,
@@ -24,3 +24,6 @@ export {
   writeConfig,
 } from './state.ts';
 export { STARTER_RULESET, starterRules } from './starter-rules.ts';
+export { type DoctorReport, proveHost } from './doctor/doctor.ts';
+export { type AuditReport, auditHost } from './transcripts/audit.ts';
+export { writeManaged } from './install/managed.ts';

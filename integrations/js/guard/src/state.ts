@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { HOST_IDS, type HostId, isRecord, text } from './hosts/host.ts';
 
@@ -53,7 +52,8 @@ export function pathsIn(folder: string, state: string): GuardPaths {
 const MAX_SOCKET_BYTES = 100;
 
 function socketOf(folder: string): string {
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+  // No cryptography: loading it would slow every start.
+  const name = Buffer.from(folder).toString('base64url').slice(-40);
   if (process.platform === 'win32') return `\\\\.\\pipe\\agentlens-guard-${name}`;
   const inside = join(folder, 'sock');
   return Buffer.byteLength(inside) < MAX_SOCKET_BYTES

@@ -21,6 +21,7 @@ import fc from 'fast-check';
 import { HOST_IDS, type HostId } from '../src/hosts/host.ts';
 import { HOSTS } from '../src/hosts/index.ts';
 import { installHost, removeTrust, stopResident, uninstallHost, type Installation } from '../src/install/install.ts';
+import { writeManaged } from '../src/install/managed.ts';
 import { appendToArray, parseJsonText, removeItems } from '../src/install/json-text.ts';
 import { DEFAULT_SETTINGS, guardPaths, type HostSettings, readConfig, writeConfig } from '../src/state.ts';
 import { BLOCK, FakePlatform } from './fake-platform.ts';
@@ -286,6 +287,28 @@ void describe('installation', () => {
     writeFileSync(join(home, 'claude.version'), '9.0.0');
     assert.equal((await installHost(installation, 'claude-code', ENFORCED)).match, 'newer');
     assert.equal(readConfig(installation.paths.config)?.hosts['claude-code']?.version, '9.0.0');
+  });
+
+  void it('writes what an administrator rolls out, without a key', () => {
+    const folder = join(home, 'rollout');
+    const entry = join(home, 'agentlens-hook.cjs');
+    writeFileSync(entry, '// program');
+    const runtime = { ...installation.runtime, entry, bundle: true };
+    const rollout = { folder, url: 'https://a.example', node: '/usr/bin/node', runtime, settings: ENFORCED };
+    writeManaged(['claude-code', 'codex', 'gemini-cli'], rollout);
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    assert.deepEqual(Object.keys(JSON.parse(read('agentlens-guard/guard.json')) as object), [
+      'url',
+      'hosts',
+      'content',
+      'killHost',
+    ]);
+    const claude = JSON.parse(read('claude-code/managed-settings.json')) as Record<string, unknown>;
+    assert.deepEqual([claude.allowManagedHooksOnly, claude.disableAllHooks], [true, false]);
+    assert.match(read('codex/requirements.toml'), /^managed_dir = "\/etc\/agentlens-guard"$/m);
+    assert.equal(spawnSync('sh', ['-n', join(folder, 'agentlens-guard/hook')]).status, 0);
+    assert.match(read('agentlens-guard/hook'), /^in=\$\(cat; echo x\); in=\$\{in%x\}$/m);
+    assert.throws(() => writeManaged(['opencode'], rollout), /no managed settings/);
   });
 
   void it('removes only the states of its own hooks from config.toml', () => {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type HostId, recordOf } from '../src/hosts/host.ts';
-import { askResident, type Resident, startResident } from '../src/resident/serve.ts';
+import { askResident } from '../src/resident/ask-resident.ts';
+import { type Resident, startResident } from '../src/resident/serve.ts';
 import { type GuardConfig, type GuardPaths, type HostSettings, Journal, pathsIn, writeConfig } from '../src/state.ts';
 import { ALLOW, BLOCK, FakePlatform, KILLED, PENDING, TERMINATE } from './fake-platform.ts';
 

@@ -41,7 +41,9 @@ function summary({ kind, session, subAgent, use, outcome, usage }: HookEvent): s
     outcome?.exitCode,
     usage === undefined ? undefined : `${usage.input}+${usage.cacheRead}/${usage.output}`,
   ];
-  return parts.flatMap((part) => (part === undefined ? [] : [String(part)])).join(' ');
+  return parts
+    .flatMap((part) => (part === undefined ? [] : [typeof part === 'string' ? part : JSON.stringify(part)]))
+    .join(' ');
 }
 
 const EXPECTED: Readonly<Record<HostId, readonly string[]>> = {

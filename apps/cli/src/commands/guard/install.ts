@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   DEFAULT_SETTINGS,
   HOST_IDS,
@@ -11,6 +12,7 @@ import {
   stopResident,
   uninstallHost,
   versionOf,
+  writeManaged,
 } from '@agentlens/guard';
 import type { CommandContext, DefineCommand } from '../../context.ts';
 import { CommandError, usageError } from '../../errors.ts';
@@ -25,6 +27,12 @@ interface InstallOptions {
   readonly untested?: boolean;
 }
 
+interface ManyOptions {
+  readonly all?: true;
+  readonly managed?: string;
+  readonly node: string;
+}
+
 /** `agentlens guard claude-code` is short for `agentlens guard install claude-code`. */
 export function installOne(id: HostId): DefineCommand {
   return (command, context) => {
@@ -36,9 +44,13 @@ export const install: DefineCommand = (command, context) => {
   withOptions(command)
     .argument('[hosts...]', HOST_IDS.join(', '))
     .option('--all', 'every coding agent that is installed here')
-    .action((names: string[], options: InstallOptions & { readonly all?: true }) =>
-      installAll(context, chosen(context, names, options.all === true), options),
-    );
+    .option('--managed <folder>', 'write the files that an administrator rolls out, and change nothing here')
+    .option('--node <path>', 'with --managed: Node on the machines of the developers', '/usr/bin/node')
+    .action((names: string[], options: InstallOptions & ManyOptions) => {
+      const { managed, node, all } = options;
+      if (managed !== undefined) return writeRollout(context, names.map(hostNamed), { ...options, managed, node });
+      return installAll(context, chosen(context, names, all === true), options);
+    });
 };
 
 function withOptions(command: Parameters<DefineCommand>[0]) {
@@ -53,6 +65,21 @@ function withOptions(command: Parameters<DefineCommand>[0]) {
     )
     .option('--agent <slug>', 'id of the agent on the platform; default: the name of the host')
     .option('--untested', 'enforce although this version is not tested');
+}
+
+async function writeRollout(
+  context: CommandContext,
+  ids: readonly HostId[],
+  { managed, node, enforce, wait, fail, agent }: InstallOptions & { readonly managed: string; readonly node: string },
+): Promise<void> {
+  if (ids.length === 0) throw usageError('Name the coding agents to roll out.');
+  const { url } = context.connection();
+  const settings: HostSettings = { mode: enforce === true ? 'enforce' : 'observe', fail, wait, agent };
+  const { runtime } = installationOf(context);
+  const files = await explained(() =>
+    writeManaged(ids, { folder: resolve(context.host.folder, managed), url, node, runtime, settings }),
+  );
+  context.output.print(files, () => [...files, 'Roll them out as docs/guard/teams.md says.'].join('\n'));
 }
 
 const MAX_WAIT_SECONDS = 3_000;

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { HostId } from '../hosts/host.ts';
+import { SCRIPTED_MODEL } from './model-server.ts';
 
 /** A folder that stands in for the home of a user, with a project in it. */
 export interface Stage {
@@ -88,7 +89,7 @@ export function stageEnv(id: HostId, { home, modelUrl }: Stage, base: NodeJS.Pro
         GEMINI_TELEMETRY_ENABLED: 'false',
       };
     case 'qwen-code':
-      return { ...own, OPENAI_API_KEY: 'scripted', OPENAI_BASE_URL: modelUrl, OPENAI_MODEL: 'scripted' };
+      return { ...own, OPENAI_API_KEY: 'scripted', OPENAI_BASE_URL: modelUrl, OPENAI_MODEL: SCRIPTED_MODEL };
     case 'copilot-cli':
       return {
         ...own,
@@ -96,7 +97,7 @@ export function stageEnv(id: HostId, { home, modelUrl }: Stage, base: NodeJS.Pro
         COPILOT_PROVIDER_BASE_URL: modelUrl,
         COPILOT_PROVIDER_TYPE: 'openai',
         COPILOT_PROVIDER_API_KEY: 'scripted',
-        COPILOT_MODEL: 'scripted',
+        COPILOT_MODEL: SCRIPTED_MODEL,
         COPILOT_AUTO_UPDATE: 'false',
       };
     case 'opencode':
@@ -106,14 +107,16 @@ export function stageEnv(id: HostId, { home, modelUrl }: Stage, base: NodeJS.Pro
         OPENCODE_DISABLE_MODELS_FETCH: '1',
         OPENCODE_CONFIG_CONTENT: JSON.stringify({
           $schema: 'https://opencode.ai/config.json',
-          model: 'scripted/scripted',
-          small_model: 'scripted/scripted',
+          model: `scripted/${SCRIPTED_MODEL}`,
+          small_model: `scripted/${SCRIPTED_MODEL}`,
           permission: { '*': 'allow' },
           provider: {
             scripted: {
               npm: '@ai-sdk/openai-compatible',
               options: { baseURL: modelUrl, apiKey: 'scripted' },
-              models: { scripted: { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+              models: {
+                [SCRIPTED_MODEL]: { name: SCRIPTED_MODEL, tool_call: true, limit: { context: 200_000, output: 8_000 } },
+              },
             },
           },
         }),
@@ -153,10 +156,41 @@ export function stageWords(id: HostId, { modelUrl }: Stage, prompt: string): str
 export function prepareHome(id: HostId, { home, project }: Stage): void {
   mkdirSync(home, { recursive: true });
   mkdirSync(project, { recursive: true });
-  if (id !== 'claude-code') return;
-  // Otherwise the first start is a dialog.
-  writeFileSync(join(home, '.claude.json'), JSON.stringify({ hasCompletedOnboarding: true }));
+  for (const [name, content] of HOME_FILES[id] ?? []) {
+    const path = join(home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+  }
 }
+
+const OPENCODE_PLUGIN = { '@opencode-ai/plugin': '1.18.33' };
+
+const OPENCODE_LOCK = {
+  lockfileVersion: 3,
+  packages: { '': { dependencies: OPENCODE_PLUGIN }, 'node_modules/@opencode-ai/plugin': { version: '1.18.33' } },
+};
+
+/** What keeps a first start without a terminal from asking or downloading. */
+const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, object])[]>>> = {
+  'claude-code': [['.claude.json', { hasCompletedOnboarding: true }]],
+  'gemini-cli': [
+    [
+      '.gemini/settings.json',
+      { security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } },
+    ],
+  ],
+  // Qwen Code adds this to a file without it, which is a change of its own.
+  'qwen-code': [['.qwen/settings.json', { $version: 4 }]],
+  // OpenCode installs the types of plugins unless they are there.
+  opencode: [
+    ['.config/opencode/package.json', { dependencies: OPENCODE_PLUGIN }],
+    ['.config/opencode/package-lock.json', OPENCODE_LOCK],
+    [
+      '.config/opencode/node_modules/@opencode-ai/plugin/package.json',
+      { name: '@opencode-ai/plugin', version: '1.18.33' },
+    ],
+  ],
+};
 
 const RUN_MS = 120_000;
 

@@ -21,7 +21,7 @@ export interface ModelRequest {
   readonly tools: readonly string[];
 }
 
-export type ModelScript = (request: ModelRequest) => ScriptedReply;
+export type ModelScript = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 export interface ModelServer {
   readonly url: string;
@@ -30,7 +30,8 @@ export interface ModelServer {
 
 /** Tokens that every scripted reply costs, as each protocol reports them. */
 export const SCRIPTED_TOKENS = { input: 800, cached: 400, output: 30 } as const;
-const MODEL = 'scripted';
+/** A model with a price. */
+export const SCRIPTED_MODEL = 'gpt-4o';
 
 /** Starts a model on loopback that follows a script, in the protocols of Anthropic, OpenAI (both) and Google. */
 export async function startModelServer(script: ModelScript): Promise<ModelServer> {
@@ -65,10 +66,10 @@ async function reply(
   for await (const part of incoming) body += part;
   const url = incoming.url ?? '';
   const json = recordOf(body === '' ? {} : JSON.parse(body));
-  const send = (protocol: Protocol) => {
+  const send = async (protocol: Protocol) => {
     const tools = protocol.tools(json);
     const turn = protocol.turn(json);
-    const said = tools.length === 0 ? { text: 'ok' } : script({ turn, body, tools });
+    const said = tools.length === 0 ? { text: 'ok' } : await script({ turn, body, tools });
     const frames = protocol.frames(said, `r${next()}`);
     if (json.stream === false || (protocol === ANTHROPIC && json.stream !== true)) {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(protocol.whole(said, 'r0')));
@@ -88,7 +89,7 @@ async function reply(
   }
   const answer = /count_tokens|:countTokens/.test(url)
     ? { input_tokens: 10, totalTokens: 10 }
-    : { object: 'list', data: [{ id: MODEL, object: 'model' }], models: [] };
+    : { object: 'list', data: [{ id: SCRIPTED_MODEL, object: 'model' }], models: [] };
   outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
 }
 
@@ -172,7 +173,7 @@ const RESPONSES: Protocol = {
     return turns;
   },
   whole: (said, id) => ({
-    ...{ id: `resp_${id}`, object: 'response', status: 'completed', model: MODEL },
+    ...{ id: `resp_${id}`, object: 'response', status: 'completed', model: SCRIPTED_MODEL },
     output: responseItems(said, id),
     usage: {
       input_tokens: SCRIPTED_TOKENS.input + SCRIPTED_TOKENS.cached,
@@ -221,11 +222,11 @@ const CHAT: Protocol = {
   tools: (body) => names(list(body.tools)),
   turn: (body) => list(body.messages).filter(({ tool_calls: calls }) => list(calls).length > 0).length,
   whole: (said, id) => ({
-    ...{ id: `chat_${id}`, object: 'chat.completion', created: 1, model: MODEL, usage: chatUsage },
+    ...{ id: `chat_${id}`, object: 'chat.completion', created: 1, model: SCRIPTED_MODEL, usage: chatUsage },
     choices: [{ index: 0, finish_reason: chatEnd(said), message: chatMessage(said, id) }],
   }),
   frames: (said, id) => {
-    const base = { id: `chat_${id}`, object: 'chat.completion.chunk', created: 1, model: MODEL };
+    const base = { id: `chat_${id}`, object: 'chat.completion.chunk', created: 1, model: SCRIPTED_MODEL };
     return [
       frame({ ...base, choices: [{ index: 0, delta: chatMessage(said, id), finish_reason: null }] }),
       frame({ ...base, choices: [{ index: 0, delta: {}, finish_reason: chatEnd(said) }] }),
@@ -273,7 +274,7 @@ const GEMINI: Protocol = {
       candidatesTokenCount: SCRIPTED_TOKENS.output,
       totalTokenCount: SCRIPTED_TOKENS.input + SCRIPTED_TOKENS.cached + SCRIPTED_TOKENS.output,
     },
-    modelVersion: MODEL,
+    modelVersion: SCRIPTED_MODEL,
   }),
   frames: (said, id) => [frame(GEMINI.whole(said, id))],
 };

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { HostContract, HostId } from '../hosts/host.ts';
 import { HOSTS, matchVersion, type VersionMatch } from '../hosts/index.ts';
-import { askResident, residentAnswers } from '../resident/serve.ts';
+import { askResident, residentAnswers } from '../resident/ask-resident.ts';
 import {
   type Env,
   type GuardPaths,
@@ -74,12 +74,16 @@ export async function installHost(
   const given = { ...settings, version };
   writeConfig(paths, { ...config, hosts: { ...config.hosts, [id]: given } });
   const earlier = known[id]?.files ?? [];
+  const since = known[id]?.since ?? Date.now();
   const [hooks, trusted] = [earlier.filter(({ path }) => !isToml(path)), earlier.find(({ path }) => isToml(path))];
   const files = addToFiles(filesOf(installation, contract, given, runtime), hooks);
-  writeInstalled(paths, { ...known, [id]: { files: trusted === undefined ? files : [...files, trusted], version } });
+  writeInstalled(paths, {
+    ...known,
+    [id]: { files: trusted === undefined ? files : [...files, trusted], version, since },
+  });
   if (id === 'codex') {
     const all = [...files, await trustHooks(installation, contract, trusted)];
-    writeInstalled(paths, { ...known, codex: { files: all, version } });
+    writeInstalled(paths, { ...known, codex: { files: all, version, since } });
   }
   // A running resident reads the settings by itself, but may be of another version.
   await stopResident(paths);

@@ -32,6 +32,8 @@ export interface InstalledFile {
 export interface InstalledHost {
   readonly files: readonly InstalledFile[];
   readonly version?: string;
+  /** When the host came under the guard, epoch ms. */
+  readonly since: number;
 }
 
 export type Installed = Readonly<Partial<Record<HostId, InstalledHost>>>;

@@ -26,10 +26,9 @@ export function hostTimeoutSeconds({ mode, wait }: HostSettings): number {
  * The program that hosts run as their hook. It asks the resident over its socket; Node starts only if no resident
  * answers. Output is printed once and whole, because hosts treat half an answer as none.
  */
-export function launcherText(paths: GuardPaths, stateFolder: string, runtime: HookRuntime, managed?: string): string {
+export function launcherText(paths: GuardPaths, stateFolder: string, runtime: HookRuntime): string {
   const { node, nodeArgs, entry } = runtime;
   const words = [...nodeArgs, entry, '--folder', paths.folder, '--state', stateFolder];
-  const all = managed === undefined ? words : [...words, '--managed', managed];
   return `#!/bin/sh
 # Written by "agentlens guard". Do not edit: remove it with "agentlens guard off --all".
 in=$(cat; echo x); in=\${in%x}
@@ -40,7 +39,25 @@ if [ $code -eq 28 ]; then echo "AgentLens did not answer within $3 s" >&2; exit 
 if [ ! -x ${quoted(node)} ] || [ ! -f ${quoted(entry)} ]; then
   echo "AgentLens is not installed any more. Run 'agentlens guard off --all', or delete ${paths.folder}" >&2; exit 2
 fi
-printf %s "$in" | ${[node, ...all].map(quoted).join(' ')} hook "$1" "$2" "$3" "$PPID"
+printf %s "$in" | ${[node, ...words].map(quoted).join(' ')} hook "$1" "$2" "$3" "$PPID"
+`;
+}
+
+/** Where an administrator puts the launcher and the program. */
+export const MANAGED_FOLDER = '/etc/agentlens-guard';
+
+/** The launcher of managed settings: one file for all users, whose sockets and keys are in their own homes. */
+export function managedLauncherText(node: string, entry: string): string {
+  return `#!/bin/sh
+# Written by "agentlens guard install --managed". The home comes from the user database, not from the environment.
+in=$(cat; echo x); in=\${in%x}
+home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6); [ -n "$home" ] || home=$HOME
+folder=$home/.config/agentlens/guard
+out=$(printf %s "$in" | curl -q -sSf --noproxy '*' -m "$3" --unix-socket "$folder/sock" -H "x-guard-parent: $PPID" --data-binary @- "http://guard/$1/$2" 2>/dev/null)
+code=$?
+if [ $code -eq 0 ]; then printf %s "$out"; exit 0; fi
+if [ $code -eq 28 ]; then echo "AgentLens did not answer within $3 s" >&2; exit 2; fi
+printf %s "$in" | ${quoted(node)} ${quoted(entry)} --folder "$folder" --state "$home/.local/state/agentlens/guard" --managed ${MANAGED_FOLDER}/guard.json hook "$1" "$2" "$3" "$PPID"
 `;
 }
 

@@ -39,20 +39,28 @@ function post(event, body) {
   });
 }
 
+let failedAt = 0;
+
 async function ask(event, body) {
   try {
     return await post(event, body);
   } catch (error) {
     if (!['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'FailedToOpenSocket', 'ConnectionRefused'].includes(error?.code)) throw error;
   }
+  // Every event would wait for a process that does not start.
+  if (Date.now() - failedAt < 10_000) throw new Error('the local process does not start');
   const [command, ...words] = GUARD.serve;
-  spawn(command, words, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+  const child = spawn(command, words, { detached: true, stdio: 'ignore', cwd: '/' });
+  child.on('error', () => undefined);
+  child.unref();
   for (let tries = 0; ; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     try {
       return await post(event, body);
     } catch (error) {
-      if (tries >= 100) throw error;
+      if (tries < 100) continue;
+      failedAt = Date.now();
+      throw error;
     }
   }
 }

@@ -41,6 +41,7 @@ export const TOOLS: readonly KnownTool[] = [
       'edit',
       'multiedit',
       'notebookedit',
+      'notebook_edit',
       'replace',
       'apply_patch',
       'patch',

@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, request, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { dirname } from 'node:path';
 import { isRecord } from '../hosts/host.ts';
 import { isHostId } from '../hosts/index.ts';
@@ -12,11 +12,11 @@ import {
   readConfig,
   writeLog,
 } from '../state.ts';
+import { bodyOf, residentAnswers } from './ask-resident.ts';
 import { Guard } from './guard.ts';
 import { Outbox } from './outbox.ts';
 import { NoDecision, PlatformClient } from './platform.ts';
 
-const MAX_BODY_BYTES = 64_000_000;
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 1_000;
 const LOCK_MS = 5_000;
@@ -132,17 +132,6 @@ async function answer(
   return { status: 200, text };
 }
 
-async function bodyOf(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new Error(`the hook input is longer than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 /** Listens on the socket. @returns false if a living resident owns it */
 async function listen(server: Server, paths: GuardPaths): Promise<boolean> {
   const { socket } = paths;
@@ -192,49 +181,4 @@ function tryListen(server: Server, socket: string): Promise<boolean> {
     server.once('listening', listening);
     server.listen(socket);
   });
-}
-
-export interface ResidentAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Sends one request to the resident. @throws Error if it does not answer in time */
-export function askResident(
-  paths: GuardPaths,
-  {
-    method = 'GET',
-    path,
-    body = '',
-    headers = {},
-    timeoutMs,
-  }: { method?: string; path: string; body?: string | Buffer; headers?: Record<string, string>; timeoutMs: number },
-): Promise<ResidentAnswer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      {
-        socketPath: paths.socket,
-        agent: false,
-        method,
-        path,
-        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-      },
-      (incoming) => {
-        bodyOf(incoming).then((text) => resolve({ status: incoming.statusCode ?? 0, text }), reject);
-      },
-    );
-    const timer = setTimeout(() => outgoing.destroy(new Error(`no answer after ${timeoutMs} ms`)), timeoutMs);
-    outgoing.once('close', () => clearTimeout(timer));
-    outgoing.once('error', reject);
-    outgoing.end(body);
-  });
-}
-
-export async function residentAnswers(paths: GuardPaths): Promise<boolean> {
-  try {
-    return (await askResident(paths, { path: '/status', timeoutMs: 1_000 })).status === 200;
-  } catch {
-    // Nothing listens there.
-    return false;
-  }
 }

@@ -1,11 +1,12 @@
+import { readFileSync, statSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { HookEvent, HostContract, JsonRecord } from '../hosts/host.ts';
 import type { GuardConfig, HostSettings, Journal, JournalLine } from '../state.ts';
 import { type GuardOrder, OrderFeed } from './orders.ts';
 import type { Outbox } from './outbox.ts';
 import type { PlatformClient } from './platform.ts';
 import { hostProcess, isAlive, type WatchedProcess } from './processes.ts';
-import { repositoryOf } from './repository.ts';
 import { GuardedSession, type Latch, runIdOf } from './session.ts';
 
 export interface SessionDependencies {
@@ -221,4 +222,40 @@ function endLater(watched: WatchedProcess): void {
     if (isAlive(watched)) process.kill(watched.pid, 'SIGTERM');
   }, KILL_AFTER_MS);
   timer.unref();
+}
+
+interface Repository {
+  /** Name of the project's folder. */
+  readonly project: string;
+  readonly branch?: string;
+}
+
+/** The repository of a folder, read from its files: no command runs. */
+function repositoryOf(folder: string): Repository {
+  for (let at = folder; ; at = dirname(at)) {
+    const git = gitFolder(at);
+    if (git !== undefined) return { project: basename(at), branch: branchOf(git) };
+    if (dirname(at) === at) return { project: basename(folder) };
+  }
+}
+
+/** A worktree and a submodule have a file that names the folder. */
+function gitFolder(folder: string): string | undefined {
+  const path = join(folder, '.git');
+  try {
+    if (statSync(path).isDirectory()) return path;
+    const named = /^gitdir: (.+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+    return named === undefined ? undefined : resolve(folder, named);
+  } catch {
+    // This folder is not the root of a repository.
+    return undefined;
+  }
+}
+
+function branchOf(git: string): string | undefined {
+  try {
+    return /^ref: refs\/heads\/(.+)$/m.exec(readFileSync(join(git, 'HEAD'), 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
 }

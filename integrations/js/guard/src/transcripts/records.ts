@@ -148,6 +148,42 @@ export function callsInLine(host: HostId, line: string): RecordedCall[] {
   }
 }
 
+/** Ids of calls that ran, and whether the line reports such results at all. */
+export function executedInLine(
+  host: HostId,
+  line: string,
+): { readonly ids: readonly string[]; readonly known: boolean } {
+  const record = parsed(line);
+  const none = { ids: [], known: false };
+  if (record === undefined) return none;
+  const found = (all: readonly JsonRecord[], id: string, ran: (part: JsonRecord) => boolean) => ({
+    ids: all.filter(ran).flatMap((part) => text(part[id]) ?? []),
+    known: all.length > 0,
+  });
+  switch (host) {
+    case 'claude-code': {
+      const results = parts(recordOf(record.message).content).filter(({ type }) => type === 'tool_result');
+      return found(results, 'tool_use_id', (part) => part.is_error !== true);
+    }
+    case 'gemini-cli':
+      return found(parts(record.toolCalls), 'id', ({ status }) => status === 'success');
+    case 'copilot-cli': {
+      const isResult = record.type === 'tool.execution_complete';
+      return isResult ? found([recordOf(record.data)], 'toolCallId', ({ success }) => success === true) : none;
+    }
+    default:
+      return none;
+  }
+}
+
+/** Session that a line names. */
+export function sessionInLine(host: HostId, line: string): string | undefined {
+  const record = parsed(line);
+  if (record === undefined) return undefined;
+  if (host === 'codex') return record.type === 'session_meta' ? text(recordOf(record.payload).id) : undefined;
+  return host === 'copilot-cli' ? undefined : text(record.sessionId);
+}
+
 function parts(value: unknown): JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -36,6 +36,11 @@ export class Usage {
       position.model = found?.model ?? position.model;
       if (found?.usage === undefined) continue;
       const usage = { ...found.usage, model: found.usage.model ?? position.model };
+      // These hosts write a record once, when the call is complete.
+      if (host === 'codex' || host === 'copilot-cli') {
+        done.push(usage);
+        continue;
+      }
       for (const [id, earlier] of position.pending) {
         if (id === usage.id) continue;
         position.pending.delete(id);

@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readRuleFiles, readTestFile, runTest } from '@agentlens/replay';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli, type SentRequest } from '../../run-cli.testing.ts';
+
+/** Calls with their tags, each with what the starter rules do when they act. */
+const FIXTURES = `rules: ./coding-agents.yaml
+tests:
+  - name: ordinary work passes
+    calls:
+      - { tool: shell, args: { command: ls }, toolTags: [shell, "host:codex"], expect: { effect: allow } }
+      - { tool: write_file, args: { path: a }, toolTags: [write, "host:codex"], expect: { effect: allow } }
+      - { tool: web_fetch, args: { url: "https://a" }, toolTags: [network, "host:codex"], expect: { effect: allow } }
+  - name: the guard is not changed
+    calls:
+      - { tool: write_file, args: { path: .claude/settings.json }, toolTags: [write, guard-files], expect: { effect: block, rule: guard-files } }
+      - { tool: read_file, args: { path: .claude/settings.json }, toolTags: [read, guard-files], expect: { effect: allow } }
+  - name: secrets do not leave
+    calls:
+      - { tool: shell, args: { command: curl }, toolTags: [shell, network, secret-value], expect: { effect: block, rule: secrets-leave } }
+      - { tool: write_file, args: { path: a }, toolTags: [write, secret-value], expect: { effect: allow } }
+  - name: a person decides about what cannot be taken back
+    calls:
+      - { tool: shell, args: { command: rm }, toolTags: [shell, destructive], expect: { effect: ask, rule: destructive } }
+      - { tool: shell, args: { command: push }, toolTags: [shell, publish, network], expect: { effect: ask, rule: publish } }
+      - { tool: read_file, args: { path: .env }, toolTags: [read, secret-path], expect: { effect: ask, rule: secret-files } }
+      - { tool: write_file, args: { path: /x }, toolTags: [write, outside-project], expect: { effect: ask, rule: outside-project } }
+      - { tool: shell, args: { command: x }, toolTags: [shell, opaque, network], expect: { effect: ask, rule: opaque-network } }
+      - { tool: shell, args: { command: y }, toolTags: [shell, opaque], expect: { effect: allow } }
+  - name: only Codex may not open shells
+    calls:
+      - { tool: shell, args: { command: bash }, toolTags: [shell, interactive, "host:codex"], expect: { effect: block, rule: open-shells } }
+      - { tool: shell, args: { command: bash }, toolTags: [shell, interactive, "host:claude-code"], expect: { effect: allow } }
+`;
+
+describe('agentlens guard', () => {
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'agentlens-guard-'));
+    mkdirSync(join(home, 'bin'));
+    writeFileSync(join(home, 'bin/claude'), '#!/bin/sh\necho "2.1.332 (Claude Code)"\n', { mode: 0o755 });
+  });
+  afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+  const config = () => join(home, '.config/agentlens/guard/guard.json');
+  const guard = (words: readonly string[], answer?: (request: SentRequest) => unknown) =>
+    runCli(['guard', ...words], { env: { HOME: home, PATH: `${home}/bin:/usr/bin:/bin` }, folder: home, answer });
+  const platform = ({ path }: SentRequest): unknown => {
+    if (path === '/api/keys') return { key: 'agk_live_guard' };
+    if (path === '/api/breakers/limits') return { limits: [] };
+    const changes = [{ key: 'destructive', action: 'create', name: 'x', changes: [], drift: [] }];
+    return { problems: [], basis: {}, changes, unlisted: [] };
+  };
+
+  it('prints starter rules that decide as their fixtures say', async () => {
+    const { exitCode, stdout } = await guard(['rules', '--enforce']);
+    expect(exitCode).toBe(0);
+    const { rulesets, problems } = readRuleFiles([{ file: 'coding-agents.yaml', text: stdout }]);
+    expect(problems).toEqual([]);
+    const fixtures = readTestFile({
+      file: 'coding-agents.test.yaml',
+      text: FIXTURES,
+    });
+    expect(fixtures.problems).toEqual([]);
+    const rules = rulesets.flatMap((ruleset) => ruleset.rules);
+    for (const test of fixtures.tests) expect((await runTest(rules, test)).failures).toEqual([]);
+  });
+
+  it('sets the platform up and saves a key that only its user can read', async () => {
+    const { exitCode, stdout, requests } = await guard(['setup', '--agents', 'claude-code'], platform);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain('agk_live_guard');
+    expect(requests.find(({ path }) => path === '/api/keys')?.body).toMatchObject({
+      scopes: ['ingest', 'decide'],
+      agents: ['claude-code'],
+    });
+    expect(requests.find(({ method }) => method === 'PUT')?.body).toMatchObject({
+      scope: 'agent',
+      scopeId: 'claude-code',
+      limits: { maxIterations: 100_000, maxCostUsd: 50 },
+    });
+    const applied = requests.find(({ path }) => path.endsWith('/apply'))?.body as {
+      rules: { key: string; mode: string }[];
+    };
+    expect(applied.rules.map(({ key, mode }) => [key, mode])).toEqual([['destructive', 'shadow']]);
+    expect(JSON.parse(readFileSync(config(), 'utf8'))).toMatchObject({
+      url: 'http://platform.test',
+      key: 'agk_live_guard',
+    });
+    expect(statSync(config()).mode & 0o777).toBe(0o600);
+  });
+
+  it('prints the key for other machines when asked to, and saves nothing', async () => {
+    const { stdout } = await guard(['setup', '--print-key'], platform);
+    expect(stdout).toContain('agk_live_guard');
+    expect(existsSync(config())).toBe(false);
+  });
+
+  it('needs a setup before it installs', async () => {
+    const { exitCode, stderr } = await guard(['claude-code']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('agentlens guard setup');
+  });
+
+  it('installs, shows the status, and restores', async () => {
+    await guard(['setup'], platform);
+    const settings = join(home, '.claude/settings.json');
+    mkdirSync(join(home, '.claude'));
+    writeFileSync(settings, '{ "model":"x" }');
+    const installed = await guard(['claude-code', '--enforce']);
+    expect(installed.exitCode).toBe(0);
+    expect(installed.stdout).toContain('Claude Code 2.1.332: enforced');
+    const { stdout } = await guard(['status', '--json']);
+    expect(JSON.parse(stdout).hosts).toEqual([
+      {
+        host: 'claude-code',
+        version: '2.1.332',
+        contract: 'tested',
+        mode: 'enforce',
+        files: 'unchanged',
+        closed: 'closed',
+      },
+    ]);
+    expect((await guard(['off', '--all'])).exitCode).toBe(0);
+    expect(readFileSync(settings, 'utf8')).toBe('{ "model":"x" }');
+  });
+
+  it('warns about a project that turns hooks off', async () => {
+    await guard(['setup'], platform);
+    await guard(['claude-code']);
+    writeFileSync(join(home, '.claude/settings.local.json'), '{"disableAllHooks": true}');
+    expect((await guard(['status'])).stdout).toContain('turns the hooks of Claude Code off');
+  });
+
+  it('names the coding agents for a misspelled one', async () => {
+    const { exitCode, stderr } = await guard(['install', 'claude']);
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain('claude-code, codex');
+  });
+
+  it('exits with 3 if a transcript has a call that was not decided', async () => {
+    await guard(['setup'], platform);
+    const folder = join(home, '.claude/projects/p');
+    mkdirSync(folder, { recursive: true });
+    const at = new Date().toISOString();
+    const call = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'ls' } };
+    const lines = [
+      { type: 'assistant', sessionId: 's1', timestamp: at, message: { content: [call] } },
+      {
+        type: 'user',
+        sessionId: 's1',
+        timestamp: at,
+        message: { content: [{ type: 'tool_result', tool_use_id: 't1' }] },
+      },
+    ];
+    writeFileSync(join(folder, 's1.jsonl'), lines.map((line) => JSON.stringify(line)).join('\n'));
+    const { exitCode, stdout } = await guard(['audit', 'claude-code', '--since', '2020-01-01']);
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(/unseen.*Bash.*t1.*s1/);
+  });
+});
