@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { AuditEntry } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
@@ -130,7 +131,7 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
                     <Target entry={entry} />
                   </td>
                   <td className="w100 clip t2 not-s" title={changesOf(entry).join('\n')}>
-                    {entry.reason ?? changesOf(entry).join(' · ')}
+                    {visible(entry.reason ?? changesOf(entry).join(' · '))}
                   </td>
                 </tr>
               ))}
