@@ -11,6 +11,7 @@ import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
+import { csvLine } from '../src/ui/csv.ts';
 import { parseExact } from '../src/ui/exact-json.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
@@ -305,5 +306,12 @@ void describe('a call in an approval', () => {
       args: undefined,
       text: '{"amount":41…',
     });
+  });
+});
+
+void describe('an exported line', () => {
+  void it('quotes what CSV needs quoted, and keeps texts from being formulas', () => {
+    assert.equal(csvLine(['a', 'b,c', 'say "x"', 1.5, undefined]), 'a,"b,c","say ""x""",1.5,\r\n');
+    assert.equal(csvLine(['=SUM(A1)', '-1', '@x', -1]), "'=SUM(A1),'-1,'@x,-1\r\n");
   });
 });

@@ -4,6 +4,7 @@ import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts'
 import { client } from '../api/client.ts';
 import type { Agent } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, moneyCell, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { modeOf, ruleMark, scopeOf, useRules } from '../rules/use-rules.ts';
@@ -55,6 +56,8 @@ export function AgentPage() {
   );
 }
 
+const WEEK = { range: '7d' };
+
 function Shown({ agent }: { agent: Agent }) {
   const now = useNow();
   return (
@@ -68,6 +71,7 @@ function Shown({ agent }: { agent: Agent }) {
         </p>
         <ControlBar agent={agent} />
       </div>
+      <ActivityCharts range={WEEK} agentId={agent.id} />
       <div className="two">
         <div>
           <Orders agent={agent} />

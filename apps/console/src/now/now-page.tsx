@@ -14,7 +14,7 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import './now.css';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { BREAKER_REASONS } from '../breakers/reasons.ts';
-import { ActivityCharts } from './activity-charts.tsx';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { BudgetLine } from './budget-line.tsx';
 import { situation } from './situation.ts';
 import { WaitingCall } from './waiting-call.tsx';

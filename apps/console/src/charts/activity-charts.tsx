@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import type { ActivityBucket } from '../api/model.ts';
-import { Chart } from '../charts/chart.tsx';
-import { type Marker, type Tone, UNITS, type Unit } from '../charts/data.ts';
+import './activity-charts.css';
 import { useMay } from '../shell/me.tsx';
 import { bounds, type Range } from '../time/range.ts';
 import { Failed } from '../ui/faces.tsx';
+import { Chart } from './chart.tsx';
+import { type Marker, type Tone, UNITS, type Unit } from './data.ts';
 
 const REFRESH_MS = 15_000;
 const HEIGHT = 96;
@@ -28,6 +29,12 @@ interface Plan {
 const allowed = ({ decisions, blocked, askedHuman }: ActivityBucket) => Math.max(0, decisions - blocked - askedHuman);
 
 const CHARTS: readonly Plan[] = [
+  {
+    title: 'Events',
+    unit: UNITS.count,
+    shape: 'bar',
+    parts: [{ id: 'events', name: 'Events', tone: 'accent', value: ({ events }) => events }],
+  },
   {
     title: 'Decisions',
     unit: UNITS.count,
@@ -65,11 +72,14 @@ const CHARTS: readonly Plan[] = [
 export function ActivityCharts({
   range,
   agentId,
+  show = ['Decisions', 'Errors', 'Spend', 'Decision latency'],
   onBrush,
 }: {
   range: Range;
   agentId?: string;
-  onBrush: (from: string, to: string) => void;
+  /** Titles of the charts. */
+  show?: readonly string[];
+  onBrush?: (from: string, to: string) => void;
 }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['activity', range, agentId],
@@ -82,7 +92,7 @@ export function ActivityCharts({
   const span = data === undefined ? { from: 0, to: 1 } : { from: Date.parse(data.from), to: Date.parse(data.to) };
   return (
     <div className="activity" aria-busy={data === undefined}>
-      {CHARTS.map(({ title, unit, shape, parts }) => (
+      {CHARTS.filter(({ title }) => show.includes(title)).map(({ title, unit, shape, parts }) => (
         <Chart
           key={title}
           title={title}
@@ -93,7 +103,12 @@ export function ActivityCharts({
           unit={unit}
           series={parts.map((part) => ({ ...part, shape, missing: shape === 'bar' && data !== undefined ? 0 : null }))}
           markers={markers}
-          onBrush={(from, to) => onBrush(new Date(from).toISOString(), new Date(to).toISOString())}
+          {...(onBrush === undefined
+            ? {}
+            : {
+                onBrush: (from: number, to: number) =>
+                  onBrush(new Date(from).toISOString(), new Date(to).toISOString()),
+              })}
           height={HEIGHT}
         />
       ))}
