@@ -37,6 +37,7 @@ const KINDS = [
   { id: 'breaker', name: 'Breakers' },
   { id: 'spend', name: 'Spend' },
   { id: 'approval', name: 'Approvals' },
+  { id: 'spend', name: 'Spend' },
 ] as const;
 const DEFAULT = '7d';
 const idOf = (alert: Alert) => alert.id;
@@ -51,8 +52,8 @@ const MARKS = {
 function stateOf(alert: Alert) {
   if (alert.kind === 'approval') return DECIDED[alert.status];
   if (alert.status === 'pending') return { icon: 's-waiting', tone: 'waiting', word: 'Open' };
-  if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Seen' };
-  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'New' : 'Closed' };
+  if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Acknowledged' };
+  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'Expired' : 'Closed' };
 }
 
 export function AlertsPage() {

@@ -17,6 +17,9 @@ type KindOfTarget<Kind> = Kind extends `${infer Target}.${string}` ? Target : ne
 const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   rule: 'rules',
   budget: 'budgets',
+  price: 'prices',
+  price_table: 'price tables',
+  reprice: 'reprices',
   breaker: 'breakers',
   breaker_limits: 'breaker limits',
   key: 'keys',
