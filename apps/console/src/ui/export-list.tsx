@@ -1,6 +1,5 @@
 import { useState } from 'react';
-import { count } from '../figures/figures.ts';
-import { csvLine } from './csv.ts';
+import { count, csvLine } from '../figures/figures.ts';
 import { Menu } from './menu.tsx';
 import { toast, toastError } from './toast.tsx';
 
