@@ -32,9 +32,6 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   tenant: 'tenants',
   run: 'deleted runs',
   erasure: 'user erasures',
-  price: 'own prices',
-  price_table: 'price tables',
-  reprice: 'reprices',
 };
 
 /** Every change by a person or a program. */
