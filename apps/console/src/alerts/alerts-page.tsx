@@ -37,7 +37,6 @@ const KINDS = [
   { id: 'breaker', name: 'Breakers' },
   { id: 'spend', name: 'Spend' },
   { id: 'approval', name: 'Approvals' },
-  { id: 'spend', name: 'Spend' },
 ] as const;
 const DEFAULT = '7d';
 const idOf = (alert: Alert) => alert.id;
