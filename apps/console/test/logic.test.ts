@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { visible } from '../../../libs/contracts/src/visible.ts';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
-import { age, countdown, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
+import { age, countdown, csvLine, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
 import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { folded } from '../src/run/folds.ts';
@@ -305,5 +305,12 @@ void describe('a call in an approval', () => {
       args: undefined,
       text: '{"amount":41…',
     });
+  });
+});
+
+void describe('an exported line', () => {
+  void it('quotes what CSV needs quoted, and keeps texts from being formulas', () => {
+    assert.equal(csvLine(['a', 'b,c', 'say "x"', 1.5, undefined]), 'a,"b,c","say ""x""",1.5,\r\n');
+    assert.equal(csvLine(['=SUM(A1)', '-1', '@x', -1]), "'=SUM(A1),'-1,'@x,-1\r\n");
   });
 });

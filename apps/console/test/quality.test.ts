@@ -148,7 +148,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   });
 
   void it('says beside each rule what it measured, and its limit', async () => {
-    const page = await opened(await signedIn(), `/runs/${loopId}`);
+    const page = await opened(await signedIn(), `/runs/${loopId}?show=blocked`);
     const detail = page.getByRole('complementary', { name: 'Selected step' });
     await detail.getByRole('img', { name: '5 of 5 calls' }).waitFor();
     await detail.getByText('5 of 3 calls').waitFor();

@@ -43,6 +43,7 @@ import * as ruleRollouts from './migrations/0050-rule-rollouts.ts';
 import * as ruleMinutes from './migrations/0051-rule-minutes.ts';
 import * as askedAgain from './migrations/0060-asked-again.ts';
 import * as activity from './migrations/0061-activity.ts';
+import * as browserSessions from './migrations/0062-browser-sessions.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -89,6 +90,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0051-rule-minutes': ruleMinutes,
   '0060-asked-again': askedAgain,
   '0061-activity': activity,
+  '0062-browser-sessions': browserSessions,
 };
 
 /**

@@ -4,7 +4,14 @@ export { assemblePlatform } from './assemble-platform.ts';
 export { apiKeyIdOf, bearerOf, newApiKey } from './auth/api-key.ts';
 export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
-export { comesFromHere, SessionCookies, type StreamTicket, StreamTickets } from './auth/browser-sessions.ts';
+export {
+  browserSessionOf,
+  comesFromHere,
+  SESSION_LIFE_MS,
+  SessionCookies,
+  type StreamTicket,
+  StreamTickets,
+} from './auth/browser-sessions.ts';
 export type { KeyCheck, KeyDirectory } from './auth/cached-key-directory.ts';
 export {
   AllowQueryToken,

@@ -9,11 +9,10 @@ export {
   healthWindow,
   windowBefore,
 } from './health.ts';
-export { LATENCY_BOUNDS_MS, latencyAt } from './latency-histogram.ts';
 export { type Ledger, ledgerOf } from './ledger.ts';
 export { durationMs, type RunRecord, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';
 export { outcomeOf, type RunStatus } from './run-facts.ts';
-export { picoUsd, type RunTotals, sumOfAll, usdOf, usdText } from './run-totals.ts';
+export { LATENCY_BOUNDS_MS, latencyAt, picoUsd, type RunTotals, sumOfAll, usdOf, usdText } from './run-totals.ts';
 export type { Registration } from './tally.ts';
 export { type AgentTally, GrowingTally, type Tally } from './tally.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LATENCY_BOUNDS_MS, latencyAt } from './latency-histogram.ts';
+import { LATENCY_BOUNDS_MS, latencyAt } from './run-totals.ts';
 
 const histogramOf = (latencies: readonly number[]) => {
   const counts = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, () => 0);

@@ -82,6 +82,7 @@ import { SearchController } from './search/search.controller.ts';
 import { SearchQueries } from './search/search.queries.ts';
 import { TextSearchQueries } from './search/text-search.queries.ts';
 import { ServiceController } from './service/service.controller.ts';
+import { BrowserSessions } from './session/browser-sessions.repository.ts';
 import { SessionController } from './session/session.controller.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
@@ -230,6 +231,7 @@ export class QueryModule {
         KeyUseRecorder,
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },
         { provide: StreamTickets, useFactory: () => new StreamTickets(platform) },
+        BrowserSessions,
         SignInCodes,
         ConsoleServer,
         McpEndpoint,

@@ -104,9 +104,36 @@ describe('a session', () => {
     expect((await send('GET', '/api/me', { cookie })).statusCode).toBe(401);
   });
 
+  it('is rejected on the server after the user signs out, for a copy of its cookie too', async () => {
+    const [mine, other] = [await signIn({ key: api.keys.reader.key }), await signIn({ key: api.keys.reader.key })];
+    const me = async ({ cookie }: { cookie: string }) =>
+      (await send('GET', '/api/me', { cookie: pairOf(cookie) })).statusCode;
+    expect([await me(mine), await me(other)]).toEqual([200, 200]);
+    await send('DELETE', '/api/session', { cookie: pairOf(mine.cookie), origin: HERE });
+    expect([await me(mine), await me(other)]).toEqual([401, 200]);
+  });
+
+  it('is listed and can be ended by its own key and by an admin, and by no other key', async () => {
+    const { id, key } = await api.newKey(['read']);
+    const session = await signIn({ key }, { origin: HERE, 'user-agent': 'Browser/1' });
+    const other = await api.newKey(['read']);
+    const listed = async (by: string) => (await api.get('/api/browser-sessions', by)).body.sessions;
+    const [mine] = await listed(key);
+    expect(mine).toMatchObject({ keyId: id, userAgent: 'Browser/1', isCurrent: false });
+    expect(await listed(other.key)).toEqual([]);
+    expect(await listed(api.keys.admin.key)).toContainEqual(mine);
+    const own = await send('GET', '/api/browser-sessions', { cookie: pairOf(session.cookie) });
+    expect(own.json().sessions).toMatchObject([{ id: mine.id, isCurrent: true }]);
+    expect((await api.call('DELETE', `/api/browser-sessions/${mine.id}`, { key: other.key })).status).toBe(404);
+    expect((await api.call('DELETE', `/api/browser-sessions/${mine.id}`)).status).toBe(200);
+    const after = await send('GET', '/api/me', { cookie: pairOf(session.cookie) });
+    expect([after.statusCode, after.json().error]).toEqual([401, 'This browser session was ended']);
+    expect(await listed(key)).toEqual([]);
+  });
+
   it('expires after a week and is rejected if it was altered', async () => {
     const cookie = pairOf((await signIn({ key: api.keys.reader.key })).cookie);
-    expect((await send('GET', '/api/me', { cookie: `${cookie}x` })).statusCode).toBe(401);
+    expect((await send('GET', '/api/me', { cookie: `${cookie.slice(0, -8)}AAAAAAAA` })).statusCode).toBe(401);
     api.clock.advance(8 * 24 * HOUR_MS);
     expect((await send('GET', '/api/me', { cookie })).statusCode).toBe(401);
   });
@@ -152,6 +179,12 @@ describe('the console', () => {
   });
 
   it('sends its files compressed, and cacheable forever if their name contains a hash', async () => {
+    const unknown = await send('GET', '/nonsense', { accept: 'text/html' });
+    expect([unknown.statusCode, unknown.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect((await send('GET', '/nonsense')).json()).toMatchObject({ code: 'not_found' });
+    expect((await send('GET', '/api/nonsense', { accept: 'text/html' })).json()).toMatchObject({ code: 'not_found' });
+    const moved = await send('GET', '/rules/new?tool=x', { accept: 'text/html' });
+    expect([moved.statusCode, moved.headers.location]).toEqual([308, '/guardrails/new?tool=x']);
     const page = await send('GET', '/', { accept: 'text/html' });
     const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page.body)?.[1];
     const file = await send('GET', `/${script}`, { 'accept-encoding': 'gzip, br' });

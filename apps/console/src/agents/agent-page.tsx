@@ -1,8 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Agent } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, moneyCell, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { modeOf, ruleMark, scopeOf, useRules } from '../rules/use-rules.ts';
@@ -54,6 +56,8 @@ export function AgentPage() {
   );
 }
 
+const WEEK = { range: '7d' };
+
 function Shown({ agent }: { agent: Agent }) {
   const now = useNow();
   return (
@@ -63,10 +67,11 @@ function Shown({ agent }: { agent: Agent }) {
         <p className="lead1 grow">
           {agent.control.state !== 'paused'
             ? `${counted(agent.sessionCount, 'run')}, ${money(agent.totalCostUsd)} in total.`
-            : `Paused: ${agent.control.reason ?? agent.control.by ?? 'by a rule'}.`}
+            : `Paused: ${visible(agent.control.reason ?? agent.control.by ?? 'by a rule')}.`}
         </p>
         <ControlBar agent={agent} />
       </div>
+      <ActivityCharts range={WEEK} agentId={agent.id} />
       <div className="two">
         <div>
           <Orders agent={agent} />
@@ -96,7 +101,7 @@ function Shown({ agent }: { agent: Agent }) {
                 ],
                 agent.modelOverride !== undefined && [
                   'Uses instead',
-                  `${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`,
+                  visible(`${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`),
                 ],
                 agent.tools.length > 0 && [
                   'Tools',
@@ -123,7 +128,7 @@ function ControlBar({ agent }: { agent: Agent }) {
         body: { clearModelOverride: agent.modelOverride !== undefined },
       });
       await queries.invalidateQueries();
-      toast(`${agent.id} resumed`);
+      toast(`${visibleName(agent.id)} resumed`);
     } catch (error) {
       toastError('Not resumed', error);
     }
@@ -172,7 +177,7 @@ function Orders({ agent }: { agent: Agent }) {
             }
           />
           <span className="grow">
-            by {order.by}: {order.reason}
+            by {visibleName(order.by)}: {visible(order.reason)}
           </span>
           <span className="t3 num">
             <Ago at={order.issuedAt} />, {order.acknowledged} acknowledged
@@ -211,7 +216,7 @@ function Runs({ agent }: { agent: Agent }) {
                   </td>
                   <td className="w100 clip">
                     <Link to="/runs/$id" params={{ id: run.id }}>
-                      <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{taskOf(run)}</bdi>
+                      <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{visible(taskOf(run))}</bdi>
                     </Link>
                   </td>
                   <td className="r num t2">{duration(run.durationMs)}</td>

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Agent, AgentHealth } from '../api/model.ts';
 import { count, money } from '../figures/figures.ts';
@@ -95,9 +96,11 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
                   </td>
                   <td className="w100 clip">
                     <Link className="strong" to="/agents/$id" params={{ id: agent.id }}>
-                      <bdi>{agent.id}</bdi>
+                      <bdi>{visibleName(agent.id)}</bdi>
                     </Link>{' '}
-                    <span className="t3">{agent.pauseReason ?? (agent.name === agent.id ? '' : agent.name)}</span>
+                    <span className="t3">
+                      {visible(agent.pauseReason ?? (agent.name === agent.id ? '' : agent.name))}
+                    </span>
                   </td>
                   <td className="not-s">
                     {score === undefined ? <span className="t3">no runs</span> : <Score value={score} />}
@@ -112,7 +115,7 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
                     <Act
                       scope="admin"
                       kind="sm"
-                      label={`Stop ${agent.id}`}
+                      label={`Stop ${visibleName(agent.id)}`}
                       onPress={() =>
                         openStop({
                           agentId: agent.id,

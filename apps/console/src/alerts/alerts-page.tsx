@@ -1,12 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { DECIDED } from '../approvals/decided.ts';
+import { ResetDialog } from '../breakers/breakers-page.tsx';
+import { LimitsDialog } from '../breakers/limits-dialog.tsx';
 import { counted, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { Page } from '../shell/page.tsx';
+import { openStop } from '../shell/stop.tsx';
 import { bounds, rangeName } from '../time/range.ts';
 import { Act } from '../ui/act.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
@@ -46,8 +51,8 @@ const MARKS = {
 function stateOf(alert: Alert) {
   if (alert.kind === 'approval') return DECIDED[alert.status];
   if (alert.status === 'pending') return { icon: 's-waiting', tone: 'waiting', word: 'Open' };
-  if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Seen' };
-  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'New' : 'Closed' };
+  if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Acknowledged' };
+  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'Expired' : 'Closed' };
 }
 
 export function AlertsPage() {
@@ -158,9 +163,9 @@ function Narrow({ alert }: { alert: Alert }) {
           <Moment at={alert.createdAt} short />
         </span>
       </span>
-      <span className="clip strong">{alert.title}</span>
+      <span className="clip strong">{visible(alert.title)}</span>
       <span className="clip t2">
-        {alert.agentId} <span className="t3">{alert.message}</span>
+        {visibleName(alert.agentId)} <span className="t3">{visible(messageOf(alert))}</span>
       </span>
     </>
   );
@@ -175,11 +180,16 @@ const COLUMNS: readonly Column<Alert>[] = [
     width: 'minmax(160px, 2fr)',
     cell: (alert) => (
       <>
-        <span className="strong">{alert.title}</span> <bdi className="t3">{alert.message}</bdi>
+        <span className="strong">{visible(alert.title)}</span> <bdi className="t3">{visible(messageOf(alert))}</bdi>
       </>
     ),
   },
-  { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (alert) => <bdi>{alert.agentId}</bdi> },
+  {
+    id: 'agent',
+    head: 'Agent',
+    width: 'minmax(90px, 0.7fr)',
+    cell: (alert) => <bdi>{visibleName(alert.agentId)}</bdi>,
+  },
   {
     id: 'again',
     head: 'Again',
@@ -212,19 +222,19 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
   return (
     <aside className="side-panel" aria-label="Alert">
       <div className="row">
-        <h2 className="strong grow">{alert.title}</h2>
+        <h2 className="strong grow">{visible(alert.title)}</h2>
         <button type="button" className="b quiet ico sm" aria-label="Close" onClick={onClose}>
           <Icon name="x" size={14} />
         </button>
       </div>
-      <p className="plain t2">{alert.message}</p>
+      <p className="plain t2">{visible(messageOf(alert))}</p>
       <Facts
         facts={[
           ['State', <State key="s" mark={stateOf(alert)} />],
           [
             'Agent',
             <Link key="a" className="link" to="/agents/$id" params={{ id: alert.agentId }}>
-              {alert.agentId}
+              {visibleName(alert.agentId)}
             </Link>,
           ],
           alert.runId !== undefined && [
@@ -241,18 +251,18 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           ],
           ['Raised', <Moment key="c" at={alert.createdAt} />],
           alert.acknowledgedAt !== undefined && [
-            'Seen',
+            'Acknowledged',
             <span key="k">
-              <Moment at={alert.acknowledgedAt} /> by {alert.acknowledgedBy}
+              <Moment at={alert.acknowledgedAt} /> by {visibleName(alert.acknowledgedBy ?? 'unknown')}
             </span>,
           ],
           alert.decidedAt !== undefined && [
             'Ended',
             <span key="d">
-              <Moment at={alert.decidedAt} /> {alert.decidedBy !== undefined && `by ${alert.decidedBy}`}
+              <Moment at={alert.decidedAt} /> {alert.decidedBy !== undefined && `by ${visibleName(alert.decidedBy)}`}
             </span>,
           ],
-          alert.reason !== undefined && ['Reason', alert.reason],
+          alert.reason !== undefined && ['Reason', visible(alert.reason)],
           alert.suppressed !== undefined && ['Repeats', counted(alert.suppressed, 'time')],
         ]}
       />
@@ -263,6 +273,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           </Link>
         ) : (
           <>
+            {alert.kind === 'breaker' && open && <BreakerActs alert={alert} />}
             {alert.status === 'pending' && (
               <Act scope="review" kind="pri" onPress={() => void act('acknowledge')}>
                 Acknowledge
@@ -270,12 +281,48 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
             )}
             {open && (
               <Act scope="review" onPress={() => void act('cancel')}>
-                Close it
+                Close alert
               </Act>
             )}
           </>
         )}
       </div>
     </aside>
+  );
+}
+
+/** Where the message of a breaker goes on with commands, which the buttons replace here. */
+const COMMANDS = ' To raise it, which closes the breaker:';
+
+function messageOf({ kind, message }: Alert): string {
+  return kind === 'breaker' ? (message.split(COMMANDS)[0] ?? message) : message;
+}
+
+/** Ways out of an open breaker. */
+function BreakerActs({ alert }: { alert: Alert }) {
+  const [dialog, setDialog] = useState<'raise' | 'reset'>();
+  const limits = useRead(['breakers', 'limits'], (signal) => client.getBreakerLimits({ signal }));
+  const own = limits.data?.limits.find(({ scope, scopeId }) => scope === 'agent' && scopeId === alert.agentId)?.limits;
+  const close = () => setDialog(undefined);
+  const breaker =
+    alert.runId === undefined
+      ? { scope: 'agent' as const, scopeId: alert.agentId }
+      : { scope: 'run' as const, scopeId: alert.runId };
+  return (
+    <>
+      <Act scope="admin" kind="pri" onPress={() => setDialog('raise')}>
+        Raise limit…
+      </Act>
+      <Act scope="admin" onPress={() => setDialog('reset')}>
+        Reset…
+      </Act>
+      <Act scope="admin" onPress={() => openStop({ agentId: alert.agentId, state: 'paused' })}>
+        Pause…
+      </Act>
+      {dialog === 'raise' && limits.data !== undefined && (
+        <LimitsDialog defaults={own ?? limits.data.defaults} agentId={alert.agentId} onClose={close} />
+      )}
+      {dialog === 'reset' && <ResetDialog breaker={breaker} onClose={close} />}
+    </>
   );
 }

@@ -122,7 +122,7 @@ function QueueItem({ alert, on, onChoose }: { alert: Alert; on: boolean; onChoos
       </span>
       <span className="clip t2">{inOneLine(callInMessage(alert.message))}</span>
       <span className="t3 clip">
-        {alert.agentId}
+        {visibleName(alert.agentId)}
         {alert.runId !== undefined && `, run ${shortId(alert.runId)}`}
       </span>
       <TimeLeft share={(left ?? whole) / whole} urgent={left !== undefined && left <= URGENT_MS} />

@@ -1,3 +1,4 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
@@ -31,7 +32,7 @@ export function EarlierApprovals({ alert }: { alert: Alert }) {
         {alerts.slice(0, 3).map((one) => (
           <li key={one.id}>
             <State mark={DECIDED[one.status]} wordless />
-            <span className="clip">{one.reason ?? one.decidedBy ?? 'expired'}</span>
+            <span className="clip">{visible(one.reason ?? one.decidedBy ?? 'expired')}</span>
             <span className="r t3 num">
               <Moment at={one.decidedAt ?? one.createdAt} short />
             </span>

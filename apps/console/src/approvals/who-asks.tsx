@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert, Rule } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { Moment } from '../ui/moment.tsx';
@@ -13,7 +14,7 @@ export function WhoAsks({ alert, rule }: { alert: Alert; rule: Rule | undefined 
           [
             'Agent',
             <Link key="a" to="/agents/$id" params={{ id: alert.agentId }}>
-              {alert.agentId}
+              {visibleName(alert.agentId)}
             </Link>,
           ],
           alert.runId !== undefined && [

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { AuditEntry } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
@@ -16,6 +17,9 @@ type KindOfTarget<Kind> = Kind extends `${infer Target}.${string}` ? Target : ne
 const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   rule: 'rules',
   budget: 'budgets',
+  price: 'prices',
+  price_table: 'price tables',
+  reprice: 'reprices',
   breaker: 'breakers',
   breaker_limits: 'breaker limits',
   key: 'keys',
@@ -28,9 +32,6 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   tenant: 'tenants',
   run: 'deleted runs',
   erasure: 'user erasures',
-  price: 'own prices',
-  price_table: 'price tables',
-  reprice: 'reprices',
 };
 
 /** Every change by a person or a program. */
@@ -130,7 +131,7 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
                     <Target entry={entry} />
                   </td>
                   <td className="w100 clip t2 not-s" title={changesOf(entry).join('\n')}>
-                    {entry.reason ?? changesOf(entry).join(' · ')}
+                    {visible(entry.reason ?? changesOf(entry).join(' · '))}
                   </td>
                 </tr>
               ))}

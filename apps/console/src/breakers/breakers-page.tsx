@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Breaker, BreakerLimits } from '../api/model.ts';
 import { count, money, shortId } from '../figures/figures.ts';
@@ -79,7 +80,7 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
               </td>
               <td className="w100 clip">
                 <Link to="/agents/$id" params={{ id: breaker.agentId }} className="strong">
-                  {breaker.agentId}
+                  {visibleName(breaker.agentId)}
                 </Link>{' '}
                 {breaker.scope === 'run' && (
                   <Link className="mono t2" to="/runs/$id" params={{ id: breaker.scopeId }}>
@@ -109,7 +110,13 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
   );
 }
 
-function ResetDialog({ breaker, onClose }: { breaker: Breaker; onClose: () => void }) {
+export function ResetDialog({
+  breaker,
+  onClose,
+}: {
+  breaker: Pick<Breaker, 'scope' | 'scopeId'>;
+  onClose: () => void;
+}) {
   const queries = useQueryClient();
   const name = breaker.scope === 'run' ? `run ${shortId(breaker.scopeId)}` : breaker.scopeId;
   const reset = async () => {
@@ -172,7 +179,7 @@ function Limits({ limits }: { limits: BreakerLimits }) {
           {rows.map((row) => (
             <tr key={row.scope + row.scopeId}>
               <td className="w100">
-                {row.scope} <span className="t3">{row.scopeId}</span>
+                {row.scope} <span className="t3">{visibleName(row.scopeId)}</span>
               </td>
               <td className="r num">{count(row.limits.maxTokens)}</td>
               <td className="r num">{count(row.limits.maxIterations)}</td>

@@ -15,10 +15,19 @@ const FIELDS = [
 ] as const;
 
 /** All limits of the tenant or of one agent. An empty field has the default. */
-export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['defaults']; onClose: () => void }) {
+export function LimitsDialog({
+  defaults,
+  agentId = '',
+  onClose,
+}: {
+  defaults: BreakerLimits['defaults'];
+  /** The agent whose limits are edited; empty to choose. */
+  agentId?: string;
+  onClose: () => void;
+}) {
   const queries = useQueryClient();
   const [scope, setScope] = useState<'tenant' | 'agent'>('agent');
-  const [id, setId] = useState('');
+  const [id, setId] = useState(agentId);
   const [limits, setLimits] = useState(defaults);
   const [error, setError] = useState<string>();
   const save = async () => {
@@ -40,7 +49,7 @@ export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['d
       acts={
         <>
           <button type="button" className="b" onClick={onClose}>
-            Back
+            Cancel
           </button>
           <button
             type="button"

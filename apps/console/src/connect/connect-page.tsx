@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Run } from '../api/model.ts';
 import { counted, money } from '../figures/figures.ts';
@@ -251,7 +252,9 @@ function Arrived({ runs, first, since }: { runs: readonly Run[]; first: Run; sin
         <Icon name="check" className="good" />
         <div>
           <p className="t">
-            {cameAfter > 0 ? `First event after ${cameAfter} s, from ${first.agentId}.` : `${first.agentId} reports.`}
+            {cameAfter > 0
+              ? `First event after ${cameAfter} s, from ${visibleName(first.agentId)}.`
+              : `${visibleName(first.agentId)} reports.`}
           </p>
           <p className="gotl num">
             <span>
@@ -294,7 +297,8 @@ function Propose({ runs }: { runs: readonly Run[] }) {
   return (
     <div className="prop">
       <h3>
-        A run of {proposal.agentId} costs {money(proposal.medianUsd)}. Watch for runs over {money(proposal.limitUsd)}?
+        A run of {visibleName(proposal.agentId)} costs {money(proposal.medianUsd)}. Watch for runs over{' '}
+        {money(proposal.limitUsd)}?
       </h3>
       <p className="t2">
         That is {proposal.times} times the dearest run so far. In shadow the rule only counts; you decide later whether

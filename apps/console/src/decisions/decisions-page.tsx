@@ -10,6 +10,7 @@ import { useRules } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
 import { bounds, DEFAULT_RANGE, rangeName, wider } from '../time/range.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ExportMenu } from '../ui/export-list.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
 import { VerdictMark, verdictOf } from '../ui/marks.tsx';
@@ -110,6 +111,16 @@ export function DecisionsPage() {
           onChange={(tool) => change({ tool })}
         />
         <span className="sp" />
+        <ExportMenu
+          list={{
+            name: 'decisions',
+            read: async (cursor) => {
+              const page = await client.listDecisions({ query: { ...query, limit: 500, cursor } });
+              return { ...page, rows: page.decisions };
+            },
+            columns: EXPORTED,
+          }}
+        />
         <NewRows waiting={waiting} onShow={showNew} />
       </div>
       {list.rows === undefined ? (
@@ -181,6 +192,24 @@ function Narrow({ decision, names }: { decision: Decision; names: DeciderNames }
 function AskedTimes({ decision: { askedTimes } }: { decision: Decision }) {
   return askedTimes === undefined ? null : <span className="t3 num">asked {count(askedTimes)} times</span>;
 }
+
+const EXPORTED: Readonly<Record<string, (decision: Decision) => unknown>> = {
+  id: ({ id }) => id,
+  decided: ({ decidedAt }) => decidedAt,
+  verdict: ({ verdict }) => verdict,
+  effect: ({ effect }) => effect,
+  wouldHave: ({ wouldHave }) => wouldHave,
+  tool: ({ toolName }) => toolName,
+  agent: ({ agentId }) => agentId,
+  run: ({ runId }) => runId,
+  call: ({ callId }) => callId,
+  reason: ({ reason }) => reason,
+  rule: ({ finalRuleId }) => finalRuleId,
+  budget: ({ budgetId }) => budgetId,
+  askedTimes: ({ askedTimes }) => askedTimes ?? 1,
+  message: ({ message }) => message,
+  latencyMs: ({ latencyMs }) => latencyMs,
+};
 
 const columns = (names: DeciderNames): readonly Column<Decision>[] => [
   {

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Delivery, Rule } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
@@ -131,7 +132,7 @@ function Narrow({ delivery, rule }: { delivery: Delivery; rule: Rule | undefined
       </span>
       <span className="clip strong">{rule?.name ?? 'a deleted rule'}</span>
       <span className="clip t2">
-        {actionMark(delivery.actionType).word}, {delivery.agentId}
+        {actionMark(delivery.actionType).word}, {visibleName(delivery.agentId)}
       </span>
     </>
   );
@@ -151,7 +152,12 @@ const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] 
     width: 'minmax(120px, 1fr)',
     cell: (delivery) => <span className="strong">{rules.get(delivery.ruleId)?.name ?? 'a deleted rule'}</span>,
   },
-  { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (delivery) => <bdi>{delivery.agentId}</bdi> },
+  {
+    id: 'agent',
+    head: 'Agent',
+    width: 'minmax(90px, 0.7fr)',
+    cell: (delivery) => <bdi>{visibleName(delivery.agentId)}</bdi>,
+  },
   {
     id: 'why',
     head: 'Cause',
@@ -212,7 +218,7 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
           [
             'Agent',
             <Link key="a" className="link" to="/agents/$id" params={{ id: delivery.agentId }}>
-              {delivery.agentId}
+              {visibleName(delivery.agentId)}
             </Link>,
           ],
           ['Triggered', <Moment key="t" at={delivery.triggeredAt} ms />],

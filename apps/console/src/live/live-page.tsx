@@ -114,7 +114,7 @@ export function LivePage() {
                 >
                   <span className="t3 num">{clock(event.timestamp, true)}</span>
                   <span className={event.isError ? 'bad' : 't2'}>{event.kind}</span>
-                  <bdi>{event.agentId}</bdi>
+                  <bdi>{visibleName(event.agentId)}</bdi>
                   <bdi className="mono t2">
                     <b>{visibleName(event.toolName ?? event.model ?? '')}</b>{' '}
                     {visible(JSON.stringify(event.payload)).slice(0, 300)}

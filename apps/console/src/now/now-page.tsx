@@ -12,9 +12,9 @@ import { Section } from '../ui/section.tsx';
 import { Spark } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import './now.css';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { BREAKER_REASONS } from '../breakers/reasons.ts';
-import { ActivityCharts } from './activity-charts.tsx';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { BudgetLine } from './budget-line.tsx';
 import { situation } from './situation.ts';
 import { WaitingCall } from './waiting-call.tsx';
@@ -124,9 +124,9 @@ function Held({ now }: { now: Now }) {
               </td>
               <td className="clip w100">
                 <Link className="strong" to="/agents/$id" params={{ id: agent.id }}>
-                  {agent.id}
+                  {visibleName(agent.id)}
                 </Link>{' '}
-                <span className="t3">{agent.pauseReason ?? 'by a rule'}</span>
+                <span className="t3">{visible(agent.pauseReason ?? 'by a rule')}</span>
               </td>
               <td className="r t3 not-s">{agent.pausedAt !== undefined && <Ago at={agent.pausedAt} bare />}</td>
               <td className="r">
@@ -149,10 +149,12 @@ function Held({ now }: { now: Now }) {
               </td>
               <td className="clip w100">
                 <span className="strong">
-                  {order.scope === 'run' ? `${order.agentId ?? ''} run ${shortId(order.scopeId)}` : order.scopeId}
+                  {order.scope === 'run'
+                    ? `${visibleName(order.agentId ?? '')} run ${shortId(order.scopeId)}`
+                    : visibleName(order.scopeId)}
                 </span>{' '}
                 <span className="t3">
-                  by {order.by.replace(/ \(\w+\)$/, '')}: {order.reason}
+                  by {visibleName(order.by.replace(/ \(\w+\)$/, ''))}: {visible(order.reason)}
                 </span>
               </td>
               <td className="r t3 not-s">
@@ -184,7 +186,9 @@ function Held({ now }: { now: Now }) {
               </td>
               <td className="clip w100">
                 <span className="strong">
-                  {breaker.scope === 'run' ? `${breaker.agentId}, run ${shortId(breaker.scopeId)}` : breaker.agentId}
+                  {breaker.scope === 'run'
+                    ? `${visibleName(breaker.agentId)}, run ${shortId(breaker.scopeId)}`
+                    : visibleName(breaker.agentId)}
                 </span>{' '}
                 <span className="t3">
                   breaker
@@ -307,7 +311,7 @@ function Running({ now }: { now: Now }) {
                 <tr key={agent.agentId}>
                   <td className="w100 clip">
                     <Link to="/runs" search={{ status: 'running', agent: agent.agentId }}>
-                      {agent.agentId}
+                      {visibleName(agent.agentId)}
                     </Link>
                   </td>
                   <td className="r">{count(agent.runs)}</td>

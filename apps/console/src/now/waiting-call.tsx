@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert } from '../api/model.ts';
 import { callInMessage, inOneLine } from '../approvals/call-in-message.ts';
 import { TimeLeft } from '../ui/gauge.tsx';
@@ -21,7 +21,7 @@ export function WaitingCall({ alert }: { alert: Alert }) {
         <span className="mono tool">{visibleName(alert.approval?.toolName ?? alert.title)}</span>{' '}
         <span className="mono arg">{inOneLine(callInMessage(alert.message))}</span>
         <span className="why">
-          {alert.agentId} <span className="t3">·</span> {alert.title}
+          {visibleName(alert.agentId)} <span className="t3">·</span> {visible(alert.title)}
         </span>
       </Link>
       <Link className="b sm" to="/approvals" search={{ id: alert.id }}>

@@ -66,7 +66,7 @@ function lineOf(entry: RunEntry, contents: EventContents): { kind: string; tone:
     case 'alert':
       return { kind: `alert ${entry.moment}`, tone: 'warn', text: name };
     case 'order':
-      return { kind: 'order', tone: 'bad', text: `${entry.status} by ${entry.by}: ${message}` };
+      return { kind: 'order', tone: 'bad', text: visible(`${entry.status} by ${entry.by}: ${message}`) };
     case 'breaker':
       return { kind: 'breaker', tone: 'bad', text: entry.status ?? '' };
   }

@@ -102,7 +102,7 @@ function Loaded({ run }: { run: RunDetail }) {
     3: () => setView('log'),
     c: () => change({ gaps: search.gaps === 'open' ? undefined : 'open' }),
   });
-  const shown = chosen ?? steps.find(isProblem) ?? steps[0];
+  const shown = chosen ?? filtered.find(isProblem) ?? filtered[0] ?? steps[0];
   const problems = steps.filter(isProblem).length;
   return (
     <>

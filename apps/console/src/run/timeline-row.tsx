@@ -1,4 +1,5 @@
 import type { CSSProperties, KeyboardEvent } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { countdown, counted, duration, moneyCell, shortId } from '../figures/figures.ts';
 import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf, VERDICTS, VerdictMark } from '../ui/marks.tsx';
@@ -121,7 +122,7 @@ function Name({ row, contents }: { row: Row; contents: EventContents }) {
         <Icon name={row.childRun === undefined ? 'run' : 'sub'} size={14} className="kd" />
         <span className="clip">
           <bdi>
-            <b>{run.agentId}</b>
+            <b>{visibleName(run.agentId)}</b>
           </bdi>{' '}
           <span className="t3">{row.childRun === undefined ? '' : `sub-run ${shortId(run.id)}`}</span>
         </span>

@@ -1,3 +1,4 @@
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { RunFacets } from '../api/model.ts';
 import { count } from '../figures/figures.ts';
 import { RunState } from '../ui/marks.tsx';
@@ -74,7 +75,7 @@ function Names({
             checked={chosen === value}
             onChange={() => onChoose(chosen === value ? undefined : value)}
           />
-          <bdi className="clip">{value}</bdi>
+          <bdi className="clip">{visibleName(value)}</bdi>
           <span className="n num">{count(runs)}</span>
         </label>
       ))}

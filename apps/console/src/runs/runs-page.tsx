@@ -11,6 +11,7 @@ import { openStop } from '../shell/stop.tsx';
 import { DEFAULT_RANGE, rangeName, wider } from '../time/range.ts';
 import { Act } from '../ui/act.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ExportMenu } from '../ui/export-list.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, FilterField, NewRows } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -106,6 +107,16 @@ export function RunsPage() {
           <FilterChip name="User" value={search.actor} choices={[]} onChange={(actor) => change({ actor })} />
         )}
         <span className="sp" />
+        <ExportMenu
+          list={{
+            name: 'runs',
+            read: async (cursor) => {
+              const page = await client.listRuns({ query: { ...runQuery(search), sort, order, limit: 500, cursor } });
+              return { ...page, rows: page.runs };
+            },
+            columns: EXPORTED,
+          }}
+        />
         <NewRows waiting={waiting} onShow={showNew} />
         <span className="t3 num not-s">
           {facets.data !== undefined && `${counted(facets.data.total, 'run')}, ${rangeName(search).toLowerCase()}`}
@@ -202,6 +213,25 @@ function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) 
     </div>
   );
 }
+
+const EXPORTED: Readonly<Record<string, (run: Run) => unknown>> = {
+  id: ({ id }) => id,
+  agent: ({ agentId }) => agentId,
+  status: ({ status }) => status,
+  started: ({ startedAt }) => startedAt,
+  ended: ({ endedAt }) => endedAt,
+  durationMs: ({ durationMs }) => durationMs,
+  steps: ({ totals }) => totals.steps,
+  errors: ({ totals }) => totals.errors,
+  modelCalls: ({ totals }) => totals.llmCalls,
+  tokens: ({ totals }) => totals.totalTokens,
+  costUsd: ({ totals }) => totals.costUsd,
+  unpricedCalls: ({ totals }) => totals.unpricedCalls,
+  model: ({ model }) => model,
+  session: ({ sessionId }) => sessionId,
+  parentRun: ({ parentRunId }) => parentRunId,
+  tags: ({ tags }) => tags.join(' '),
+};
 
 const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): readonly Column<Run>[] => [
   {

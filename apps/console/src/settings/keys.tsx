@@ -1,12 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { ApiKey, NewKey } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { shortClock } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
-import { Ago, Moment } from '../ui/moment.tsx';
+import { Ago, Moment, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { toastError } from '../ui/toast.tsx';
@@ -25,10 +27,12 @@ export function Keys() {
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey>();
   const queries = useQueryClient();
+  const now = useNow();
   const run = useChange('keys');
+  const [rotating, setRotating] = useState<ApiKey>();
   const rotate = (key: ApiKey) =>
-    run('The old key works for another 24 hours', async () =>
-      setMade(await client.rotateKey({ params: { id: key.id } })),
+    run('Key rotated', async () => setMade(await client.rotateKey({ params: { id: key.id } }))).then(() =>
+      setRotating(undefined),
     );
   return (
     <Section
@@ -52,9 +56,10 @@ export function Keys() {
             <thead>
               <tr>
                 <th>Name</th>
-                <th>May</th>
-                <th className="r not-s">Made</th>
-                <th className="r">Used</th>
+                <th>Scopes</th>
+                <th className="r not-s">Created</th>
+                <th className="r not-s">Works until</th>
+                <th className="r">Last used</th>
                 <th />
               </tr>
             </thead>
@@ -62,20 +67,25 @@ export function Keys() {
               {data.keys.map((key) => (
                 <tr key={key.id} className={key.revokedAt === null ? '' : 'offr'}>
                   <td className="w100 clip">
-                    <span className="strong">{key.name}</span> <span className="t3 mono">{key.id}</span>
+                    <span className="strong">{visibleName(key.name)}</span> <span className="t3 mono">{key.id}</span>
                   </td>
                   <td className="t2">{key.scopes.join(', ')}</td>
                   <td className="r t3 not-s">
                     <Moment at={key.createdAt} short />
                   </td>
+                  <td className="r t2 not-s">
+                    {key.expiresAt === null ? <span className="t3">—</span> : <Moment at={key.expiresAt} short />}
+                  </td>
                   <td className="r t2">{key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} bare />}</td>
                   <td className="act">
                     {key.revokedAt !== null ? (
                       <span className="t3">revoked</span>
+                    ) : key.expiresAt !== null && Date.parse(key.expiresAt) <= now ? (
+                      <span className="t3">expired</span>
                     ) : (
                       <span className="btns">
-                        <Act scope="admin" kind="sm" onPress={() => void rotate(key)}>
-                          Rotate
+                        <Act scope="admin" kind="sm" onPress={() => setRotating(key)}>
+                          Rotate…
                         </Act>
                         <Act scope="admin" kind="sm danger" onPress={() => setEnding(key)}>
                           Revoke…
@@ -99,15 +109,37 @@ export function Keys() {
           }}
         />
       )}
+      {rotating !== undefined && (
+        <Dialog
+          title={`Rotate “${visibleName(rotating.name)}”?`}
+          open
+          onClose={() => setRotating(undefined)}
+          acts={
+            <>
+              <button type="button" className="b" onClick={() => setRotating(undefined)}>
+                Cancel
+              </button>
+              <button type="button" className="b pri" onClick={() => void rotate(rotating)}>
+                Rotate key
+              </button>
+            </>
+          }
+        >
+          <p>
+            You get a new key with the same scopes. The old key works until{' '}
+            <b>{shortClock(Math.min(now + DAY_MS, expiryOf(rotating)))}</b>, so that you can replace it everywhere.
+          </p>
+        </Dialog>
+      )}
       {ending !== undefined && (
         <Dialog
-          title={`Revoke “${ending.name}”?`}
+          title={`Revoke “${visibleName(ending.name)}”?`}
           open
           onClose={() => setEnding(undefined)}
           acts={
             <>
               <button type="button" className="b" onClick={() => setEnding(undefined)}>
-                Keep it
+                Cancel
               </button>
               <button
                 type="button"
@@ -128,6 +160,13 @@ export function Keys() {
       )}
     </Section>
   );
+}
+
+/** A rotated key works for another day, unless it expires earlier. */
+const DAY_MS = 86_400_000;
+
+function expiryOf({ expiresAt }: ApiKey): number {
+  return expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 }
 
 function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {

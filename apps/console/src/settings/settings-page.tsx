@@ -4,6 +4,7 @@ import { useMay, useMe } from '../shell/me.tsx';
 import { Page } from '../shell/page.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { applyLook, store, stored } from '../ui/stored.ts';
+import { BrowserSessions } from './browser-sessions.tsx';
 import { Keys } from './keys.tsx';
 import { TenantSettings } from './tenant-settings.tsx';
 import { Tenants } from './tenants.tsx';
@@ -20,7 +21,7 @@ export function SettingsPage() {
             facts={[
               ['Tenant', me.tenantId],
               ['Key', me.keyName],
-              ['It may', me.scopes.join(', ')],
+              ['Scopes', me.scopes.join(', ')],
             ]}
           />
           <div className="btns topped">
@@ -33,6 +34,7 @@ export function SettingsPage() {
             </button>
           </div>
         </Section>
+        <BrowserSessions />
         <Look />
         <TenantSettings />
         {may ? (

@@ -1,4 +1,5 @@
 import { client } from '../api/client.ts';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { bytes, count, duration } from '../figures/figures.ts';
 import { live, useLive, useRead } from '../live-data/live-store.ts';
 import { useMe } from '../shell/me.tsx';
@@ -9,7 +10,9 @@ import { Ago, Moment, platformNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { GivenUp } from './given-up.tsx';
 
-/** Health and storage of the platform. */
+const DAY = { range: '24h' };
+
+/** Health, load and storage of the platform. */
 export function SystemPage() {
   const health = useRead(['system', 'health'], (signal) => client.getServiceHealth({ signal }));
   const stats = useRead(['system', 'stats'], (signal) => client.getStats({ signal }));
@@ -26,6 +29,9 @@ export function SystemPage() {
         <Read read={health} what="The platform's health" rows={3}>
           {(data) => <p className="lead1">{data.status === 'ok' ? 'Platform healthy.' : 'Platform unhealthy.'}</p>}
         </Read>
+        <Section title="Load" note="last 24 hours">
+          <ActivityCharts range={DAY} show={['Events', 'Errors', 'Decision latency']} />
+        </Section>
         <div className="two">
           <Section title="Service">
             <Facts
@@ -34,7 +40,7 @@ export function SystemPage() {
                 [
                   'Database',
                   health.data === undefined ? (
-                    'not known'
+                    'unknown'
                   ) : (
                     <span key="d" className="num">
                       answers in {duration(health.data.db.latencyMs)}
@@ -45,7 +51,7 @@ export function SystemPage() {
                   'Live stream',
                   <span key="l">
                     {state}
-                    {gaps > 0 && <span className="warn">, {gaps} gaps read again</span>}
+                    {gaps > 0 && <span className="warn">, {gaps} gaps</span>}
                   </span>,
                 ],
                 [

@@ -21,7 +21,9 @@ function set(next: readonly Toast[]): void {
 /** Reports the result of the user's action. */
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   const id = nextId++;
-  set([...toasts.slice(-3), { id, text, tone }]);
+  // A success replaces the errors of earlier attempts.
+  const kept = tone === 'good' ? toasts.filter((one) => one.tone === 'good') : toasts;
+  set([...kept.slice(-3), { id, text, tone }]);
   setTimeout(() => set(toasts.filter((one) => one.id !== id)), tone === 'bad' ? LIFE_MS * 2 : LIFE_MS);
 }
 

@@ -56,6 +56,17 @@ export interface PriceTablesTable {
   loaded_by: string | null;
 }
 
+/** Writer: query. */
+export interface BrowserSessionsTable {
+  tenant_id: string;
+  session_id: string;
+  key_id: string;
+  user_agent: string;
+  created_at: Timestamp;
+  expires_at: Timestamp;
+  ended_at: Timestamp | null;
+}
+
 /** Writer: the service that makes the change. Rows are append-only. */
 export interface AuditEntriesTable {
   tenant_id: string;

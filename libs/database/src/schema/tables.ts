@@ -25,6 +25,7 @@ import type {
 import type {
   ApiKeysTable,
   AuditEntriesTable,
+  BrowserSessionsTable,
   PriceOverridesTable,
   PriceTablesTable,
   TenantsTable,
@@ -64,6 +65,7 @@ interface OutboxTable {
 export interface Tables {
   tenants: TenantsTable;
   api_keys: ApiKeysTable;
+  browser_sessions: BrowserSessionsTable;
   audit_entries: AuditEntriesTable;
   agents: AgentsTable;
   runs: RunsTable;

@@ -1,6 +1,7 @@
 import { Instant, SCOPES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { IdPath } from '../parameters.ts';
 
 export const Me = z
   .object({
@@ -50,9 +51,44 @@ export const endSession = operation({
   method: 'delete',
   path: '/api/session',
   tag: 'Session',
-  summary: 'End the session of this browser. The key is not affected.',
+  summary: 'End the session of this browser, on the server too. The key is not affected.',
   scope: null,
   response: z.object({ ok: z.literal(true) }),
+});
+
+const BrowserSession = z
+  .object({
+    id: z.string(),
+    keyId: z.string(),
+    keyName: z.string(),
+    userAgent: z.string().meta({ description: 'As the browser sent it.' }),
+    createdAt: Instant,
+    expiresAt: Instant,
+    isCurrent: z.boolean().meta({ description: 'True for the session of this request.' }),
+  })
+  .meta({ id: 'BrowserSession' });
+
+export const listBrowserSessions = operation({
+  id: 'listBrowserSessions',
+  method: 'get',
+  path: '/api/browser-sessions',
+  tag: 'Session',
+  summary:
+    'Browsers that are signed in, newest first, at most 100. Without the scope admin: with the key of the caller.',
+  scope: 'read',
+  response: z.object({ sessions: z.array(BrowserSession) }),
+});
+
+export const endBrowserSession = operation({
+  id: 'endBrowserSession',
+  method: 'delete',
+  path: '/api/browser-sessions/:id',
+  tag: 'Session',
+  summary: 'Sign a browser out. Its cookie is rejected everywhere within 5 seconds. The key is not affected.',
+  scope: 'read',
+  params: IdPath,
+  response: z.object({ id: z.string(), ended: z.literal(true) }),
+  problems: [404],
 });
 
 export const createSignInCode = operation({

@@ -2,6 +2,7 @@ import { mayDo, PersonName, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import { bearerOf } from './api-key.ts';
+import { browserSessionOf } from './browser-sessions.ts';
 import type { KeyCheck, KeyDirectory } from './cached-key-directory.ts';
 import { type Caller, setCaller } from './caller.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
@@ -37,7 +38,7 @@ async function authenticate(request: FastifyRequest, keys: KeyDirectory): Promis
     (takesKeyHeader === true ? keyHeaderOf(request) : undefined) ??
     (allowsQueryToken === true ? tokenOf(request) : undefined);
   if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
-  return callerOrRefusal(await keys.check(key));
+  return callerOrRefusal(await keys.check(key, browserSessionOf(request)));
 }
 
 /** Discards a short body of known length, so that the connection can be reused. */
@@ -83,6 +84,8 @@ function callerOrRefusal(check: KeyCheck): Caller {
       throw unauthorized('Invalid API key', 'Unknown key: check that it belongs to this platform.');
     case 'revoked':
       throw unauthorized('API key revoked', 'Use another key, or ask an admin for a new one.');
+    case 'signed_out':
+      throw unauthorized('This browser session was ended', 'Sign in again.');
     case 'expired':
       throw unauthorized('API key expired', 'Use the key that replaced it, or ask an admin for a new one.');
   }

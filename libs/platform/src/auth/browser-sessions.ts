@@ -5,12 +5,26 @@ import { ProblemException } from '../http/problem-exception.ts';
 import type { Clock, Platform } from '../platform.ts';
 import { bearerOf } from './api-key.ts';
 
-const Sealed = z.object({ key: z.string(), until: z.number(), secret: z.string().optional() });
+const Sealed = z.object({
+  key: z.string(),
+  until: z.number(),
+  secret: z.string().optional(),
+  session: z.string().optional(),
+});
 
 interface OpenedKey {
   readonly key: string;
   /** A secret sealed with the key. */
   readonly secret: string | undefined;
+  readonly session: string | undefined;
+}
+
+/** The browser session of each request with a session cookie. */
+const sessions = new WeakMap<FastifyRequest, string>();
+
+/** Id of the browser session that a request belongs to. */
+export function browserSessionOf(request: FastifyRequest): string | undefined {
+  return sessions.get(request);
 }
 
 /** Seals API keys for a limited time and one purpose, for clients that must not hold the key itself. */
@@ -24,8 +38,8 @@ class SealedKeys {
     this.#context = [purpose];
   }
 
-  seal(key: string, untilMs: number, secret?: string): string {
-    return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs, secret }), this.#context);
+  seal(key: string, untilMs: number, more: { readonly secret?: string; readonly session?: string } = {}): string {
+    return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs, ...more }), this.#context);
   }
 
   /** The key; undefined if it has expired, was altered, or was sealed with a key that this platform no longer has. */
@@ -33,8 +47,8 @@ class SealedKeys {
     const { secrets, clock } = this.#platform;
     if (!secrets.isSealed(sealed)) return undefined;
     try {
-      const { key, until, secret } = Sealed.parse(JSON.parse(secrets.open(sealed, this.#context)));
-      return until > clock.now() ? { key, secret } : undefined;
+      const { key, until, secret, session } = Sealed.parse(JSON.parse(secrets.open(sealed, this.#context)));
+      return until > clock.now() ? { key, secret, session } : undefined;
     } catch {
       return undefined;
     }
@@ -45,7 +59,7 @@ const NAME = 'agentlens_session';
 const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
 /** Carries the page secret of every request that changes something. */
 const PAGE_SECRET_HEADER = 'x-agentlens-page';
-const COOKIE_LIFE_MS = 7 * 86_400_000;
+export const SESSION_LIFE_MS = 7 * 86_400_000;
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -71,9 +85,9 @@ export class SessionCookies {
   }
 
   /** The `Set-Cookie` value that signs this browser in. */
-  cookieFor(key: string, pageSecret: string, request: FastifyRequest): string {
-    const sealed = this.#keys.seal(key, this.#clock.now() + COOKIE_LIFE_MS, pageSecret);
-    return `${NAME}=${sealed}; Max-Age=${COOKIE_LIFE_MS / 1000}${attributesFor(request)}`;
+  cookieFor(key: string, pageSecret: string, session: string, request: FastifyRequest): string {
+    const sealed = this.#keys.seal(key, this.#clock.now() + SESSION_LIFE_MS, { secret: pageSecret, session });
+    return `${NAME}=${sealed}; Max-Age=${SESSION_LIFE_MS / 1000}${attributesFor(request)}`;
   }
 
   /** The `Set-Cookie` value that signs this browser out. */
@@ -84,7 +98,9 @@ export class SessionCookies {
   #signIn(request: FastifyRequest): ProblemException | undefined {
     if (request.headers.authorization !== undefined) return undefined;
     const session = this.#sessionOf(request);
-    if (session === undefined) return undefined;
+    // A cookie of an earlier version has no session that could be ended.
+    if (session?.session === undefined) return undefined;
+    sessions.set(request, session.session);
     if (!SAFE_METHODS.includes(request.method) && !comesFromHere(request)) {
       return new ProblemException(403, 'This request does not come from the console', {
         hint: 'A browser session may change things only from its own page. Programs send their API key instead.',

@@ -9,13 +9,14 @@ import { KeyReads } from './key-records.ts';
 /** Result of checking a key. */
 export type KeyCheck =
   | { readonly kind: 'accepted'; readonly caller: Caller }
-  | { readonly kind: 'refused'; readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' }
+  | { readonly kind: 'refused'; readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' | 'signed_out' }
   /** The key is not cached and cannot be looked up at the moment. */
   | { readonly kind: 'unavailable' };
 
 /** Checks API keys. */
 export interface KeyDirectory {
-  check(key: string): Promise<KeyCheck>;
+  /** @param session the browser session that the key comes from */
+  check(key: string, session?: string): Promise<KeyCheck>;
 }
 
 /** Resolution of the last use of a key: enough to find unused keys. */
@@ -49,6 +50,8 @@ export interface KeyRecord {
   readonly keepsArguments?: boolean;
   /** Of the tenant: a call that a person denied is put before a person again. */
   readonly asksAgain?: boolean;
+  /** Ids of ended browser sessions. */
+  readonly endedSessions?: readonly string[];
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
@@ -99,7 +102,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     this.#options = options;
   }
 
-  async check(key: string): Promise<KeyCheck> {
+  async check(key: string, session?: string): Promise<KeyCheck> {
     const shown = this.#shown.read(key);
     if (shown === null) return { kind: 'refused', reason: 'malformed' };
     const entry = this.#fresh(shown.keyId) ?? (await this.#readEntry(shown.keyId));
@@ -108,6 +111,8 @@ export class CachedKeyDirectory implements KeyDirectory {
     if (record === null || accepted === null || !isSameHash(shown.hash, record.secretHash)) {
       return { kind: 'refused', reason: 'unknown' };
     }
+    if (session !== undefined && record.endedSessions?.includes(session) === true)
+      return { kind: 'refused', reason: 'signed_out' };
     return this.#judge(record, accepted);
   }
 

@@ -15,6 +15,12 @@ const HAS_TO_BLOCK = sql<boolean>`(
   )
 )`;
 
+/** Browser sessions of the key that were ended before they expire. */
+const ENDED_SESSIONS = sql<string[]>`array(
+  select session_id from browser_sessions s
+  where s.key_id = api_keys.key_id and s.tenant_id = api_keys.tenant_id and s.ended_at is not null
+)`;
+
 /** Reads the records of keys. Key ids are unique across tenants: this lookup finds the tenant, so it cannot name it. */
 export async function readKeyRecords(database: Database, keyIds: readonly string[]): Promise<readonly KeyRecord[]> {
   const rows = await database.db
@@ -23,6 +29,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
     .select(['decision_fail_mode', 'decision_arguments', 'denied_calls'])
     .select(HAS_TO_BLOCK.as('has_to_block'))
+    .select(ENDED_SESSIONS.as('ended_sessions'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
     .execute();
   return rows.map((row) => ({
@@ -35,6 +42,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
     keepsArguments: row.decision_arguments === 'redacted',
     asksAgain: row.denied_calls === 'ask',
+    endedSessions: row.ended_sessions,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
   }));

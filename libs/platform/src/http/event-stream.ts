@@ -26,6 +26,8 @@ export function frameText({ event, data, id }: StreamFrame): string {
 interface EventStreamOptions {
   /** Checked regularly while the stream is open. */
   readonly key: string;
+  /** The browser session that opened the stream. */
+  readonly session?: string | undefined;
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   /** Pause before the client reconnects, ms. */
@@ -85,7 +87,7 @@ export class EventStream {
 
   /** If keys cannot be checked, the stream stays open; reads would be rejected anyway. */
   async #checkKey(): Promise<void> {
-    const check = await this.#options.keys.check(this.#options.key);
+    const check = await this.#options.keys.check(this.#options.key, this.#options.session);
     if (check.kind === 'refused') await this.close('The API key is no longer valid');
   }
 

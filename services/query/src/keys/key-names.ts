@@ -8,6 +8,20 @@ import { TenantReads } from '../http/tenant-reads.ts';
 export class KeyNames {
   constructor(private readonly reads: TenantReads) {}
 
+  /** Returns names of keys by id. */
+  async namesOf(tenantId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (keyIds.length === 0) return new Map();
+    const rows = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('api_keys')
+        .select(['key_id', 'name'])
+        .where('tenant_id', '=', tenantId)
+        .where('key_id', 'in', keyIds)
+        .execute(),
+    );
+    return new Map(rows.map(({ key_id, name }) => [key_id, name]));
+  }
+
   /** Returns the author for the audit log and the text to show for the author. */
   async authorOf({ tenantId, keyId, person }: Caller): Promise<{ author: ChangeAuthor; by: string }> {
     const key = await this.reads.read(tenantId, (db) =>

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { createSession, createSignInCode, endSession, getMe, type RequestOf } from '@agentlens/operations';
+import {
+  createSession,
+  createSignInCode,
+  endBrowserSession,
+  endSession,
+  getMe,
+  listBrowserSessions,
+  type RequestOf,
+} from '@agentlens/operations';
 import {
   bearerOf,
+  browserSessionOf,
   type Caller,
   CLOCK,
   type Clock,
@@ -16,8 +25,10 @@ import {
 } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { VERSION } from '../service/version.ts';
+import { BrowserSessions } from './browser-sessions.repository.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
 @Controller()
@@ -25,6 +36,7 @@ export class SessionController {
   constructor(
     private readonly cookies: SessionCookies,
     private readonly codes: SignInCodes,
+    private readonly sessions: BrowserSessions,
     private readonly names: KeyNames,
     @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -48,16 +60,43 @@ export class SessionController {
       throw new ProblemException(403, 'Only the console itself can create a session, not another page');
     }
     const shown = key?.trim() ?? (await this.codes.exchange(code ?? ''));
-    await this.requireReader(shown);
+    const { tenantId, keyId } = await this.requireReader(shown);
+    const session = await this.sessions.start(tenantId, keyId, request.headers['user-agent'] ?? '');
     const pageSecret = randomBytes(32).toString('base64url');
-    void reply.header('set-cookie', this.cookies.cookieFor(shown, pageSecret, request));
+    void reply.header('set-cookie', this.cookies.cookieFor(shown, pageSecret, session, request));
     return { ok: true, pageSecret };
   }
 
   @Serves(endSession)
-  end(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+  async end(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    const session = browserSessionOf(request);
+    const check = session === undefined ? undefined : await this.keys.check(bearerOf(request) ?? '');
+    if (session !== undefined && check?.kind === 'accepted') await this.sessions.end(check.caller.tenantId, session);
     void reply.header('set-cookie', this.cookies.endedFor(request));
     return { ok: true };
+  }
+
+  @Serves(listBrowserSessions)
+  async list(@CurrentCaller() caller: Caller, @Req() request: FastifyRequest) {
+    const current = browserSessionOf(request);
+    const sessions = await this.sessions.list(caller.tenantId, ownKeyOf(caller));
+    const names = await this.names.namesOf(caller.tenantId, [...new Set(sessions.map(({ keyId }) => keyId))]);
+    return {
+      sessions: sessions.map((one) => ({
+        ...one,
+        keyName: names.get(one.keyId) ?? one.keyId,
+        isCurrent: one.id === current,
+      })),
+    };
+  }
+
+  @Serves(endBrowserSession)
+  async endOther(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id } }: RequestOf<typeof endBrowserSession>,
+  ) {
+    const ended = await this.sessions.end(caller.tenantId, id, ownKeyOf(caller));
+    return foundOr404('Browser session', ended ? { id, ended: true as const } : null);
   }
 
   @Serves(createSignInCode)
@@ -67,7 +106,7 @@ export class SessionController {
     return this.codes.create(key);
   }
 
-  private async requireReader(key: string): Promise<void> {
+  private async requireReader(key: string): Promise<Caller> {
     const check = await this.keys.check(key);
     if (check.kind === 'unavailable') throw new ProblemException(503, 'API keys cannot be checked now');
     if (check.kind === 'refused') {
@@ -80,9 +119,14 @@ export class SessionController {
       );
     }
     const { scopes } = check.caller;
-    if (scopes.includes('admin') || scopes.includes('read')) return;
+    if (scopes.includes('admin') || scopes.includes('read')) return check.caller;
     throw new ProblemException(403, 'This API key may not read', {
       hint: 'The console needs a key with the scope "read"; add "review" to decide approvals, "admin" to change things.',
     });
   }
+}
+
+/** Without the scope `admin`, a caller sees and ends only sessions of its own key. */
+function ownKeyOf({ scopes, keyId }: Caller): string | undefined {
+  return scopes.includes('admin') ? undefined : keyId;
 }

@@ -1,5 +1,6 @@
 import {
   bearerOf,
+  browserSessionOf,
   type Caller,
   CLOCK,
   type Clock,
@@ -42,6 +43,7 @@ export class LiveStreamService {
     const stream = new LiveStream({
       keyId: caller.keyId,
       key: bearerOf(request) ?? token ?? '',
+      session: browserSessionOf(request),
       keys: this.keys,
       clock: this.clock,
       onEnd: (ended) => this.streams.remove(ended),

@@ -16,6 +16,8 @@ interface LiveStreamOptions {
   readonly keyId: string;
   /** Checked periodically while the stream is open. */
   readonly key: string;
+  /** The browser session that opened the stream. */
+  readonly session?: string | undefined;
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: LiveStream) => void;
@@ -30,11 +32,11 @@ export class LiveStream {
   readonly #events: EventStream;
   #feed: Feed | undefined;
 
-  constructor({ keyId, key, keys, clock, onEnd, onDropped }: LiveStreamOptions) {
+  constructor({ keyId, key, session, keys, clock, onEnd, onDropped }: LiveStreamOptions) {
     this.keyId = keyId;
     this.frames = new FrameQueue(onDropped);
     this.#events = new EventStream({
-      ...{ key, keys, clock, retryMs: RETRY_MS, heartbeatMs: HEARTBEAT_MS },
+      ...{ key, session, keys, clock, retryMs: RETRY_MS, heartbeatMs: HEARTBEAT_MS },
       push: (frame) => this.frames.push(frame),
       heartbeatId: () => this.#feed?.frameId,
       onEnd: async () => {

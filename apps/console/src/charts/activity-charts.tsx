@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api/client.ts';
+import type { ActivityBucket } from '../api/model.ts';
+import './activity-charts.css';
+import { useMay } from '../shell/me.tsx';
+import { bounds, type Range } from '../time/range.ts';
+import { Failed } from '../ui/faces.tsx';
+import { Chart } from './chart.tsx';
+import { type Marker, type Tone, UNITS, type Unit } from './data.ts';
+
+const REFRESH_MS = 15_000;
+const HEIGHT = 96;
+const MAX_MARKERS = 50;
+
+interface Part {
+  readonly id: string;
+  readonly name: string;
+  readonly tone: Tone;
+  readonly value: (bucket: ActivityBucket) => number | null;
+}
+
+interface Plan {
+  readonly title: string;
+  readonly unit: Unit;
+  readonly shape: 'bar' | 'line';
+  readonly parts: readonly Part[];
+}
+
+const allowed = ({ decisions, blocked, askedHuman }: ActivityBucket) => Math.max(0, decisions - blocked - askedHuman);
+
+const CHARTS: readonly Plan[] = [
+  {
+    title: 'Events',
+    unit: UNITS.count,
+    shape: 'bar',
+    parts: [{ id: 'events', name: 'Events', tone: 'accent', value: ({ events }) => events }],
+  },
+  {
+    title: 'Decisions',
+    unit: UNITS.count,
+    shape: 'bar',
+    parts: [
+      { id: 'blocked', name: 'Blocked', tone: 'bad', value: ({ blocked }) => blocked },
+      { id: 'asked', name: 'Needed approval', tone: 'warn', value: ({ askedHuman }) => askedHuman },
+      { id: 'allowed', name: 'Allowed', tone: 'mute', value: allowed },
+    ],
+  },
+  {
+    title: 'Errors',
+    unit: UNITS.count,
+    shape: 'bar',
+    parts: [{ id: 'errors', name: 'Errors', tone: 'bad', value: ({ errors }) => errors }],
+  },
+  {
+    title: 'Spend',
+    unit: UNITS.usd,
+    shape: 'bar',
+    parts: [{ id: 'cost', name: 'Cost', tone: 'accent', value: ({ costUsd }) => costUsd }],
+  },
+  {
+    title: 'Decision latency',
+    unit: UNITS.ms,
+    shape: 'line',
+    parts: [
+      { id: 'p50', name: 'p50', tone: 'accent', value: ({ latencyP50Ms }) => latencyP50Ms },
+      { id: 'p99', name: 'p99', tone: 'warn', value: ({ latencyP99Ms }) => latencyP99Ms },
+    ],
+  },
+];
+
+/** Decisions, errors, spend and latency over a range, with changes of rules and limits as markers. */
+export function ActivityCharts({
+  range,
+  agentId,
+  show = ['Decisions', 'Errors', 'Spend', 'Decision latency'],
+  onBrush,
+}: {
+  range: Range;
+  agentId?: string;
+  /** Titles of the charts. */
+  show?: readonly string[];
+  onBrush?: (from: string, to: string) => void;
+}) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['activity', range, agentId],
+    queryFn: ({ signal }) => client.getActivity({ query: { ...bounds(range), agentId }, signal }),
+    refetchInterval: REFRESH_MS,
+    placeholderData: (before) => before,
+  });
+  const markers = useChanges(data);
+  if (error !== null) return <Failed what="Activity" error={error} onRetry={() => void refetch()} />;
+  const span = data === undefined ? { from: 0, to: 1 } : { from: Date.parse(data.from), to: Date.parse(data.to) };
+  return (
+    <div className="activity" aria-busy={data === undefined}>
+      {CHARTS.filter(({ title }) => show.includes(title)).map(({ title, unit, shape, parts }) => (
+        <Chart
+          key={title}
+          title={title}
+          rows={data?.buckets ?? []}
+          at={({ at }) => Date.parse(at)}
+          bucketMs={data?.stepMs ?? 1}
+          range={span}
+          unit={unit}
+          series={parts.map((part) => ({ ...part, shape, missing: shape === 'bar' && data !== undefined ? 0 : null }))}
+          markers={markers}
+          {...(onBrush === undefined
+            ? {}
+            : {
+                onBrush: (from: number, to: number) =>
+                  onBrush(new Date(from).toISOString(), new Date(to).toISOString()),
+              })}
+          height={HEIGHT}
+        />
+      ))}
+    </div>
+  );
+}
+
+const CHANGE_WORDS: Readonly<Record<string, string>> = {
+  'rule.created': 'Rule created',
+  'rule.changed': 'Rule changed',
+  'rule.deleted': 'Rule deleted',
+  'breaker_limits.set': 'Breaker limits changed',
+  'budget.created': 'Budget created',
+  'budget.changed': 'Budget changed',
+  'settings.changed': 'Settings changed',
+};
+
+/** Changes of the range from the audit, which only an admin may read. */
+function useChanges(answer: { readonly from: string; readonly to: string } | undefined): readonly Marker[] {
+  const { may } = useMay('admin');
+  const from = answer?.from.slice(0, 13);
+  const { data } = useQuery({
+    queryKey: ['audit', 'markers', from],
+    queryFn: ({ signal }) =>
+      client.listAudit({
+        query: { from: answer?.from, target: 'rule,budget,breaker_limits,settings', limit: MAX_MARKERS },
+        signal,
+      }),
+    enabled: may && answer !== undefined,
+    staleTime: REFRESH_MS,
+  });
+  return (data?.entries ?? []).map(({ kind, target, targetId, changedAt, after, before }) => {
+    const name = (after ?? before)?.name;
+    return {
+      at: Date.parse(changedAt),
+      label: `${CHANGE_WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ')}${typeof name === 'string' ? `: ${name}` : ''}`,
+      href: target === 'rule' ? `guardrails/${encodeURIComponent(targetId)}` : 'audit',
+    };
+  });
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { keysChanged } from '@agentlens/contracts';
+import type { Database } from '@agentlens/database';
+import type { EventBus } from '@agentlens/messaging';
+import { CLOCK, type Clock, DATABASE, EVENT_BUS, SESSION_LIFE_MS } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+
+const MAX_LISTED = 100;
+const MAX_AGENT_CHARS = 200;
+
+export interface BrowserSession {
+  readonly id: string;
+  readonly keyId: string;
+  readonly userAgent: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
+/** Browser sessions of a tenant. Every process rejects an ended session within 4 s, as it does a revoked key. */
+@Injectable()
+export class BrowserSessions {
+  constructor(
+    @Inject(DATABASE) private readonly database: Database,
+    @Inject(EVENT_BUS) private readonly bus: EventBus,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Removes the key's expired sessions. @returns the id of the new one */
+  async start(tenantId: string, keyId: string, userAgent: string): Promise<string> {
+    const now = this.clock.now();
+    const id = randomUUID();
+    await this.database.db
+      .deleteFrom('browser_sessions')
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId)
+      .where('expires_at', '<', new Date(now).toISOString())
+      .execute();
+    await this.database.db
+      .insertInto('browser_sessions')
+      .values({
+        tenant_id: tenantId,
+        session_id: id,
+        key_id: keyId,
+        user_agent: userAgent.slice(0, MAX_AGENT_CHARS),
+        created_at: new Date(now).toISOString(),
+        expires_at: new Date(now + SESSION_LIFE_MS).toISOString(),
+        ended_at: null,
+      })
+      .execute();
+    return id;
+  }
+
+  /** @param keyId only the sessions of this key */
+  async list(tenantId: string, keyId?: string): Promise<BrowserSession[]> {
+    let query = this.database.db
+      .selectFrom('browser_sessions')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('ended_at', 'is', null)
+      .where('expires_at', '>', new Date(this.clock.now()).toISOString());
+    if (keyId !== undefined) query = query.where('key_id', '=', keyId);
+    const rows = await query.orderBy('created_at', 'desc').limit(MAX_LISTED).execute();
+    return rows.map((row) => ({
+      id: row.session_id,
+      keyId: row.key_id,
+      userAgent: row.user_agent,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+    }));
+  }
+
+  /** @returns false if there is no such session */
+  async end(tenantId: string, id: string, keyId?: string): Promise<boolean> {
+    let query = this.database.db
+      .updateTable('browser_sessions')
+      .set({ ended_at: new Date(this.clock.now()).toISOString() })
+      .where('tenant_id', '=', tenantId)
+      .where('session_id', '=', id)
+      .where('ended_at', 'is', null);
+    if (keyId !== undefined) query = query.where('key_id', '=', keyId);
+    const ended = await query.returning('key_id').executeTakeFirst();
+    if (ended === undefined) return false;
+    // Every process reads the key again, and with it the ended sessions.
+    const at = new Date(this.clock.now()).toISOString();
+    await this.bus.publish(keysChanged, { tenantId, keyId: ended.key_id, at });
+    return true;
+  }
+}
