@@ -12,6 +12,7 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
+import type { BacktestFindingsTable, BacktestsTable } from './backtester.tables.ts';
 import type { Json, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
@@ -47,6 +48,7 @@ import type {
 
 // Grouped by writer: each table has one, and that file defines its rows.
 export type * from './action-dispatcher.tables.ts';
+export type * from './backtester.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
 export type * from './query.tables.ts';
@@ -63,6 +65,8 @@ interface OutboxTable {
 
 export interface Tables {
   tenants: TenantsTable;
+  backtests: BacktestsTable;
+  backtest_findings: BacktestFindingsTable;
   api_keys: ApiKeysTable;
   audit_entries: AuditEntriesTable;
   agents: AgentsTable;
