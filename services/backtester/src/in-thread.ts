@@ -20,10 +20,10 @@ export type FromThread =
   | { readonly failed: string };
 
 /** Executes a job in a thread with a limited heap, so that the process keeps answering. */
-export function inThread(databaseUrl: string, job: ClaimedBacktest, hooks: JobHooks): Promise<FinishedBacktest> {
+export async function inThread(databaseUrl: string, job: ClaimedBacktest, hooks: JobHooks): Promise<FinishedBacktest> {
   const workerData: ThreadOrder = { databaseUrl, job };
   const thread = new Worker(THREAD, { workerData, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
-  return new Promise<FinishedBacktest>((resolve, reject) => {
+  const done = new Promise<FinishedBacktest>((resolve, reject) => {
     thread.on('message', (message: FromThread) => {
       if ('done' in message) resolve(message.done);
       else if ('failed' in message) reject(new Error(message.failed));
@@ -31,5 +31,10 @@ export function inThread(databaseUrl: string, job: ClaimedBacktest, hooks: JobHo
     });
     thread.once('error', reject);
     thread.once('exit', (code) => reject(new Error(`the thread of a backtest ended with code ${code}`)));
-  }).finally(() => thread.terminate());
+  });
+  try {
+    return await done;
+  } finally {
+    await thread.terminate();
+  }
 }
