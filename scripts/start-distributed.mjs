@@ -15,7 +15,7 @@ import { Supervised } from './distributed/supervised.mjs';
 
 // Runs the five services as five processes on real NATS, Postgres and Redis, at one address.
 
-const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query', 'ingest'];
+const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'backtester', 'query', 'ingest'];
 const WIDTH = Math.max(...SERVICES.map((name) => name.length));
 const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
 const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);

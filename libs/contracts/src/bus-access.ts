@@ -43,7 +43,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { promoteRule, suspendRule } = COMMANDS;
+const { cancelBacktest, createBacktest, promoteRule, suspendRule } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -94,6 +94,13 @@ export const BUS_ACCESS = {
       ...[...WEBHOOKS, deleteRunActions, eraseRunActions],
     ],
   },
+  backtester: {
+    publishes: [keyUsed],
+    // It pauses while evaluators lag.
+    reads: [agentEvents, keysChanged],
+    asks: [],
+    answers: [createBacktest, cancelBacktest],
+  },
   query: {
     publishes: [keysChanged, pricesChanged, keyUsed],
     reads: [
@@ -120,6 +127,8 @@ export const BUS_ACCESS = {
       deleteRun,
       eraseActor,
       startReprice,
+      createBacktest,
+      cancelBacktest,
     ],
     answers: [],
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
+import { Backtest } from './backtests.ts';
 import { StoredBreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ChangeAuthor } from './changes.ts';
@@ -97,6 +98,14 @@ export const COMMANDS = {
     changedRule.extend({ suspended: Suspension.nullable() }),
     GuardrailRule,
   ),
+  /** Queues a backtest. 429 if the tenant has too many. */
+  createBacktest: command(
+    'backtests.create',
+    z.object({ tenantId: TenantId, body: z.unknown(), by: z.string().max(500).optional() }),
+    Backtest,
+  ),
+  /** What was found so far is kept. Cancelling again gives the same answer. */
+  cancelBacktest: command('backtests.cancel', z.object({ tenantId: TenantId, backtestId: z.string() }), Backtest),
   /** Plans what applying a ruleset would change, without changing anything. */
   planRuleset: command(
     'guardrail.rulesets.plan',

@@ -1,6 +1,14 @@
 export { sha256Hex } from '#sha256';
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
+export {
+  BACKTEST_STATUSES,
+  Backtest,
+  BacktestDraft,
+  BacktestExample,
+  BacktestProgress,
+  BacktestResult,
+} from './backtests.ts';
 export { parseBatch } from './batch-pieces.ts';
 export {
   BREAKER_REASONS,

@@ -1,6 +1,7 @@
 /** Entry point for schemas and units of time. Needs no Node built-in, so that a browser can load it. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
+export { BACKTEST_STATUSES, Backtest, BacktestDraft, BacktestExample } from './backtests.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';

@@ -3,7 +3,13 @@ import type { Pool } from 'pg';
 import type { Tables } from './schema/tables.ts';
 
 /** Service that a connection works for. Its Postgres role has exactly that service's grants. */
-export type DatabaseRole = 'ingest' | 'run-tracking' | 'guardrail-evaluator' | 'action-dispatcher' | 'query';
+export type DatabaseRole =
+  | 'ingest'
+  | 'run-tracking'
+  | 'guardrail-evaluator'
+  | 'action-dispatcher'
+  | 'backtester'
+  | 'query';
 
 export interface Database {
   /** Queries across tenants, within the role's grants. Every statement must filter by tenant itself. */

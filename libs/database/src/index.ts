@@ -13,6 +13,7 @@ export { DATABASE_ROLES, grantLogins, READER_ROLE, roleName, type ServicePasswor
 export { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-arrays/row-array.ts';
 export {
   alertFromRow,
+  backtestFromRow,
   budgetFromRow,
   directiveFromRow,
   driftFromRow,

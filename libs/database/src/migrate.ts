@@ -41,6 +41,7 @@ import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import * as pricesAndUnpricedCalls from './migrations/0038-prices-and-unpriced-calls.ts';
 import * as ruleRollouts from './migrations/0050-rule-rollouts.ts';
 import * as ruleMinutes from './migrations/0051-rule-minutes.ts';
+import * as backtests from './migrations/0052-backtests.ts';
 import * as askedAgain from './migrations/0060-asked-again.ts';
 import * as activity from './migrations/0061-activity.ts';
 import * as browserSessions from './migrations/0062-browser-sessions.ts';
@@ -88,6 +89,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0038-prices-and-unpriced-calls': pricesAndUnpricedCalls,
   '0050-rule-rollouts': ruleRollouts,
   '0051-rule-minutes': ruleMinutes,
+  '0052-backtests': backtests,
   '0060-asked-again': askedAgain,
   '0061-activity': activity,
   '0062-browser-sessions': browserSessions,

@@ -8,6 +8,7 @@ export const DATABASE_ROLES: readonly DatabaseRole[] = [
   'run-tracking',
   'guardrail-evaluator',
   'action-dispatcher',
+  'backtester',
   'query',
 ];
 

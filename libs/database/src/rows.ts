@@ -1,6 +1,8 @@
 import {
   type Alert,
   ApprovalBinding,
+  type Backtest,
+  type BacktestResult,
   type Budget,
   type ControlOrder,
   type Directive,
@@ -21,6 +23,7 @@ import type { Selectable } from 'kysely';
 import type {
   AgentDirectivesTable,
   AlertsTable,
+  BacktestsTable,
   BudgetsTable,
   ControlOrdersTable,
   GuardrailRulesTable,
@@ -55,6 +58,23 @@ export function alertFromRow(row: Selectable<AlertsTable>): Alert {
     ...(row.used_at === null ? {} : { usedAt: row.used_at }),
     ...(row.suppressed === 0 ? {} : { suppressed: row.suppressed }),
     version: row.version,
+  };
+}
+
+/** Converts a row to a backtest. */
+export function backtestFromRow(row: Selectable<BacktestsTable>): Backtest {
+  const rule = row.rule as { name?: unknown };
+  const { ruleId, clampedFrom: _, ...spec } = row.spec as Backtest['spec'] & { ruleId?: string; clampedFrom?: string };
+  return {
+    ...{ id: row.backtest_id, tenantId: row.tenant_id, status: row.status, ruleName: String(rule.name ?? '') },
+    ...(ruleId === undefined ? {} : { ruleId }),
+    ...{ spec, progress: row.progress as unknown as Backtest['progress'] },
+    ...(row.result === null ? {} : { result: row.result as unknown as BacktestResult }),
+    ...(row.error === null ? {} : { error: row.error }),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+    createdAt: row.created_at,
+    ...(row.started_at === null ? {} : { startedAt: row.started_at }),
+    ...(row.finished_at === null ? {} : { finishedAt: row.finished_at }),
   };
 }
 

@@ -74,7 +74,7 @@ describe('the list of tools', () => {
 
   it('has every action with an admin key', async () => {
     expect(actionsOf(await toolsFor('admin'), 'guardrails')).toEqual([
-      ...['status', 'list', 'get', 'history', 'validate'],
+      ...['status', 'list', 'get', 'history', 'validate', 'backtest'],
       ...['create', 'update', 'enable', 'disable', 'delete'],
     ]);
   });

@@ -27,10 +27,14 @@ import {
 import { createMemoryState } from '@agentlens/state/memory';
 
 /** Context of a call that is not part of the question. */
-interface CallContext {
+export interface CallContext {
   readonly agent?: AgentFacts;
   /** Ids of rules for which this call is approved. */
   readonly approved?: ReadonlySet<string>;
+  /** SHA-256 of the arguments, if they are not here as they were. */
+  readonly argsHash?: string;
+  /** Whether the call happened; by default, the ruling decides that. */
+  readonly allowed?: boolean;
 }
 
 /**
@@ -64,6 +68,11 @@ export class Replay {
     this.#nowMs += Math.max(0, ms);
   }
 
+  /** Sets the clock, unless that would move it back. */
+  moveTo(nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs);
+  }
+
   /** Processes events as one batch that arrives now and returns the triggers in order. */
   async happen(
     batch: Omit<EventBatch, 'receivedAt' | 'events'> & { readonly events: AgentEvent[] },
@@ -78,8 +87,12 @@ export class Replay {
   }
 
   /** Decides a call. Allowed calls count for later ones, refused calls do not. */
-  async ask(request: DecisionRequest, { agent, approved }: CallContext = {}): Promise<Ruling> {
-    const identity = identityOf(request, derivedId(this.#nowMs, 'question', this.#asked++));
+  async ask(
+    request: DecisionRequest,
+    { agent, approved, argsHash: given, allowed }: CallContext = {},
+  ): Promise<Ruling> {
+    const made = identityOf(request, derivedId(this.#nowMs, 'question', this.#asked++));
+    const identity = given === undefined ? made : { ...made, argsHash: given };
     const matching = this.#decisions.matching(request);
     const needs = factsNeeded(matching, request, this.#decisions.counting(request));
     const { argsHash, resultHash } = identity;
@@ -92,7 +105,9 @@ export class Replay {
       ...(approved === undefined ? {} : { approved }),
     };
     const ruling = decide(matching, request, facts, this.#nowMs);
-    await this.#note(request, needs, identity, ruling);
+    const proceeds = allowed ?? isAllowed(ruling.effect);
+    // A call that waits for approval stays recorded as asked, because it is asked again under the same id.
+    if (allowed !== undefined || ruling.effect !== 'ask') await this.#note(request, needs, identity, ruling, proceeds);
     return ruling;
   }
 
@@ -101,15 +116,14 @@ export class Replay {
     return claim === null || this.#state.cooldowns.claim(claim);
   }
 
-  /** A call that waits for approval stays recorded as asked, because it is asked again under the same id. */
   async #note(
     request: DecisionRequest,
     needs: FactNeeds,
     identity: ReturnType<typeof identityOf>,
-    { effect, modifiedArgs }: Ruling,
+    { modifiedArgs }: Ruling,
+    proceeds: boolean,
   ): Promise<void> {
-    if (effect === 'ask') return;
-    if (isAllowed(effect)) await this.#facts.allowed(request, needs, identity, modifiedArgs);
+    if (proceeds) await this.#facts.allowed(request, needs, identity, modifiedArgs);
     else await this.#facts.refused(request, needs, identity);
   }
 }

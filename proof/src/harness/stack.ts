@@ -8,7 +8,14 @@ import { freePort, startNats, startPostgres, startRedis, type TestServer } from 
 import { childrenOf } from './process-family.ts';
 import { ServiceProcess } from './service-process.ts';
 
-export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
+export const SERVICES = [
+  'ingest',
+  'run-tracking',
+  'guardrail-evaluator',
+  'action-dispatcher',
+  'backtester',
+  'query',
+] as const;
 export type StackService = (typeof SERVICES)[number];
 export type ServerName = 'postgres' | 'nats' | 'redis';
 export type StackShape = 'distributed' | 'standalone';

@@ -28,6 +28,8 @@ import { AnalyticsQueries } from './analytics/analytics.queries.ts';
 import { SpendQueries } from './analytics/spend.queries.ts';
 import { AuditController } from './audit/audit.controller.ts';
 import { AuditQueries } from './audit/audit.queries.ts';
+import { BacktestsController } from './backtests/backtests.controller.ts';
+import { BacktestsQueries } from './backtests/backtests.queries.ts';
 import { BreakersController } from './breakers/breakers.controller.ts';
 import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
@@ -163,6 +165,7 @@ export class QueryModule {
         MetricsController,
         AlertsController,
         ControlController,
+        BacktestsController,
         BreakersController,
         BudgetsController,
         SettingsController,
@@ -217,6 +220,7 @@ export class QueryModule {
         AlertsQueries,
         ControlQueries,
         OrderWatch,
+        BacktestsQueries,
         BreakersQueries,
         BudgetsQueries,
         SettingsRepository,

@@ -88,6 +88,14 @@ beforeAll(async () => {
     audit_entries: anAuditRow(),
     decisions: aDecisionRow({ final_rule_id: FOREIGN }),
     webhook_endpoints: aWebhookRow(),
+    backtests: {
+      ...{ tenant_id: '', backtest_id: FOREIGN, status: 'succeeded', created_at: NOW, rule: { name: FOREIGN } },
+      ...{ spec: { from: NOW, to: NOW, assume: 'as_happened' }, progress: { events: 0, decisions: 0, perSecond: 0 } },
+    },
+    backtest_findings: {
+      ...{ tenant_id: '', backtest_id: FOREIGN, n: 0, kind: 'block', at: NOW, outcome: 'harmless' },
+      body: { kind: 'block', at: NOW, agentId: FOREIGN, message: FOREIGN, outcome: 'harmless' },
+    },
     erasures: { tenant_id: '', erasure_id: '', actor_digest: FOREIGN, state: 'running' },
     price_overrides: {
       ...{ tenant_id: '', override_id: '', version: 1, model: FOREIGN, from_day: '2026-01-01' },
@@ -110,6 +118,7 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.deleteRule, refuse);
   await api.bus.serve(COMMANDS.revertRule, refuse);
   await api.bus.serve(COMMANDS.promoteRule, refuse);
+  await api.bus.serve(COMMANDS.cancelBacktest, refuse);
   await api.bus.serve(COMMANDS.suspendRule, refuse);
   await api.bus.serve(COMMANDS.planRuleset, refuse);
   await api.bus.serve(COMMANDS.applyRuleset, refuse);

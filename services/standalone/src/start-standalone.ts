@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ActionDispatcherModule } from '@agentlens/action-dispatcher';
+import { BacktesterModule } from '@agentlens/backtester';
 import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
 import { IngestModule } from '@agentlens/ingest';
 import {
@@ -31,12 +32,19 @@ export interface Standalone {
 }
 
 /** Consumers before producers, so that the first event of ingest finds its consumer groups. */
-const SERVICES = [RunTrackingModule, GuardrailEvaluatorModule, ActionDispatcherModule, QueryModule, IngestModule];
+const SERVICES = [
+  RunTrackingModule,
+  GuardrailEvaluatorModule,
+  ActionDispatcherModule,
+  BacktesterModule,
+  QueryModule,
+  IngestModule,
+];
 
 /** Looks up a provider in any module. */
 const ANYWHERE = { strict: false };
 
-/** Starts all five services on one platform. The given platform is the only difference from five processes. */
+/** Starts all services on one platform. The given platform is the only difference from one process for each. */
 export async function startStandalone(config: PlatformConfig): Promise<Standalone> {
   const platform = await openPlatform(config);
   try {

@@ -25,7 +25,7 @@ describe('npm run dev', () => {
 
   it('names the services if the given one does not exist', async () => {
     const dev = Program.run('scripts/dev.mjs', {}, ['ingst']);
-    await dev.until('Services: action-dispatcher, guardrail-evaluator, ingest');
+    await dev.until('Services: action-dispatcher, backtester, guardrail-evaluator, ingest');
     expect(await dev.ended()).toBe(64);
   });
 });

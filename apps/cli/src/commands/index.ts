@@ -42,6 +42,10 @@ export const COMMANDS: CommandTree = {
         summary: 'run rule tests locally, without a platform',
         load: async () => (await import('./rules-as-code.ts')).testRules,
       },
+      backtest: {
+        summary: 'show what the rules of files would have stopped',
+        load: async () => (await import('./backtest.ts')).backtestRules,
+      },
       plan: {
         summary: 'show what applying rule files would change',
         load: async () => (await import('./rules-as-code.ts')).planRules,

@@ -8,6 +8,24 @@ export function reportOf(results: readonly TestResult[], report: Report): string
   return { text: asText, tap: asTap, junit: asJunit, github: asGithub }[report](results);
 }
 
+/** One rule and what exceeded its bounds. */
+export interface RuleReport {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly summary: string;
+  readonly failures: readonly string[];
+}
+
+/** Formats the backtests of rules as text, JUnit or GitHub annotations. */
+export function findingsReport(reports: readonly RuleReport[], format: 'text' | 'junit' | 'github'): string {
+  const results = reports.map(({ failures, summary, name, ...place }) => ({
+    ...{ ...place, name: `${name}: ${summary}` },
+    failures: failures.map((message) => ({ line: place.line, message })),
+  }));
+  return reportOf(results, format);
+}
+
 function asText(results: readonly TestResult[]): string {
   const lines = results.flatMap(({ name, file, failures }) => [
     `${failures.length === 0 ? 'ok' : 'FAILED'}  ${file}: ${name}`,

@@ -9,6 +9,7 @@ import { weekday } from '../time/zone.ts';
 import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
+import { BacktestPanel } from './backtest-panel.tsx';
 import { bodyOf, type Draft, differences, draftOf } from './draft.ts';
 import { type TrialCall, TryCall } from './try-call.tsx';
 
@@ -20,13 +21,14 @@ interface EvidenceProps {
   readonly valid: boolean;
 }
 
-type Tab = 'days' | 'try' | 'changes';
+type Tab = 'past' | 'days' | 'try' | 'changes';
 
 /** What is known for or against the draft, always beside it. */
 export function Evidence({ draft, rule, summary, call, valid }: EvidenceProps) {
   const [tab, setTab] = useState<Tab>(call !== undefined || rule === undefined ? 'try' : 'days');
   const tabs: readonly (readonly [Tab, string])[] = [
-    ['days', 'Last 7 days'],
+    ['past', 'Last 7 days'],
+    ...(rule === undefined ? [] : [['days', 'Its record'] as const]),
     ['try', 'Try a call'],
     ...(rule === undefined ? [] : [['changes', `Changes to v${rule.version}`] as const]),
   ];
@@ -40,6 +42,7 @@ export function Evidence({ draft, rule, summary, call, valid }: EvidenceProps) {
         ))}
       </div>
       {tab === 'try' && <TryCall draft={draft} call={call} valid={valid} />}
+      {tab === 'past' && <BacktestPanel draft={draft} rule={rule} valid={valid} />}
       {tab === 'days' && <Days rule={rule} summary={summary} />}
       {tab === 'changes' && rule !== undefined && <Changes draft={draft} rule={rule} />}
     </aside>

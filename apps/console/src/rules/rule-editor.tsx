@@ -191,7 +191,7 @@ function Unplaced({ problems, yaml }: { problems: readonly Problem[]; yaml: bool
   );
 }
 
-export function EnforceDialog({
+function EnforceDialog({
   name,
   summary,
   onKeep,

@@ -19,7 +19,8 @@ import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { draftOf } from './draft.ts';
 import { Days } from './evidence.tsx';
-import { EnforceDialog, RuleEditor } from './rule-editor.tsx';
+import { PromoteDialog, RolloutSection, SuspendButton } from './rollout.tsx';
+import { RuleEditor } from './rule-editor.tsx';
 import { thresholdOf } from './threshold.ts';
 import { chipOf, modeOf, scopeOf, titleOf, useCatalog } from './use-rules.ts';
 import './editor.css';
@@ -91,7 +92,8 @@ function Shown({
   return (
     <div className="pad rulep">
       <div>
-        <Head rule={rule} summary={summary} onEdit={onEdit} />
+        <Head rule={rule} onEdit={onEdit} />
+        <RolloutSection rule={rule} />
         <Section title="What it says">
           <Facts
             facts={[
@@ -205,21 +207,19 @@ function Shown({
   );
 }
 
-function Head({ rule, summary, onEdit }: { rule: Rule; summary: RuleSummary | undefined; onEdit: () => void }) {
+function Head({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [asking, setAsking] = useState<'enforce' | 'delete'>();
+  const [asking, setAsking] = useState<'canary' | 'enforce' | 'delete'>();
   const mode = modeOf(rule);
-  const set = async (next: 'off' | 'shadow' | 'enforce') => {
+  const set = async (next: 'off' | 'shadow') => {
     try {
       await client.updateRule({
         params: { id: rule.id },
         body: { mode: next, enabled: next !== 'off', dryRun: false },
       });
       await queries.invalidateQueries();
-      toast(
-        next === 'enforce' ? 'Enforced from the next call on' : next === 'shadow' ? 'In shadow: it only counts' : 'Off',
-      );
+      toast(next === 'shadow' ? 'In shadow' : 'Off');
     } catch (error) {
       toastError('Not changed', error);
     }
@@ -257,6 +257,12 @@ function Head({ rule, summary, onEdit }: { rule: Rule; summary: RuleSummary | un
             Put in shadow
           </Act>
         )}
+        <SuspendButton rule={rule} />
+        {mode !== 'enforce' && (
+          <Act scope="admin" onPress={() => setAsking('canary')}>
+            Canary…
+          </Act>
+        )}
         {mode !== 'enforce' && (
           <Act scope="admin" kind="pri" onPress={() => setAsking('enforce')}>
             Enforce…
@@ -266,13 +272,8 @@ function Head({ rule, summary, onEdit }: { rule: Rule; summary: RuleSummary | un
           Delete…
         </Act>
       </div>
-      {asking === 'enforce' && (
-        <EnforceDialog
-          name={rule.name}
-          summary={summary}
-          onKeep={() => setAsking(undefined)}
-          onEnforce={() => void set('enforce')}
-        />
+      {(asking === 'canary' || asking === 'enforce') && (
+        <PromoteDialog rule={rule} to={asking} onClose={() => setAsking(undefined)} />
       )}
       {asking === 'delete' && (
         <Dialog

@@ -57,7 +57,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
  * Roles belong to the server, not to the database: another database of this server may be making the same one at this
  * moment, under a lock we cannot share. Losing that race is success.
  */
-async function createRole(db: Kysely<unknown>, role: string): Promise<void> {
+export async function createRole(db: Kysely<unknown>, role: string): Promise<void> {
   await sql
     .raw(`
     do $$

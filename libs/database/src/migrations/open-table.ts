@@ -4,6 +4,7 @@ export const INGEST = 'agentlens_ingest';
 export const RUN_TRACKING = 'agentlens_run_tracking';
 export const EVALUATOR = 'agentlens_guardrail_evaluator';
 export const DISPATCHER = 'agentlens_action_dispatcher';
+export const BACKTESTER = 'agentlens_backtester';
 export const QUERY = 'agentlens_query';
 export const READER = 'agentlens_reader';
 export const ROLES = [INGEST, RUN_TRACKING, EVALUATOR, DISPATCHER, QUERY, READER];

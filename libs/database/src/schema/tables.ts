@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 import type {
   AgentDirectivesTable,
   AlertsTable,
@@ -12,7 +12,7 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
-import type { Json, Timestamp } from './columns.ts';
+import type { Json, NullableJson, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
   BudgetLedgerTable,
@@ -53,6 +53,40 @@ export type * from './guardrail-evaluator.tables.ts';
 export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
+type NullableTime = ColumnType<string | null, string | null | undefined, string | null>;
+
+/** Writer: backtester. */
+export interface BacktestsTable {
+  tenant_id: string;
+  backtest_id: string;
+  spec: Json;
+  rule: Json;
+  in_force: NullableJson;
+  status: 'queued' | 'running' | 'succeeded' | 'partial' | 'failed' | 'cancelled';
+  progress: Json;
+  result: NullableJson;
+  error: Generated<string | null>;
+  created_by: Generated<string | null>;
+  created_at: Timestamp;
+  started_at: NullableTime;
+  finished_at: NullableTime;
+  lease_id: Generated<string | null>;
+  lease_until: NullableTime;
+  attempts: Generated<number>;
+  cancel_requested: Generated<boolean>;
+}
+
+/** Writer: backtester. At most 10,000 for each job. */
+export interface BacktestFindingsTable {
+  tenant_id: string;
+  backtest_id: string;
+  n: number;
+  kind: string;
+  at: Timestamp;
+  outcome: 'harmless' | 'harmful' | 'unknown';
+  body: Json;
+}
+
 /** Writer: the service that commits the fact; `writer` selects its relay. */
 interface OutboxTable {
   id: Generated<number>;
@@ -64,6 +98,8 @@ interface OutboxTable {
 
 export interface Tables {
   tenants: TenantsTable;
+  backtests: BacktestsTable;
+  backtest_findings: BacktestFindingsTable;
   api_keys: ApiKeysTable;
   browser_sessions: BrowserSessionsTable;
   audit_entries: AuditEntriesTable;

@@ -31,7 +31,7 @@ export const guardrails: McpTool = {
   name: 'guardrails',
   title: 'Guardrail rules',
   description:
-    'Rules that watch and stop agents. status: active rules, their results, recent triggers. A new rule is in shadow mode (only counts) unless mode is enforce.',
+    'Rules that watch and stop agents. status: active rules, their results, recent triggers. backtest: what a draft would have stopped. A new rule is in shadow mode (only counts) unless mode is enforce.',
   fields,
   actions: {
     status: action({
@@ -72,6 +72,17 @@ export const guardrails: McpTool = {
       run: async ({ client }, { rule }) => {
         const { valid, details: problems, hint } = await client.validateRule({ body: rule });
         return { value: { valid, problems, hint }, path: '/guardrails' };
+      },
+    }),
+    backtest: action({
+      scope: 'admin',
+      needs: ['rule'],
+      takes: ['ruleId', 'from', 'to'],
+      run: async ({ client }, { rule, ruleId, from, to }) => {
+        const body = { rule: drafted(rule), ...(ruleId && { ruleId }), ...(from && { from }), ...(to && { to }) };
+        const { id } = await client.createBacktest({ body });
+        const backtest = await finished(client, id);
+        return { value: { backtest }, path: '/guardrails' };
       },
     }),
     create: action({
@@ -144,6 +155,18 @@ async function statusOfAll({ client }: McpSession, agentId: string | undefined) 
     return { ...ruleSummary(rule), last7Days, highest, degradedReason };
   });
   return { activeRules: total, rules: active, triggers: triggers.map(triggerSummary) };
+}
+
+const BACKTEST_POLL_MS = 500;
+/** A longer backtest is returned unfinished; its id finds it again. */
+const MAX_BACKTEST_POLLS = 40;
+
+async function finished(client: Client, id: string) {
+  for (let polls = 0; ; polls++) {
+    const job = await client.getBacktest({ params: { id } });
+    if (!['queued', 'running'].includes(job.status) || polls >= MAX_BACKTEST_POLLS) return job;
+    await new Promise((resolve) => setTimeout(resolve, BACKTEST_POLL_MS));
+  }
 }
 
 async function changed({ client }: McpSession, ruleId: string, changes: object) {

@@ -3,6 +3,7 @@ export * from './agents.operations.ts';
 export * from './alerts.operations.ts';
 export * from './analytics.operations.ts';
 export * from './audit.operations.ts';
+export * from './backtests.operations.ts';
 export * from './breakers.operations.ts';
 export * from './budgets.operations.ts';
 export * from './control.operations.ts';

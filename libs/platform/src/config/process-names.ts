@@ -1,3 +1,9 @@
-export type ServiceName = 'ingest' | 'run-tracking' | 'guardrail-evaluator' | 'action-dispatcher' | 'query';
+export type ServiceName =
+  | 'ingest'
+  | 'run-tracking'
+  | 'guardrail-evaluator'
+  | 'action-dispatcher'
+  | 'backtester'
+  | 'query';
 
 export type ProcessName = ServiceName | 'standalone' | 'setup';

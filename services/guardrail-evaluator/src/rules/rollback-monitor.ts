@@ -6,7 +6,7 @@ import type { Clock, Platform } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
 import type { RuleRollouts } from './rule-rollouts.ts';
 
-const CHECK_MS = 2_000;
+const CHECK_MS = 1_000;
 /** The replica that took a rule back raises the alert at once; after this time any replica does. */
 const ALERT_GRACE_MS = 15_000;
 const ALERT_WITHIN_MS = 60 * MINUTE_MS;

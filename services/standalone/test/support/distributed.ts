@@ -1,4 +1,5 @@
 import { ActionDispatcherModule } from '@agentlens/action-dispatcher';
+import { BacktesterModule } from '@agentlens/backtester';
 import { migrate } from '@agentlens/database';
 import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
 import { IngestModule } from '@agentlens/ingest';
@@ -28,6 +29,7 @@ const PARTS: readonly [ServiceName, ServiceModule][] = [
   ['guardrail-evaluator', GuardrailEvaluatorModule],
   ['guardrail-evaluator', GuardrailEvaluatorModule],
   ['action-dispatcher', ActionDispatcherModule],
+  ['backtester', BacktesterModule],
   ['query', QueryModule],
   ['ingest', IngestModule],
 ];

@@ -1,0 +1,1 @@
+export { BacktesterModule } from './backtester.module.ts';
