@@ -39,12 +39,12 @@ import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
 import * as deniedCalls from './migrations/0037-denied-calls.ts';
 import * as pricesAndUnpricedCalls from './migrations/0038-prices-and-unpriced-calls.ts';
-import * as ruleRollouts from './migrations/0050-rule-rollouts.ts';
-import * as ruleMinutes from './migrations/0051-rule-minutes.ts';
-import * as backtests from './migrations/0052-backtests.ts';
-import * as askedAgain from './migrations/0060-asked-again.ts';
-import * as activity from './migrations/0061-activity.ts';
-import * as browserSessions from './migrations/0062-browser-sessions.ts';
+import * as ruleRollouts from './migrations/0039-rule-rollouts.ts';
+import * as ruleMinutes from './migrations/0040-rule-minutes.ts';
+import * as backtests from './migrations/0041-backtests.ts';
+import * as askedAgain from './migrations/0042-asked-again.ts';
+import * as activity from './migrations/0043-activity.ts';
+import * as browserSessions from './migrations/0044-browser-sessions.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -87,12 +87,12 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0036-deleted-limits': deletedLimits,
   '0037-denied-calls': deniedCalls,
   '0038-prices-and-unpriced-calls': pricesAndUnpricedCalls,
-  '0050-rule-rollouts': ruleRollouts,
-  '0051-rule-minutes': ruleMinutes,
-  '0052-backtests': backtests,
-  '0060-asked-again': askedAgain,
-  '0061-activity': activity,
-  '0062-browser-sessions': browserSessions,
+  '0039-rule-rollouts': ruleRollouts,
+  '0040-rule-minutes': ruleMinutes,
+  '0041-backtests': backtests,
+  '0042-asked-again': askedAgain,
+  '0043-activity': activity,
+  '0044-browser-sessions': browserSessions,
 };
 
 /**

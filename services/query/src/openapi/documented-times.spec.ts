@@ -12,6 +12,9 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   'changes.from': 'the previous value of a rule field',
   'changes.to': 'the new value of a rule field',
   'get /v1/control/poll ?after': 'the id of the previous answer',
+  'CheckInvoiceAnswer.from': 'a UTC day',
+  'CheckInvoiceAnswer.to': 'a UTC day',
+  'PriceTable.publishedAt': 'a UTC day',
 };
 
 describe('a time', () => {

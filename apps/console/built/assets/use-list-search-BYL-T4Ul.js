@@ -1,1 +1,0 @@
-import{z as e}from"./page-DC6mylD7.js";import{t}from"./useSearch-CFHyb4_c.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};
