@@ -70,20 +70,6 @@ export function hookCommand(launcher: string, host: HostId, event: string, setti
   return `${start} || { echo ${quoted(CLOSED)} >&2; exit 2; }`;
 }
 
-/** The command on Windows, where Node answers every hook. Not run by the tests. */
-export function windowsCommand(
-  paths: GuardPaths,
-  state: string,
-  runtime: HookRuntime,
-  host: HostId,
-  event: string,
-  settings: HostSettings,
-): string {
-  const words = [runtime.node, ...runtime.nodeArgs, runtime.entry, '--folder', paths.folder, '--state', state];
-  const start = `${words.map((word) => `"${word}"`).join(' ')} hook ${host} ${event} ${launcherSeconds(settings)} 0`;
-  return settings.mode === 'observe' ? `${start} || exit /b 0` : `${start} || (echo ${CLOSED} 1>&2 & exit /b 2)`;
-}
-
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
