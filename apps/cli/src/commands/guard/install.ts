@@ -103,7 +103,8 @@ async function installAll(
   ids: readonly HostId[],
   { enforce, wait, fail, agent, untested = false }: InstallOptions,
 ): Promise<void> {
-  if (process.platform === 'win32') throw usageError('The guard does not run on Windows.', 'Run the coding agent in WSL.');
+  if (process.platform === 'win32')
+    throw usageError('The guard does not run on Windows.', 'Run the coding agent in WSL.');
   const { output } = context;
   const settings: HostSettings = { mode: enforce === true ? 'enforce' : 'observe', fail, wait, agent };
   if (ids.includes('codex'))
