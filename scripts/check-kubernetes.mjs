@@ -119,7 +119,7 @@ async function chartProblems(helm) {
   for (const [values, message] of WRONG_VALUES) {
     const said = await render(helm, chart, { values: { ...REGISTRY, ...values } }).catch((error) => error.message);
     if (!said.includes(message) || said.includes('kind: Deployment')) {
-      problems.push(`${JSON.stringify(values)} must be refused with "${message}"`);
+      problems.push(`${JSON.stringify(values)} must be refused with ${JSON.stringify(message)}`);
     }
   }
 }

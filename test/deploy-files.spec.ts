@@ -161,7 +161,7 @@ describe('the check of the Kubernetes objects', () => {
     const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
     const scaled = objects.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
     const deployments = objects.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name);
-    expect(deployments).toHaveLength(6);
+    expect(deployments).toHaveLength(7);
     expect(new Set(scaled.map(({ spec }) => spec.scaleTargetRef?.name))).toEqual(new Set(deployments));
     for (const { spec } of scaled) expect(spec.minReplicas).toBeGreaterThanOrEqual(3);
   });

@@ -63,10 +63,10 @@ export function alertFromRow(row: Selectable<AlertsTable>): Alert {
 
 /** Converts a row to a backtest. */
 export function backtestFromRow(row: Selectable<BacktestsTable>): Backtest {
-  const rule = row.rule as { name?: unknown };
+  const rule = row.rule as { name?: string };
   const { ruleId, clampedFrom: _, ...spec } = row.spec as Backtest['spec'] & { ruleId?: string; clampedFrom?: string };
   return {
-    ...{ id: row.backtest_id, tenantId: row.tenant_id, status: row.status, ruleName: String(rule.name ?? '') },
+    ...{ id: row.backtest_id, tenantId: row.tenant_id, status: row.status, ruleName: rule.name ?? '' },
     ...(ruleId === undefined ? {} : { ruleId }),
     ...{ spec, progress: row.progress as unknown as Backtest['progress'] },
     ...(row.result === null ? {} : { result: row.result as unknown as BacktestResult }),

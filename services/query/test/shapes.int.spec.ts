@@ -162,6 +162,19 @@ beforeAll(async () => {
     ...{ tenant_id: 'acme', reprice_id: 'reprice-1', ...priced, by_model: JSON.stringify(byModel) },
     ...{ started_at: NOW, finished_at: NOW, error: 'why' },
   });
+  const spec = { from: NOW, to: NOW, assume: 'as_happened' };
+  await api.insert('backtests', {
+    ...{ tenant_id: 'acme', backtest_id: 'backtest-1', status: 'queued', created_at: NOW, created_by: 'ann' },
+    ...{ spec: JSON.stringify(spec), rule: JSON.stringify({ name: 'Draft' }) },
+    progress: JSON.stringify({ events: 0, decisions: 0, perSecond: 0 }),
+  });
+  const { body: backtest } = await api.get('/api/backtests/backtest-1');
+  await api.bus.serve(COMMANDS.createBacktest, async () => granted(backtest));
+  await api.bus.serve(COMMANDS.cancelBacktest, async () => granted(backtest));
+  await api.insert('browser_sessions', {
+    ...{ tenant_id: 'acme', session_id: 'browser-1', key_id: api.keys.admin.id, user_agent: 'Firefox' },
+    ...{ created_at: NOW, expires_at: '2999-01-01T00:00:00.000Z' },
+  });
   const { body: reprice } = await api.get('/api/reprices/reprice-1');
   await api.bus.serve(COMMANDS.startReprice, async () => granted(reprice));
   await api.insert('price_overrides', {
@@ -224,6 +237,10 @@ const BODIES: Readonly<Record<string, object>> = {
 const IDS: Readonly<Record<string, string>> = {
   '/api/prices/overrides/:id': 'price-1',
   '/api/reprices/:id': 'reprice-1',
+  '/api/backtests/:id': 'backtest-1',
+  '/api/backtests/:id/cancel': 'backtest-1',
+  '/api/backtests/:id/findings': 'backtest-1',
+  '/api/browser-sessions/:id': 'browser-1',
   '/api/guardrails/:id': 'rule-1',
   '/api/guardrails/:id/status': 'rule-1',
   '/api/guardrails/:id/versions': 'rule-1',
