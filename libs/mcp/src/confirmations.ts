@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { canonicalJson } from '@agentlens/contracts';
+import { canonicalJson } from '@agentlens/contracts/schemas';
 
 /** Time in which a question must be answered. */
 export const MAX_ANSWER_MS = 600_000;
