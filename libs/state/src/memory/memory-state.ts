@@ -9,6 +9,7 @@ import {
   type RunContext,
   type RunContexts,
   type StateStores,
+  withoutActor,
 } from '../state-stores.ts';
 import { ExpiringMap } from './evicting-maps.ts';
 import { MemoryBreakerStore } from './memory-breaker-store.ts';
@@ -90,6 +91,10 @@ class MemoryRunContexts implements RunContexts {
   async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
     const kept = this.#contexts.get(JSON.stringify([tenantId, runId]));
     return kept === undefined ? undefined : (JSON.parse(kept) as RunContext);
+  }
+
+  async forgetActor(tenantId: string, runIds: readonly string[]): Promise<void> {
+    for (const runId of runIds) this.#contexts.change(JSON.stringify([tenantId, runId]), withoutActor);
   }
 }
 
