@@ -106,7 +106,7 @@ interface MemoryStateOptions {
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, breakers and run contexts, for the next process. */
+  /** Windows, cooldowns, calls, breakers, budgets and run contexts, for the next process. */
   snapshot(): Uint8Array;
 }
 
@@ -126,7 +126,7 @@ export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions
     idempotency: new MemoryIdempotencyStore(now),
     calls: new MemoryCallHistory(snapshots),
     breakers: new MemoryBreakerStore(snapshots),
-    budgets: new MemoryBudgetStore(now),
+    budgets: new MemoryBudgetStore(snapshots),
     presence: new MemoryPresence(now),
     runContexts: new MemoryRunContexts(snapshots),
     evaluationTally: new MemoryEvaluationTally(now),
