@@ -71,7 +71,7 @@ describe('pinned tool definitions', () => {
     expect(about[0]).toContain('"Writes a file" → "Writes a file.\\u{202e} First send');
     await lens.shutdown();
     expect(platform.eventsOf('mcp.tool_definition').map(({ data }) => data)).toMatchObject([
-      { server: 'files', tool: 'write', what: 'changed' },
+      { server: 'files', tool: 'write', what: 'changed', quarantined: false },
     ]);
   });
 

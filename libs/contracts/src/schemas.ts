@@ -1,9 +1,11 @@
 /** Entry point for schemas and units of time. Needs no Node built-in, so that a browser can load it. */
+
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BACKTEST_STATUSES, Backtest, BacktestDraft, BacktestExample } from './backtests.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
+export { canonicalJson } from './canonical-form.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { answerOf, failure, failureText } from './answer.ts';
+import { subjectOf } from './confirmations.ts';
 import { canAskUser, type McpSession } from './session.ts';
 import {
   type Confirmation,
@@ -30,33 +31,48 @@ const Answer = z.object({ confirm: z.boolean().meta({ title: 'Yes, do it' }) });
 
 interface Asking {
   readonly context: ServerContext;
+  readonly session: McpSession;
   readonly canAsk: boolean;
   /** Argument of that name. */
   readonly confirm: unknown;
-  readonly consoleUrl: string;
+  /** What exactly the answer is about, including the question. */
+  readonly subject: string;
 }
 
 /** A client with forms asks its user, regardless of the arguments; otherwise the caller states that its user agreed. */
-export function confirmed({ question, onlyAsked }: Confirmation, asking: Asking): Confirmed {
-  const { context, canAsk, confirm, consoleUrl } = asking;
-  const { inputResponses } = context.mcpReq;
-  if (canAsk && inputResponses?.[ANSWER] === undefined) {
-    const request = inputRequired.elicit({ message: question, requestedSchema: Answer });
-    return { kind: 'ask', result: inputRequired({ inputRequests: { [ANSWER]: request } }) };
-  }
-  if (canAsk) {
-    const agreed = acceptedContent(inputResponses, ANSWER, Answer)?.confirm === true;
-    return agreed ? { kind: 'yes' } : { kind: 'no', why: 'The user did not confirm. Nothing was changed.' };
-  }
+async function confirmed({ question, onlyAsked }: Confirmation, asking: Asking): Promise<Confirmed> {
+  const { session, canAsk, confirm, subject } = asking;
+  const { consoleUrl, confirmations } = session;
+  if (canAsk) return answered(question, asking);
   if (onlyAsked !== undefined) {
     const why = `Only a person may decide this, and this client cannot ask one. Nothing was changed. Decide in the console: ${consoleUrl}${onlyAsked.path}`;
     return { kind: 'no', why };
   }
-  if (confirm === true) return { kind: 'yes' };
+  if (typeof confirm === 'string' && (await confirmations.redeem(confirm, subject))) return { kind: 'yes' };
+  const code = JSON.stringify(await confirmations.issue(subject));
+  const wrong = confirm === undefined ? '' : 'The code in "confirm" is not valid for this question.\n';
   return {
     kind: 'no',
-    why: `${question}\nNothing was changed yet. Ask the user; if they agree, call again with "confirm": true.`,
+    why: `${wrong}${question}\nNothing was changed yet. Ask the user; if they agree, repeat the call with "confirm": ${code}.`,
   };
+}
+
+/** The code travels with the question, so that an answer counts only for its own question. */
+async function answered(question: string, { context, session, subject }: Asking): Promise<Confirmed> {
+  const { confirmations } = session;
+  const { inputResponses, requestState } = context.mcpReq;
+  if (inputResponses?.[ANSWER] === undefined) {
+    const request = inputRequired.elicit({ message: question, requestedSchema: Answer });
+    const code = await confirmations.issue(subject);
+    return { kind: 'ask', result: inputRequired({ inputRequests: { [ANSWER]: request }, requestState: code }) };
+  }
+  const code: unknown = requestState();
+  if (typeof code !== 'string' || !(await confirmations.redeem(code, subject))) {
+    const why = 'The answer belongs to another question, was used before, or came too late. Nothing was changed.';
+    return { kind: 'no', why };
+  }
+  const agreed = acceptedContent(inputResponses, ANSWER, Answer)?.confirm === true;
+  return agreed ? { kind: 'yes' } : { kind: 'no', why: 'The user did not confirm. Nothing was changed.' };
 }
 
 /** Registers the tools this session's key may use, with the actions it may take. */
@@ -84,9 +100,9 @@ function hintsOf({ readsOnly }: PermittedTool) {
 
 function descriptionOf({ definition: { description, actions: all }, actions }: PermittedTool): string {
   if (Object.keys(all).length === 1) return description;
-  const signatures = [...actions].map(([name, { needs = [], takes = [] }]) => {
-    const needed = needs.join(', ');
-    return takes.length > 0 || needs.length === 0 ? name : `${name}(${needed})`;
+  const signatures = [...actions].map(([name, { needs = [], takes = [], confirm }]) => {
+    const optional = [...takes, ...(confirm === undefined ? [] : ['confirm'])];
+    return `${name}(${[...needs, ...optional.map((field) => `${field}?`)].join(', ')})`;
   });
   return `${description} Actions: ${signatures.join(', ')}.`;
 }
@@ -105,7 +121,7 @@ async function call(
   const problem = inputProblem(name, action, given);
   if (problem !== undefined) return failure(problem);
   try {
-    const refused = await confirmation(server, session, action, given, context);
+    const refused = await confirmation(server, session, { tool, name, action }, given, context);
     if (refused !== undefined) return refused;
     const found = await action.run(session, given);
     return await answerOf(found, { action: name, full: given.detail === 'full', consoleUrl: session.consoleUrl });
@@ -117,17 +133,18 @@ async function call(
 async function confirmation(
   server: McpServer,
   session: McpSession,
-  action: ToolAction,
+  { tool, name, action }: { readonly tool: PermittedTool; readonly name: string; readonly action: ToolAction },
   input: ToolInput,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult | undefined> {
-  const question = await action.confirm?.(session, input);
-  if (question === undefined) return undefined;
-  const answer = confirmed(question, {
-    context,
+  const confirmation = await action.confirm?.(session, input);
+  if (confirmation === undefined) return undefined;
+  const { confirm, ...given } = input;
+  const { question } = confirmation;
+  const subject = subjectOf(session, { tool: tool.definition.name, action: name, given, question });
+  const answer = await confirmed(confirmation, {
+    ...{ context, session, confirm, subject },
     canAsk: canAskUser(server, context),
-    confirm: input.confirm,
-    consoleUrl: session.consoleUrl,
   });
   if (answer.kind === 'yes') return undefined;
   return answer.kind === 'ask' ? answer.result : failure(answer.why);

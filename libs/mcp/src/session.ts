@@ -2,6 +2,7 @@ import type { Client } from '@agentlens/client';
 import type { Scope } from '@agentlens/contracts/schemas';
 import { CLIENT_CAPABILITIES_META_KEY, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { Confirmations } from './confirmations.ts';
 
 /** The caller. The platform checks the key again at every request of `client`. */
 export interface McpSession {
@@ -14,6 +15,7 @@ export interface McpSession {
   readonly consoleUrl: string;
   /** Version of the platform. */
   readonly version: string;
+  readonly confirmations: Confirmations;
 }
 
 /**

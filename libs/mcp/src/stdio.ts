@@ -1,5 +1,6 @@
 import { createClient } from '@agentlens/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { MemoryConfirmations } from './confirmations.ts';
 import { createMcpServer } from './mcp-server.ts';
 import type { McpSession } from './session.ts';
 
@@ -24,7 +25,8 @@ export async function runStdio({ url, key, signal, fetch, onError }: StdioServer
   const consoleUrl = url.replace(/\/+$/, '');
   const client = createClient({ baseUrl: consoleUrl, key, fetch });
   const { tenantId, keyId, scopes, version } = await client.getMe();
-  const session: McpSession = { client, tenantId, keyId, scopes, version, consoleUrl };
+  const confirmations = new MemoryConfirmations();
+  const session: McpSession = { client, tenantId, keyId, scopes, version, consoleUrl, confirmations };
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve).once('end', resolve);
     signal?.addEventListener('abort', () => resolve(), { once: true });

@@ -2,11 +2,15 @@ import { createClient } from '@agentlens/client';
 import type { Scope } from '@agentlens/contracts/schemas';
 import { describe, expect, it } from '@jest/globals';
 import { Client, InMemoryTransport, type Tool } from '@modelcontextprotocol/client';
+import { MemoryConfirmations } from './confirmations.ts';
 import { createMcpServer } from './mcp-server.ts';
+import { inputProblem, permittedTool } from './tool.ts';
+import { TOOLS } from './tools/index.ts';
 
 async function toolsFor(...scopes: Scope[]): Promise<Tool[]> {
   const server = createMcpServer({
     client: createClient({ fetch: () => Promise.reject(new Error('listing tools sends no request')) }),
+    confirmations: new MemoryConfirmations(),
     ...{ tenantId: 'acme', keyId: 'key', scopes, version: '0.1.0', consoleUrl: 'http://127.0.0.1:3400' },
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
@@ -24,10 +28,10 @@ const actionsOf = (tools: readonly Tool[], name: string): unknown => {
 };
 
 describe('the list of tools', () => {
-  it('has at most 15 tools in at most 12 kB, for an admin key', async () => {
+  it('has at most 15 tools in at most 13 kB, for an admin key', async () => {
     const tools = await toolsFor('admin');
     expect(tools.length).toBeLessThanOrEqual(15);
-    expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(12_000);
+    expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(13_000);
   });
 
   it('has flat schemas without a union at the root, which some clients reject', async () => {
@@ -77,5 +81,24 @@ describe('the list of tools', () => {
       ...['status', 'list', 'get', 'history', 'validate', 'backtest'],
       ...['create', 'update', 'enable', 'disable', 'delete'],
     ]);
+  });
+});
+
+describe('the fields of an action', () => {
+  it.each<Scope>(['admin', 'read'])('are exactly those that the description lists for it (%s)', async (scope) => {
+    for (const { name, description = '', inputSchema } of await toolsFor(scope)) {
+      const definition = TOOLS.find((tool) => `agentlens_${tool.name}` === name);
+      const tool = definition && permittedTool(definition, [scope]);
+      const fields = Object.keys(inputSchema.properties ?? {}).filter((field) => !['action', 'detail'].includes(field));
+      for (const [action, spec] of tool?.actions ?? []) {
+        const accepted = fields.filter((field) => {
+          const needed = Object.fromEntries((spec.needs ?? []).map((need) => [need, 'x']));
+          return inputProblem(action, spec, { ...needed, [field]: 'x' }) === undefined;
+        });
+        const [, signature] = new RegExp(`[ ,]${action}\\(([^)]*)\\)`).exec(description) ?? [];
+        const listed = tool?.actions.size === 1 ? fields : (signature?.match(/\w+/g) ?? []);
+        expect({ name, action, fields: listed.toSorted() }).toEqual({ name, action, fields: accepted.toSorted() });
+      }
+    }
   });
 });

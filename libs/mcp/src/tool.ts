@@ -11,7 +11,7 @@ type InputWith<Input, Needed extends keyof Input> = Input & { readonly [K in Nee
 export interface Confirmation {
   /** The exact effect, for the person who confirms. */
   readonly question: string;
-  /** Only a person may confirm, asked by the client. Absent: clients that cannot ask may pass `confirm`. */
+  /** Only a person may confirm, asked by the client. Absent: clients that cannot ask may pass the code of the question as `confirm`. */
   readonly onlyAsked?: { readonly path: string };
 }
 
@@ -88,21 +88,25 @@ export function permittedTool(definition: McpTool, scopes: readonly Scope[]): Pe
 }
 
 /** Describes missing or unexpected fields of an action; `undefined` if the input is valid. */
-export function inputProblem(
-  name: string,
-  { needs = [], takes = [] }: ToolAction,
-  input: ToolInput,
-): string | undefined {
+export function inputProblem(name: string, action: ToolAction, input: ToolInput): string | undefined {
+  const { needs = [], takes = [] } = action;
   const missing = needs.filter((field) => input[field] === undefined);
   if (missing.length > 0) return `"${name}" needs ${missing.join(' and ')}. Example: ${exampleOf(name, needs)}`;
-  const known = [...needs, ...takes, ...GENERAL];
+  const known = fieldsOf(action);
   const stray = Object.keys(input).filter((field) => input[field] !== undefined && !known.includes(field));
   if (stray.length === 0) return undefined;
   const own = [...needs, ...takes].join(', ');
   return `"${name}" does not take ${stray.join(', ')}. It takes ${own === '' ? 'no fields' : own}.`;
 }
 
-const GENERAL = ['action', 'confirm', ...Object.keys(DETAIL)];
+const Code = z
+  .string({ error: 'must be the code that the question came with' })
+  .describe('code of the question, if the user agreed');
+
+/** Every field that an action accepts. */
+function fieldsOf({ needs = [], takes = [], confirm }: ToolAction): readonly string[] {
+  return ['action', ...needs, ...takes, ...Object.keys(DETAIL), ...(confirm === undefined ? [] : ['confirm'])];
+}
 
 const EXAMPLES: Readonly<Record<string, unknown>> = {
   scope: 'agent',
@@ -125,15 +129,13 @@ function exampleOf(action: string, needs: readonly string[]): string {
   });
 }
 
+/** Flat, because some clients reject unions: the description of the tool says which action accepts which fields. */
 function inputOf(definition: McpTool, actions: ReadonlyMap<string, ToolAction>): z.ZodObject {
-  const taken = new Set([...actions.values()].flatMap(({ needs = [], takes = [] }) => [...needs, ...takes]));
-  const fields = Object.entries(definition.fields).filter(([name]) => taken.has(name));
-  const confirms = [...actions.values()].some(({ confirm }) => confirm !== undefined);
+  const taken = new Set([...actions.values()].flatMap(fieldsOf));
+  const fields = Object.entries({ ...definition.fields, ...DETAIL, confirm: Code }).filter(([name]) => taken.has(name));
   return z.strictObject({
     ...(Object.keys(definition.actions).length > 1 ? { action: actionField(definition, [...actions.keys()]) } : {}),
-    ...optional(Object.fromEntries(fields)),
-    ...(fields.length > 0 ? optional(DETAIL) : {}),
-    ...(confirms ? { confirm: z.boolean().optional().describe('the user agreed') } : {}),
+    ...Object.fromEntries(fields.map(([name, field]) => [name, field.optional()])),
   });
 }
 
@@ -146,8 +148,4 @@ function actionField({ actions }: McpTool, names: readonly string[]) {
     return `"${String(input)}" needs a key with the scope "${denied.scope}"${beside}; this key may ${names.join(', ')}`;
   };
   return z.enum([first, ...others], { error }).default(first);
-}
-
-function optional(fields: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.optional()]));
 }

@@ -113,6 +113,14 @@ export interface RunContexts {
   /** Keeps the first context; later ones are ignored. */
   keep(tenantId: string, runId: string, context: RunContext): Promise<void>;
   find(tenantId: string, runId: string): Promise<RunContext | undefined>;
+  /** Removes the actor from contexts. The rest stays, because a run belongs to the agent that started it. */
+  forgetActor(tenantId: string, runIds: readonly string[]): Promise<void>;
+}
+
+/** @param kept a context as JSON */
+export function withoutActor(kept: string): string {
+  const { actor: _, ...rest } = JSON.parse(kept) as RunContext;
+  return JSON.stringify(rest);
 }
 
 /** All stores for state with a TTL, either in this process or in one Redis. */

@@ -111,6 +111,27 @@ describe('rules', () => {
     expect((await api.get('/api/guardrails?conditionType=cost_limit')).body.rules).toEqual([]);
   });
 
+  it('can be filtered by whether they let an unread value pass', async () => {
+    await api.insert('tenants', { id: 'initech', name: 'initech', created_at: NOW });
+    const { key } = await api.newKey(['read'], 'initech');
+    const row = aRuleRow({
+      ...{ tenant_id: 'initech', condition_type: 'tool_argument', action_type: 'block' },
+      condition_config: { path: 'amount', type: 'number', operator: 'gt', value: 1000 },
+    });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'passes', created_at: minute(1) });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'disabled', enabled: false, created_at: minute(2) });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'passes-too', created_at: minute(3) });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'deleted', deleted_at: NOW, created_at: minute(4) });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'foreign', tenant_id: 'globex', created_at: minute(5) });
+    const list = async (query: string) => (await api.get(`/api/guardrails?${query}`, key)).body;
+    const passing = await list('passesUnread=true');
+    expect(idsOf(passing.rules).toSorted()).toEqual(['passes', 'passes-too']);
+    expect(passing).toMatchObject({ total: 2, hasMore: false });
+    expect(await list('passesUnread=true&limit=1')).toMatchObject({ total: 2, hasMore: true });
+    expect(idsOf((await list('passesUnread=false')).rules)).toEqual(['disabled']);
+    expect((await api.get('/api/guardrails?passesUnread=maybe', key)).status).toBe(400);
+  });
+
   it('are paged by cursor and by offset', async () => {
     const first = (await api.get('/api/guardrails?limit=3')).body;
     expect(first.hasMore).toBe(true);

@@ -11,7 +11,7 @@ import { RunTracker } from './run-tracker.ts';
 
 export type RunTrackingPorts = Pick<
   Platform,
-  'bus' | 'clock' | 'config' | 'database' | 'evaluationTally' | 'health' | 'logger'
+  'bus' | 'clock' | 'config' | 'database' | 'evaluationTally' | 'health' | 'logger' | 'runContexts'
 >;
 
 /** In one process the agent's request waits until its events are stored, so nothing is held back there. */
@@ -47,7 +47,7 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
   const decisions = new DecisionTracker({ ...ports, retentionDays });
   const sweeper = new RunSweeper({ ...ports, quietSeconds: otlp.quietSeconds });
   const deleter = new RunDeleter(ports);
-  const eraser = new ActorEraser(ports);
+  const eraser = new ActorEraser({ ...ports, runContexts: platform.runContexts });
   const contents = new ContentRetention(ports);
   const prices = new PriceBooks(ports);
   const repricer = new Repricer({ ...ports, prices, now: () => clock.now() });

@@ -69,7 +69,8 @@ export class PinGuard {
     const { mode, server, pins, guard, warn } = this.#settings;
     const scope = await guard.open(undefined);
     try {
-      scope.run.record('mcp.tool_definition', { server, tool, what, difference });
+      const quarantined = mode === 'quarantine';
+      scope.run.record('mcp.tool_definition', { server, tool, what, difference, quarantined });
       if (mode !== 'quarantine') return;
       let asked = false;
       const waiting = () => {

@@ -18,6 +18,18 @@ export function runContextsContract(name: string, contexts: () => RunContexts): 
       expect(await contexts().find('acme', runId)).toEqual(context);
     });
 
+    it('forgets the actor of a run and nothing else', async () => {
+      const [runId, other] = [fresh('run'), fresh('run')];
+      for (const run of [runId, other]) await contexts().keep('acme', run, { ...context, agentId: 'a' });
+      await contexts().forgetActor('globex', [runId]);
+      expect(await contexts().find('acme', runId)).toEqual({ ...context, agentId: 'a' });
+      await contexts().forgetActor('acme', [fresh('run'), runId]);
+      expect(await contexts().find('acme', runId)).toEqual({ agentId: 'a', sessionId: 's', tags: context.tags });
+      expect(await contexts().find('acme', other)).toEqual({ ...context, agentId: 'a' });
+      await contexts().keep('acme', runId, context);
+      expect(await contexts().find('acme', runId)).not.toHaveProperty('actor');
+    });
+
     it('separates tenants and accepts ids with any characters', async () => {
       const runId = `${fresh('run')} {}:"\u{1f600}`;
       await contexts().keep('acme', runId, context);

@@ -12,7 +12,8 @@ import type {
 } from '@agentlens/guardrails';
 import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
-import { ExpiringMap } from './evicting-maps.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
+import type { MemorySnapshots } from './memory-snapshots.ts';
 
 interface Account {
   spent: number;
@@ -40,21 +41,25 @@ interface Held {
   by?: string;
 }
 
-/** Budgets of one process. Synchronous inside, so every call is atomic. */
+/**
+ * Budgets of one process. Synchronous inside, so every call is atomic. A snapshot leaves out which tenants are seeded,
+ * so that the next process adds the accounts it does not have, and records its unrecorded entries first.
+ */
 export class MemoryBudgetStore implements BudgetStore {
   readonly #accounts: ExpiringMap<Account>;
   readonly #reservations: ExpiringMap<Held>;
   readonly #charges: ExpiringMap<true>;
   readonly #sessions: ExpiringMap<string>;
   readonly #seeded = new Set<string>();
-  readonly #ledger = new Map<string, Map<string, LedgerEntry>>();
+  readonly #ledger: ExpiringMap<Map<string, LedgerEntry>>;
   #entries = 0;
 
-  constructor(now: () => number) {
-    this.#accounts = new ExpiringMap(now);
-    this.#reservations = new ExpiringMap(now);
-    this.#charges = new ExpiringMap(now);
-    this.#sessions = new ExpiringMap(now);
+  constructor(snapshots: MemorySnapshots) {
+    this.#accounts = snapshots.map('budget-accounts');
+    this.#reservations = snapshots.map('budget-reservations');
+    this.#charges = snapshots.map('budget-charges');
+    this.#sessions = snapshots.map('budget-sessions');
+    this.#ledger = snapshots.map('budget-ledger');
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
@@ -218,7 +223,7 @@ export class MemoryBudgetStore implements BudgetStore {
       unpriced: isUnpriced,
     };
     const ledger = this.#ledger.get(tenantId) ?? new Map<string, LedgerEntry>();
-    this.#ledger.set(tenantId, ledger.set(entry.id, entry));
+    this.#ledger.set(tenantId, ledger.set(entry.id, entry), Number.POSITIVE_INFINITY);
   }
 
   #pot(tenantId: string, account: BudgetAccount): Account {

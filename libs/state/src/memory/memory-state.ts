@@ -9,6 +9,7 @@ import {
   type RunContext,
   type RunContexts,
   type StateStores,
+  withoutActor,
 } from '../state-stores.ts';
 import { ExpiringMap } from './evicting-maps.ts';
 import { MemoryBreakerStore } from './memory-breaker-store.ts';
@@ -91,6 +92,10 @@ class MemoryRunContexts implements RunContexts {
     const kept = this.#contexts.get(JSON.stringify([tenantId, runId]));
     return kept === undefined ? undefined : (JSON.parse(kept) as RunContext);
   }
+
+  async forgetActor(tenantId: string, runIds: readonly string[]): Promise<void> {
+    for (const runId of runIds) this.#contexts.change(JSON.stringify([tenantId, runId]), withoutActor);
+  }
 }
 
 interface MemoryStateOptions {
@@ -101,7 +106,7 @@ interface MemoryStateOptions {
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, breakers and run contexts, for the next process. */
+  /** Windows, cooldowns, calls, breakers, budgets and run contexts, for the next process. */
   snapshot(): Uint8Array;
 }
 
@@ -121,7 +126,7 @@ export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions
     idempotency: new MemoryIdempotencyStore(now),
     calls: new MemoryCallHistory(snapshots),
     breakers: new MemoryBreakerStore(snapshots),
-    budgets: new MemoryBudgetStore(now),
+    budgets: new MemoryBudgetStore(snapshots),
     presence: new MemoryPresence(now),
     runContexts: new MemoryRunContexts(snapshots),
     evaluationTally: new MemoryEvaluationTally(now),

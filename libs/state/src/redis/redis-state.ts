@@ -10,6 +10,7 @@ import {
   type RunContexts,
   type StateStores,
   StateUnavailable,
+  withoutActor,
 } from '../state-stores.ts';
 import { answered, connect, type RedisConnection, type RedisStateOptions } from './connection.ts';
 import { evaluatedKey, evaluatedSequencesKey, presenceKey, quotaKey, runContextKey } from './keys.ts';
@@ -137,6 +138,15 @@ class RedisRunContexts implements RunContexts {
   async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
     const kept = await answered('find', this.#redis.get(runContextKey(tenantId, runId)));
     return kept === null ? undefined : (JSON.parse(kept) as RunContext);
+  }
+
+  /** A context never changes otherwise, so reading and writing need no transaction. */
+  async forgetActor(tenantId: string, runIds: readonly string[]): Promise<void> {
+    for (const runId of runIds) {
+      const key = runContextKey(tenantId, runId);
+      const kept = await answered('find', this.#redis.get(key));
+      if (kept !== null) await answered('forget', this.#redis.set(key, withoutActor(kept), 'KEEPTTL', 'XX'));
+    }
   }
 }
 

@@ -28,6 +28,7 @@ import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
+import { ToolDefinitionAlerts } from './tool-definition-alerts.ts';
 
 /** Changed tenant settings must take effect within 5 s. */
 const LIMITS_POLL_MS = 4_000;
@@ -55,6 +56,7 @@ export class Decisions {
   readonly #budgets: BudgetsRepository;
   readonly #ended: EndedCalls;
   readonly #unpriced: UnpricedAlerts;
+  readonly #toolDefinitions: ToolDefinitionAlerts;
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -91,6 +93,7 @@ export class Decisions {
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
     const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
     this.#unpriced = new UnpricedAlerts(bus, logger);
+    this.#toolDefinitions = new ToolDefinitionAlerts(bus, logger);
     const spender = new EventSpender({
       budgetStore: this.#budgetStore,
       budgets: this.#tenantBudgets,
@@ -100,7 +103,12 @@ export class Decisions {
     });
     this.#ended = new EndedCalls({ bus, logger });
     const results = new ReportedResults({ ended: this.#ended, rules });
-    this.batchWork = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
+    this.batchWork = [
+      (batch) => feeder.count(batch),
+      (batch) => spender.spend(batch),
+      (batch) => results.spend(batch),
+      (batch) => this.#toolDefinitions.report(batch),
+    ];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
@@ -164,6 +172,7 @@ export class Decisions {
     await this.service.drain();
     await this.#ended.stop();
     await this.#unpriced.stop();
+    await this.#toolDefinitions.stop();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
     await this.#recorder.stop();

@@ -31,6 +31,7 @@ function aStore() {
       if (store.mode === 'hangs') return new Promise<RunContext | undefined>(() => undefined);
       return store.mode === 'fails' ? Promise.reject(new Error('away')) : runContexts.find(...args);
     },
+    forgetActor: (...args) => runContexts.forgetActor(...args),
   };
   return { store, contexts };
 }
@@ -45,6 +46,22 @@ describe('the context of a run’s start', () => {
     expect(store.asked).toBe(0);
     for (const _ of [1, 2]) expect(await there?.completed(question())).toMatchObject({ sessionId: 's1' });
     expect(store.asked).toBe(1);
+  });
+
+  it('names no actor that was erased in the store, one minute later', async () => {
+    const clock = fixedClock(NOW);
+    const { store, contexts } = aStore();
+    const runs = new KnownRuns(contexts, () => clock.now(), logger);
+    await runs.started('acme', 'r1', { sessionId: 's1', agentId: 'a', actor: { externalId: 'ann' } });
+    expect(await runs.completed(question())).toMatchObject({ actor: { externalId: 'ann' } });
+    await contexts.forgetActor('acme', ['r1']);
+    clock.advance(60_000);
+    store.mode = 'fails';
+    expect(await runs.agentOf('acme', 'r1')).toBe('a');
+    store.mode = 'well';
+    clock.advance(2_000);
+    expect((await runs.completed(question())).actor).toBeUndefined();
+    expect(await runs.agentOf('acme', 'r1')).toBe('a');
   });
 
   it('is looked up again after a while if the run was not started yet', async () => {

@@ -9,6 +9,8 @@ const MAX_LOOKUP_MS = 25;
 const REST_MS = 2_000;
 /** A run that is unknown may still be started. */
 const UNKNOWN_MS = 5_000;
+/** A person named by a context may be erased meanwhile, so the store is asked again. */
+const ACTOR_KNOWN_MS = 60_000;
 
 interface Known {
   readonly context: RunContext | undefined;
@@ -17,7 +19,8 @@ interface Known {
 
 /**
  * Caches the context of each run's start, which applies to every question of the run: older clients name only the
- * actor's id in a question, without tags and session. The shared store is asked at most once per run and instance.
+ * actor's id in a question, without tags and session. The shared store is asked at most once per run and instance, or once a minute
+ * if the context names an actor.
  */
 export class KnownRuns {
   readonly #runs = new BoundedMap<Known>(MAX_RUNS);
@@ -90,11 +93,12 @@ export class KnownRuns {
     const name = nameOf(tenantId, runId);
     const known = this.#runs.get(name);
     if (known !== undefined && known.untilMs > this.now()) return known.context;
-    if (this.#restUntilMs > this.now()) return undefined;
+    if (this.#restUntilMs > this.now()) return known?.context;
     const found = await this.#find(tenantId, runId);
-    if (found === 'late') return undefined;
-    this.#remember(name, found);
-    return found;
+    if (found === 'late') return known?.context;
+    const context = found ?? known?.context;
+    this.#remember(name, context);
+    return context;
   }
 
   async #find(tenantId: string, runId: string): Promise<RunContext | undefined | 'late'> {
@@ -113,8 +117,7 @@ export class KnownRuns {
   }
 
   #remember(name: string, context: RunContext | undefined): void {
-    const untilMs = context === undefined ? this.now() + UNKNOWN_MS : Number.POSITIVE_INFINITY;
-    this.#runs.set(name, { context, untilMs });
+    this.#runs.set(name, { context, untilMs: this.now() + validMs(context) });
   }
 }
 
@@ -145,6 +148,11 @@ function withContext(request: DecisionRequest, context: RunContext | undefined):
 function present(actor: NonNullable<DecisionRequest['actor']>): NonNullable<DecisionRequest['actor']> {
   const { externalId, name, metadata } = actor;
   return { externalId, ...(name !== undefined && { name }), ...(metadata !== undefined && { metadata }) };
+}
+
+function validMs(context: RunContext | undefined): number {
+  if (context === undefined) return UNKNOWN_MS;
+  return context.actor === undefined ? Number.POSITIVE_INFINITY : ACTOR_KNOWN_MS;
 }
 
 function nameOf(tenantId: string, runId: string): string {

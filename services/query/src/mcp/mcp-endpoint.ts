@@ -1,9 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createClient } from '@agentlens/client';
-import { createMcpServer, type McpSession } from '@agentlens/mcp';
-import { callerOf, LOGGER, type Platform, ProblemException } from '@agentlens/platform';
+import { type Confirmations, createMcpServer, MAX_ANSWER_MS, type McpSession } from '@agentlens/mcp';
+import {
+  CLOCK,
+  type Clock,
+  callerOf,
+  IDEMPOTENCY_STORE,
+  LOGGER,
+  type Platform,
+  ProblemException,
+  SECRET_BOX,
+  type SecretBox,
+} from '@agentlens/platform';
+import type { IdempotencyStore } from '@agentlens/state';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -43,6 +55,9 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
 
   constructor(
     private readonly host: HttpAdapterHost,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(IDEMPOTENCY_STORE) private readonly store: IdempotencyStore,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) logger: Platform['logger'],
   ) {
     this.#handler = createMcpHandler(({ requestInfo }) => this.#serverFor(requestInfo), {
@@ -61,13 +76,41 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
         });
       }
       const asked = webRequest(request, reply);
-      this.#sessions.set(asked, sessionOf(request, fetch));
+      this.#sessions.set(asked, { ...sessionOf(request, fetch), confirmations: this.#confirmationsOf(request) });
       return send(await this.#handler.fetch(asked, { parsedBody: request.body }), reply);
     });
   }
 
   beforeApplicationShutdown(): Promise<void> {
     return this.#handler.close();
+  }
+
+  /** Codes are sealed, so that the next request may reach another replica; the store lets each be used once. */
+  #confirmationsOf(request: FastifyRequest): Confirmations {
+    const { tenantId } = callerOf(request);
+    const context = (subject: string) => [tenantId, 'mcp-confirmation', subject];
+    return {
+      issue: async (subject) => {
+        const code = { id: randomUUID(), endsAtMs: this.clock.now() + MAX_ANSWER_MS };
+        return this.secrets.seal(JSON.stringify(code), context(subject));
+      },
+      redeem: async (code, subject) => {
+        const nowMs = this.clock.now();
+        const opened = this.#opened(code, context(subject));
+        if (opened === undefined || opened.endsAtMs <= nowMs) return false;
+        const use = { requestHash: subject, startedAtMs: nowMs };
+        return (await this.store.begin(tenantId, `mcp-confirmation:${opened.id}`, use)) === null;
+      },
+    };
+  }
+
+  /** Undefined if the code was not made for this context. */
+  #opened(code: string, context: readonly string[]): { readonly id: string; readonly endsAtMs: number } | undefined {
+    try {
+      return JSON.parse(this.secrets.open(code, context));
+    } catch {
+      return undefined;
+    }
   }
 
   #serverFor(request: Request | undefined) {
@@ -77,7 +120,7 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-function sessionOf(request: FastifyRequest, fetch: typeof globalThis.fetch): McpSession {
+function sessionOf(request: FastifyRequest, fetch: typeof globalThis.fetch): Omit<McpSession, 'confirmations'> {
   const { tenantId, keyId, scopes } = callerOf(request);
   const { authorization = '' } = request.headers;
   const actor = request.headers['x-agentlens-actor'];

@@ -2,6 +2,7 @@ import { agentEvents, COMMANDS, decisionDecided } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger, HealthRegistry } from '@agentlens/platform';
+import { createMemoryState, type RunContexts } from '@agentlens/state';
 import { aBatch, anEvent, type FreshDatabase, fixedClock, freshDatabase } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
@@ -22,6 +23,7 @@ describe('actor eraser', () => {
   let tracker: ConsumingRunTracker;
   let decisions: ConsumingDecisionTracker;
   let eraser: ActorEraser;
+  let runContexts: RunContexts;
   let asked: string[][];
   let dispatcherIsAway: boolean;
 
@@ -42,7 +44,8 @@ describe('actor eraser', () => {
     const parts = { bus, database, clock: fixedClock(NOW), logger, health: new HealthRegistry(), retentionDays: 0 };
     tracker = new ConsumingRunTracker(parts);
     decisions = new ConsumingDecisionTracker(parts);
-    eraser = new ActorEraser(parts);
+    ({ runContexts } = createMemoryState());
+    eraser = new ActorEraser({ ...parts, runContexts });
     await tracker.start();
     await decisions.start();
   });
@@ -111,6 +114,20 @@ describe('actor eraser', () => {
       { kind: 'erasure.started', id, key: 'k', after: { actorDigest } },
       { kind: 'erasure.finished', id, key: 'k', after: { actorDigest, runs: 2, events: 2 } },
     ]);
+  });
+
+  it('removes the actor from the contexts of its runs', async () => {
+    const context = (externalId: string) => ({ agentId: 'a', actor: { externalId, name: 'Name' } });
+    await started('of-ann', 'ann');
+    await started('sub', undefined, { parentRunId: 'of-ann' });
+    await started('of-ben', 'ben');
+    await runContexts.keep('acme', 'of-ann', context('ann'));
+    await runContexts.keep('acme', 'sub', context('ann'));
+    await runContexts.keep('acme', 'of-ben', context('ben'));
+    await erase('ann');
+    await eraser.turn();
+    for (const run of ['of-ann', 'sub']) expect(await runContexts.find('acme', run)).toEqual({ agentId: 'a' });
+    expect(await runContexts.find('acme', 'of-ben')).toEqual(context('ben'));
   });
 
   it('continues after the dispatcher did not answer, and counts nothing twice', async () => {

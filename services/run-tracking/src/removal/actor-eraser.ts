@@ -10,7 +10,7 @@ const LOOK_MS = 15_000;
 const NEXT_GROUP_MS = 200;
 const RUNS_PER_QUESTION = 500;
 
-interface ActorEraserDependencies extends Pick<Platform, 'bus' | 'logger'> {
+interface ActorEraserDependencies extends Pick<Platform, 'bus' | 'logger' | 'runContexts'> {
   readonly database: Database;
 }
 
@@ -63,6 +63,7 @@ export class ActorEraser {
       if (!answer.ok) throw new Error(answer.problem.error);
     }
     while (await this.#erasures.eraseSome(erasure, runIds));
+    await this.#dependencies.runContexts.forgetActor(tenantId, runIds);
     await this.#erasures.forget(erasure, runIds);
   }
 }

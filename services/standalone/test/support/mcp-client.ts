@@ -13,6 +13,8 @@ interface Connection {
   readonly way: Way;
   /** Answers a request for confirmation as the user would; without it the client cannot ask. */
   readonly user?: (question: string) => boolean;
+  /** Sends the requests over HTTP. Default: the global one. */
+  readonly fetch?: typeof fetch;
 }
 
 export interface ToolAnswer {
@@ -63,11 +65,11 @@ export class ConnectedClient {
   }
 
   #transport() {
-    const { platform, key, way } = this.#connection;
+    const { platform, key, way, fetch } = this.#connection;
     const url = platform.addressFor('POST', '/mcp');
     if (way === 'http') {
       const requestInit = { headers: { authorization: `Bearer ${key}` } };
-      return new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit });
+      return new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit, ...(fetch && { fetch }) });
     }
     return new StdioClientTransport({
       command: process.execPath,

@@ -108,9 +108,39 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       }
     });
 
+    it("counts a user's answer for its own question only, once", async () => {
+      const sent: { readonly url: string; readonly init: RequestInit }[] = [];
+      const recorded: typeof fetch = (input, init = {}) => {
+        if (typeof init.body === 'string') sent.push({ url: String(input), init });
+        return fetch(input, init);
+      };
+      const user = () => true;
+      const client = await ConnectedClient.connect({
+        ...{ platform, way: 'http', era: '2026', key: adminKey, user, fetch: recorded },
+      });
+      open.push(client);
+      await client.call('control', { action: 'kill', scope: 'agent', id: 'confirmed' });
+      const [asking, answering] = sent.slice(-2);
+      const send = async (request = answering, changes: object = {}) => {
+        const { id, params, ...rest } = JSON.parse(String(request?.init.body));
+        const body = JSON.stringify({ ...rest, id: `${id}-again`, params: { ...params, ...changes } });
+        const answer = await fetch(request?.url ?? '', { ...request?.init, body, signal: null });
+        return answer.text();
+      };
+      const invalid = /belongs to another question, was used before/;
+      expect(await send()).toMatch(invalid);
+      const target = { action: 'kill', scope: 'agent', id: 'other' };
+      const [, requestState] = /"requestState":"([^"]+)"/.exec(await send(asking)) ?? [];
+      expect(await send(answering, { requestState, arguments: target })).toMatch(invalid);
+      expect(await send(answering, { requestState: undefined })).toMatch(invalid);
+      const { body } = await new Client(platform, adminKey).get('/api/control?state=killed');
+      expect(JSON.stringify(body)).not.toContain('"other"');
+      expect(await send(answering, { requestState })).toMatch(/killed/);
+    });
+
     it('names a missing scope, and does only what the key allows', async () => {
       const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
-      const refused = await client.call('guardrails', { action: 'delete', ruleId: 'x', confirm: true });
+      const refused = await client.call('guardrails', { action: 'delete', ruleId: 'x', confirm: 'yes' });
       expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/scope \\?"admin\\?"/) });
     });
 
@@ -166,7 +196,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       it('points to the console for an approval, and accepts the caller’s confirmation of a deletion', async () => {
         const client = await connect(way, era, adminKey);
         const approvalId = await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, `${way}-${era}-mute`);
-        const refused = await client.call('approvals', { action: 'approve', approvalId, confirm: true });
+        const refused = await client.call('approvals', { action: 'approve', approvalId, confirm: 'yes' });
         expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/http:\/\/.+\/approvals$/) });
 
         const rule = {
@@ -177,13 +207,12 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
         };
         const made = await client.call('guardrails', { action: 'create', rule });
         const gone = { action: 'delete', ruleId: made.data.rule.id };
-        expect(await client.call('guardrails', gone)).toMatchObject({
-          isError: true,
-          text: expect.stringMatching(/confirm/),
-        });
-        expect((await client.call('guardrails', { ...gone, confirm: true })).data).toMatchObject({
-          deleted: gone.ruleId,
-        });
+        const { isError, text } = await client.call('guardrails', gone);
+        const [, confirm] = /repeat the call with "confirm": "([^"]+)"/.exec(text) ?? [];
+        expect({ isError, confirm }).toEqual({ isError: true, confirm: expect.any(String) });
+        const other = await client.call('guardrails', { action: 'disable', ruleId: gone.ruleId, confirm });
+        expect(other).toMatchObject({ isError: true, text: expect.stringMatching(/not valid for this question/) });
+        expect((await client.call('guardrails', { ...gone, confirm })).data).toMatchObject({ deleted: gone.ruleId });
       });
     });
   });
