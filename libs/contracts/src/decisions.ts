@@ -55,6 +55,10 @@ export const DecisionRequest = z.object({
    * Ancestors of this run, nearest first, as far as the gateway knows them. An order for one of them also applies here.
    */
   ancestors: z.array(ClientId).max(MAX_ANCESTORS).optional(),
+  /**
+   * True if the gateway could not look up all ancestors. Rules about the whole run tree are then unavailable.
+   */
+  ancestorsUnknown: z.boolean().optional(),
   /** Groups runs; if absent, the run is a session of its own. */
   sessionId: ClientId.optional(),
   /** Values from the run's start that differ from this request: the call must be allowed for both. */
@@ -110,6 +114,20 @@ export const DecisionCause = z.discriminatedUnion('kind', [
 ]);
 export type DecisionCause = z.infer<typeof DecisionCause>;
 
+/** Data that may leave with a call, and the call that read it. Never contains the data. */
+export const FlowFinding = z.object({
+  label: z.string(),
+  grade: z.enum(['possible']).meta({ description: 'possible: the source was called earlier in the run tree.' }),
+  source: z.object({
+    runId: ClientId,
+    agentId: ClientId,
+    toolName: z.string(),
+    callId: ClientId.optional(),
+    at: Instant,
+  }),
+});
+export type FlowFinding = z.infer<typeof FlowFinding>;
+
 /** Result of one rule; `violated` is true if it matched and its effect is more than `allow`. */
 export const RuleFinding = z.object({
   ruleId: z.string(),
@@ -122,6 +140,7 @@ export const RuleFinding = z.object({
   /** The value that a matched rule measured and its limit, in the unit of its condition. For people only. */
   value: z.number().optional().meta({ description: 'The measured value, if the rule matched and measures a number.' }),
   limit: z.number().optional().meta({ description: 'The limit of the value, in the same unit.' }),
+  flow: FlowFinding.optional().meta({ description: 'The data flow behind the match. For people only.' }),
 });
 export type RuleFinding = z.infer<typeof RuleFinding>;
 

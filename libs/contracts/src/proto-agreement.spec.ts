@@ -245,6 +245,13 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
           mode: fc.constantFrom('enforce', 'shadow'),
           value: optional(amount),
           limit: optional(amount),
+          flow: optional(
+            fc.record({
+              label: text,
+              grade: fc.constant('possible' as const),
+              source: fc.record({ runId: text, agentId: text, toolName: text, callId: optional(text), at: instant }),
+            }),
+          ),
         }),
         { maxLength: 3 },
       ),

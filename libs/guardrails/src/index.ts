@@ -36,6 +36,7 @@ export type {
   CallCondition,
   CallTest,
   ConditionModule,
+  DataFlow,
   EventCondition,
   EventFeed,
   Phase,
@@ -48,8 +49,8 @@ export { CallFactsStore } from './decisions/call-facts-store.ts';
 export { type CallIdentity, identityOf } from './decisions/call-identity.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
 export { DecisionBook } from './decisions/decision-book.ts';
-export type { DecisionRule } from './decisions/decision-rule.ts';
-export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable } from './decisions/facts.ts';
+export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
+export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
@@ -93,6 +94,7 @@ export {
   cooling,
   type Rearming,
 } from './ports/cooldown-store.ts';
+export { firstCause, type LabelCause, type LabelledLine, type LabelStore, rootOf } from './ports/label-store.ts';
 export type {
   AdvanceAnswer,
   AdvanceRequest,

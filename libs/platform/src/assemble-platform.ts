@@ -63,6 +63,7 @@ export function assemblePlatform(parts: PlatformDependencies): Platform & { read
     runContexts: state.runContexts,
     evaluationTally: state.evaluationTally,
     calls: state.calls,
+    labels: state.labels,
     breakers: state.breakers,
     budgets: state.budgets,
     clock,

@@ -1,6 +1,13 @@
 import type { Database, DatabaseRole } from '@agentlens/database';
 import type { EgressClient, EgressPolicy } from '@agentlens/egress';
-import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type {
+  BreakerStore,
+  BudgetStore,
+  CallHistory,
+  CooldownStore,
+  LabelStore,
+  WindowStore,
+} from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
 import type { Logger } from 'pino';
@@ -31,6 +38,7 @@ export interface Platform {
   readonly runContexts: RunContexts;
   readonly evaluationTally: EvaluationTally;
   readonly calls: CallHistory;
+  readonly labels: LabelStore;
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;
   readonly clock: Clock;

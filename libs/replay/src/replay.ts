@@ -53,7 +53,7 @@ export class Replay {
   constructor(tenantId: string, rules: readonly GuardrailRule[], startMs: number) {
     this.#nowMs = startMs;
     this.#state = createMemoryState({ clock: { now: () => this.#nowMs } });
-    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows);
+    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows, this.#state.labels);
     const active = rules.filter((rule) => isInForce(rule, startMs)).map(activeRule);
     this.#rules = RuleBook.EMPTY.withTenant(tenantId, active);
     this.#decisions = DecisionBook.EMPTY.withTenant(tenantId, active);
@@ -101,6 +101,7 @@ export class Replay {
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(needs.history ? { history: await this.#facts.history(request, identity) } : {}),
       ...(needs.series.length > 0 ? { totals: await this.#facts.totals(request, needs, identity) } : {}),
+      ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request) } : {}),
       ...(agent === undefined ? {} : { agent }),
       ...(approved === undefined ? {} : { approved }),
     };
@@ -123,8 +124,12 @@ export class Replay {
     { modifiedArgs }: Ruling,
     proceeds: boolean,
   ): Promise<void> {
-    if (proceeds) await this.#facts.allowed(request, needs, identity, modifiedArgs);
-    else await this.#facts.refused(request, needs, identity);
+    if (!proceeds) {
+      await this.#facts.refused(request, needs, identity);
+      return;
+    }
+    if (needs.labels !== undefined) await this.#facts.label(request, needs.labels);
+    await this.#facts.allowed(request, needs, identity, modifiedArgs);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type DecisionRequest,
   derivedId,
   type GuardrailRule,
+  MAX_ANCESTORS,
   type PriceBook,
   sha256Hex,
   type Trigger,
@@ -119,13 +120,18 @@ async function replayEvents(replay: Replay, test: RuleTest, fail: Fail): Promise
 }
 
 async function replayCalls(replay: Replay, test: RuleTest, fail: Fail): Promise<void> {
+  const parents = new Map<string, string>();
   for (const [at, call] of test.calls.entries()) {
+    if (call.parent !== undefined && !parents.has(call.run)) parents.set(call.run, call.parent);
     replay.advance(call.after ?? 0);
     const context = {
       approved: new Set(call.approved),
       ...(call.agentTags === undefined ? {} : { agent: { tags: call.agentTags } }),
     };
-    const ruling = await replay.ask(requestOf(call, at, replay.nowMs), context);
+    const ruling = await replay.ask(
+      { ...requestOf(call, at, replay.nowMs), ...ancestorsOf(call.run, parents) },
+      context,
+    );
     if (call.expect === undefined) continue;
     for (const message of answerDifferences(call.expect, ruling)) fail(['calls', at, 'expect'], message);
   }
@@ -182,6 +188,17 @@ function namedRules({ calls, expect }: RuleTest): { readonly path: PropertyKey[]
 function storedRule({ key, draft }: FileRule, atMs: number): GuardrailRule {
   const at = new Date(atMs).toISOString();
   return { ...draft, id: key, tenantId: TENANT, version: 1, createdAt: at, updatedAt: at };
+}
+
+/** Like the gateway: nearest first, and circles end. */
+function ancestorsOf(run: string, parents: ReadonlyMap<string, string>): Pick<DecisionRequest, 'ancestors'> {
+  const ancestors: string[] = [];
+  let parent = parents.get(run);
+  while (parent !== undefined && parent !== run && !ancestors.includes(parent) && ancestors.length < MAX_ANCESTORS) {
+    ancestors.push(parent);
+    parent = parents.get(parent);
+  }
+  return ancestors.length === 0 ? {} : { ancestors };
 }
 
 function requestOf(call: TestCall, place: number, nowMs: number): DecisionRequest {

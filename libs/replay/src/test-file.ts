@@ -32,6 +32,8 @@ const TestCall = z.strictObject({
   after: After,
   agent: ClientId.default('agent'),
   run: ClientId.default('run'),
+  /** The run that started `run`. The first call of a run that names it decides. */
+  parent: ClientId.optional(),
   phase: z.enum(DECISION_PHASES).default('tool.before'),
   tool: z.string().min(1).max(256).optional(),
   toolTags: z.array(z.string()).max(100).default([]),

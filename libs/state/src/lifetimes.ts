@@ -43,5 +43,8 @@ export const BUCKETS = 60;
 /** Calls kept per run. */
 export const MAX_CALLS = 1000;
 
+/** Labels kept per run tree. */
+export const MAX_LABELS = 64;
+
 /** Calls under one id that are held at once. Beyond that, the oldest can only expire. */
 export const MAX_OPEN_CALLS = 100;

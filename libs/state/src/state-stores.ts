@@ -1,5 +1,12 @@
 import { MINUTE_MS } from '@agentlens/contracts';
-import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type {
+  BreakerStore,
+  BudgetStore,
+  CallHistory,
+  CooldownStore,
+  LabelStore,
+  WindowStore,
+} from '@agentlens/guardrails';
 import type { Quota } from './quota.ts';
 
 /** One evaluated message of events. */
@@ -130,6 +137,7 @@ export interface StateStores {
   readonly quota: Quota;
   readonly idempotency: IdempotencyStore;
   readonly calls: CallHistory;
+  readonly labels: LabelStore;
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;
   readonly presence: Presence;

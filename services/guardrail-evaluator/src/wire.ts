@@ -5,7 +5,7 @@ import { GuardrailEvaluator } from './guardrail-evaluator.ts';
 type EvaluatorPlatform = Pick<
   Platform,
   | ('breakers' | 'budgets' | 'bus' | 'calls' | 'clock' | 'config' | 'cooldowns' | 'database')
-  | ('egressPolicy' | 'evaluationTally' | 'health' | 'logger' | 'secrets' | 'windows')
+  | ('egressPolicy' | 'evaluationTally' | 'health' | 'labels' | 'logger' | 'secrets' | 'windows')
 >;
 
 /** Ports of the evaluator, on its own database. */
@@ -18,12 +18,27 @@ export interface EvaluatorPorts extends Omit<EvaluatorPlatform, 'config' | 'data
 
 /** Builds the service without starting it. */
 export function wireEvaluator(platform: EvaluatorPlatform) {
-  const { breakers, budgets, bus, calls, clock, config, cooldowns, egressPolicy, health, secrets, windows } = platform;
+  const { breakers, budgets, bus, calls, clock, config, cooldowns, egressPolicy, health, labels, secrets, windows } =
+    platform;
   const logger = platform.logger.child({ service: 'guardrail-evaluator' });
   const database = platform.database('guardrail-evaluator');
   const control = new ControlBoard({ bus, clock, logger, reader: new ControlTables(database) });
   const evaluator = new GuardrailEvaluator({
-    ...{ breakers, budgets, bus, calls, clock, control, cooldowns, database, egressPolicy, logger, secrets, windows },
+    ...{
+      breakers,
+      budgets,
+      bus,
+      calls,
+      clock,
+      control,
+      cooldowns,
+      database,
+      egressPolicy,
+      labels,
+      logger,
+      secrets,
+      windows,
+    },
     evaluationTally: config.auditEnabled ? platform.evaluationTally : undefined,
   });
   health.add('control', async () => ({ ok: control.loaded }));

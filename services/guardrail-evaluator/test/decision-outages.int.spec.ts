@@ -39,7 +39,7 @@ beforeAll(async () => {
   const ports: EvaluatorPorts = {
     ...{ bus, database, clock: Date, egressPolicy: { allow: [] } },
     ...{ windows: state.windows, cooldowns: state.cooldowns, calls: counted(state.calls) },
-    ...{ breakers: state.breakers, budgets: state.budgets },
+    ...{ breakers: state.breakers, budgets: state.budgets, labels: state.labels },
     control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     logger: createLogger({ name: 'test', level: 'silent' }),
@@ -67,6 +67,11 @@ beforeAll(async () => {
     conditionConfig: { operator: 'eq', value: 'forbidden' },
   });
   for (const onUnavailable of ['allow', 'block']) {
+    await makeRule({
+      ...{ name: `Flow, else ${onUnavailable}`, actionType: 'block', onUnavailable },
+      ...{ conditionType: 'data_flow', selector: { tools: [`send-${onUnavailable}`] } },
+      conditionConfig: { after: [{ tools: [`read-${onUnavailable}`] }], label: onUnavailable },
+    });
     const budget = { name: onUnavailable, scope: 'agent', scopeId: onUnavailable, period: 'day', limitUsd: 1 };
     await replyValue(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
     await makeRule({
@@ -124,6 +129,23 @@ describe('while Redis does not answer', () => {
     expect(forbidden).toMatchObject({ verdict: 'BLOCK', cause: { ruleId: rules.stateless?.id } });
     expect(forbidden.bypasses).toEqual([{ ruleId: 'circuit_breaker', why, did: 'allow' }]);
     await eventually(() => expect(published.map(({ id }) => id)).toEqual(expect.arrayContaining([open.id, shut.id])));
+  });
+
+  it('blocks sources and sinks of data flows whose labels are lost, if the rule says so', async () => {
+    for (const [tool, verdict] of [
+      ['read-block', 'BLOCK'],
+      ['send-block', 'BLOCK'],
+      ['read-allow', 'ALLOW'],
+      ['send-allow', 'ALLOW'],
+    ] as const) {
+      const { verdict: answered, bypasses } = await calling(tool);
+      const did = verdict === 'BLOCK' ? 'block' : 'allow';
+      const why = expect.stringMatching(/deadline|unavailable/);
+      expect({ answered, bypasses }).toEqual({
+        ...{ answered: verdict },
+        bypasses: expect.arrayContaining([expect.objectContaining({ why, did })]),
+      });
+    }
   });
 
   it('answers at once when Redis is known to be unavailable', async () => {

@@ -68,6 +68,7 @@ export async function openHarness(): Promise<Harness> {
         windows: own.state.windows,
         cooldowns: own.state.cooldowns,
         calls: own.state.calls,
+        labels: own.state.labels,
         breakers: own.state.breakers,
         budgets: own.state.budgets,
         control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },

@@ -33,6 +33,7 @@ async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: strin
     windows: state.windows,
     cooldowns: state.cooldowns,
     calls: state.calls,
+    labels: state.labels,
     breakers: state.breakers,
     budgets: state.budgets,
     control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },

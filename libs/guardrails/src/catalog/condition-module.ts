@@ -2,6 +2,7 @@ import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind } from '@age
 import type { z } from 'zod';
 import type { DecisionAnswer } from '../decisions/answer.ts';
 import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
+import type { LabelCause } from '../ports/label-store.ts';
 import type { Series } from '../ports/window-store.ts';
 import type { SeriesTotals } from '../windows/series-totals.ts';
 import type { Threshold } from './threshold.ts';
@@ -78,6 +79,14 @@ export interface CallMeasurement {
   readonly limit: number;
 }
 
+/** Data that may leave with a call, and the call that read it. */
+export interface DataFlow {
+  readonly label: string;
+  /** `possible`: the source call was made earlier in the run tree. */
+  readonly grade: 'possible';
+  readonly source: LabelCause;
+}
+
 /** A condition prepared with its config: patterns compiled, names case-folded. */
 export interface CallTest {
   readonly reads: readonly CallPart[];
@@ -88,6 +97,8 @@ export interface CallTest {
   readonly certain?: 'yes' | 'always';
   /** True if it reads other calls: `needs` is then also evaluated for calls the rule does not apply to. */
   readonly counts?: boolean;
+  /** True if it also counts calls of agents that the rule is not about. */
+  readonly countsEveryAgent?: boolean;
   /** Events that feed the series it reads. */
   readonly feeds?: readonly EventFeed[];
   /** Facts to fetch before evaluating this call. */
@@ -98,6 +109,8 @@ export interface CallTest {
    * not come from a number.
    */
   measured?(facts: CallFacts): CallMeasurement | null;
+  /** The data flow behind a match, for display; null if the match has another cause. */
+  flow?(facts: CallFacts): DataFlow | null;
 }
 
 /** Evaluated for one call, before or after it. */

@@ -4,6 +4,7 @@ import { all } from './all/all.ts';
 import { any } from './any/any.ts';
 import { costLimit } from './cost-limit/cost-limit.ts';
 import { customMetric } from './custom-metric/custom-metric.ts';
+import { dataFlow } from './data-flow/data-flow.ts';
 import { enduserTag } from './enduser-tag/enduser-tag.ts';
 import { errorRateThreshold } from './error-rate-threshold/error-rate-threshold.ts';
 import { executionTime } from './execution-time/execution-time.ts';
@@ -41,6 +42,7 @@ export const CONDITIONS: Catalog<ConditionModule> = new Catalog<ConditionModule>
   sequence,
   maxCalls,
   repeatedCall,
+  dataFlow,
   metricWindow,
   executionTime,
   timeGate,

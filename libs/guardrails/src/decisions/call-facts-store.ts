@@ -1,17 +1,23 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { CalledRun, CallHistory, PastCall } from '../ports/call-history.ts';
+import { type LabelCause, type LabelStore, labelledLine } from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { FactNeeds } from './facts.ts';
+
+/** Tool names are cut to this length in labels. */
+const MAX_NAME_CHARS = 256;
 
 /** Reads the facts that rules need from the run's history and the agent's windows, and records the call there. */
 export class CallFactsStore {
   readonly #calls: CallHistory;
   readonly #windows: WindowStore;
+  readonly #labels: LabelStore;
 
-  constructor(calls: CallHistory, windows: WindowStore) {
+  constructor(calls: CallHistory, windows: WindowStore, labels: LabelStore) {
     this.#calls = calls;
     this.#windows = windows;
+    this.#labels = labels;
   }
 
   /** Returns the other calls of the run. Enters the call if it is about to begin, completes it if it has ended. */
@@ -39,6 +45,32 @@ export class CallFactsStore {
     if (needs.increments.length === 0)
       return this.#windows.read(tenantId, agentId, Date.parse(receivedAt), needs.series);
     return (await this.#windows.advance(advanceOf(request, needs, identity, false))).before;
+  }
+
+  /** Returns the labels of the run tree. */
+  async labels(request: DecisionRequest): Promise<ReadonlyMap<string, LabelCause>> {
+    return this.#labels.read(labelledLine(request));
+  }
+
+  /**
+   * Clears and sets the labels of the run tree for a call that is about to be allowed. Must finish before the answer
+   * is sent: from then on the data may be anywhere in the tree.
+   * @returns the labels that could not be set because the tree has too many
+   */
+  async label(
+    request: DecisionRequest,
+    { sets, clears }: NonNullable<FactNeeds['labels']>,
+  ): Promise<readonly string[]> {
+    const { agentId, runId, tool, callId, receivedAt } = request;
+    const line = labelledLine(request);
+    if (clears.length > 0) await this.#labels.clear(line, clears);
+    if (sets.length === 0) return [];
+    const cause = {
+      ...{ runId, agentId, toolName: (tool?.name ?? '').slice(0, MAX_NAME_CHARS).toWellFormed() },
+      ...(callId === undefined ? {} : { callId }),
+      atMs: Date.parse(receivedAt),
+    };
+    return this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
   }
 
   /**

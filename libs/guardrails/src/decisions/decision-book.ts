@@ -90,7 +90,7 @@ function index(rules: readonly DecisionRule[]): TenantRules {
   }
   const counting = Map.groupBy(
     rules.filter((rule) => rule.counts),
-    ({ agentId }) => agentId,
+    ({ agentId, countsEveryAgent }) => (countsEveryAgent ? undefined : agentId),
   );
   return { byPhase, counting, asksPeople: rules.some((rule) => rule.asksPeople), count: rules.length };
 }

@@ -1,6 +1,6 @@
 import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
-import type { CallMeasurement, CallPart, EventFeed } from '../catalog/condition-module.ts';
+import type { CallMeasurement, CallPart, DataFlow, EventFeed } from '../catalog/condition-module.ts';
 import type { ActiveRollout } from '../rules/rollout.ts';
 import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { DecisionAnswer } from './answer.ts';
@@ -21,6 +21,8 @@ export interface DecisionRule extends RuleIdentity {
   readonly selects: Selects;
   /** True if its condition reads other calls, which then have to be counted regardless of their tool. */
   readonly counts: boolean;
+  /** True if the calls of every agent have to be counted, even if the rule is about one agent. */
+  readonly countsEveryAgent: boolean;
   /** Parts of a call that its condition reads. */
   readonly reads: readonly CallPart[];
   /** True if its action works on the arguments. */
@@ -33,6 +35,8 @@ export interface DecisionRule extends RuleIdentity {
   answer(facts: CallFacts): DecisionAnswer;
   /** The measured value after `answer` returned true; null if the match does not come from a number. */
   measured(facts: CallFacts): CallMeasurement | null;
+  /** The data flow behind a match; null if the match has another cause. */
+  flow(facts: CallFacts): DataFlow | null;
   effect(args: unknown): ActionEffect;
 }
 

@@ -3,7 +3,7 @@ import type { Increment, Series } from '../ports/window-store.ts';
 import { seriesKey } from '../windows/span.ts';
 import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
-import type { Addition, FactNeeds } from './facts.ts';
+import type { Addition, ConditionNeeds, FactNeeds } from './facts.ts';
 
 /**
  * Returns the facts to fetch before a request can be decided.
@@ -15,7 +15,8 @@ export function factsNeeded(
   request: DecisionRequest,
   counting: readonly DecisionRule[] = [],
 ): FactNeeds {
-  const needs = [...new Set([...rules, ...counting])].map((rule) => rule.needs(request));
+  const involved = [...new Set([...rules, ...counting])].map((rule) => ({ rule, need: rule.needs(request) }));
+  const needs = involved.map(({ need }) => need);
   const series = new Map<string, { readonly series: Series; readonly at: number }>();
   const add = (one: Series) => {
     const key = seriesKey(one);
@@ -38,7 +39,24 @@ export function factsNeeded(
     agent: rules.some(({ selects }) => looksAtAgentTags(selects)),
     series: [...series.values()].map((entry) => entry.series),
     increments: additions.map((addition) => increment(addition, 1)),
+    ...labelsNeeded(rules, involved),
     undo: additions.filter(({ because }) => because === 'call').map((addition) => increment(addition, -1)),
+  };
+}
+
+/** Only rules that apply to the call read labels; every counting rule sets and clears them. */
+function labelsNeeded(
+  rules: readonly DecisionRule[],
+  involved: readonly { readonly rule: DecisionRule; readonly need: ConditionNeeds }[],
+): Pick<FactNeeds, 'labels'> {
+  const labelling = involved.flatMap(({ rule, need: { labels } }) => (labels === undefined ? [] : [{ rule, labels }]));
+  if (labelling.length === 0) return {};
+  return {
+    labels: {
+      reads: labelling.some(({ rule, labels }) => labels.reads === true && rules.includes(rule)),
+      sets: labelling.flatMap(({ rule, labels }) => (labels.sets ?? []).map((label) => ({ label, rule }))),
+      clears: [...new Set(labelling.flatMap(({ labels }) => labels.clears ?? []))],
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 import type { DecisionRequest } from '@agentlens/contracts';
+import type { LabelCause } from '../ports/label-store.ts';
 import type { PastCall } from '../ports/call-history.ts';
 import type { Increment, Series, Totals } from '../ports/window-store.ts';
+import type { DecisionRule } from './decision-rule.ts';
 
 /** Amount that one call adds to one series. `call`: subtracted again if the call is rejected; `report`: kept. */
 export interface Addition {
@@ -9,11 +11,27 @@ export interface Addition {
   readonly because: 'call' | 'report';
 }
 
+/** What a condition does with the labels of the run tree. */
+export interface ConditionLabels {
+  readonly reads?: boolean;
+  /** Labels to set before the call is allowed. */
+  readonly sets?: readonly string[];
+  /** Labels to clear when the call has completed. */
+  readonly clears?: readonly string[];
+}
+
+/** A label to set, for the rule that needs it. */
+export interface WantedLabel {
+  readonly label: string;
+  readonly rule: DecisionRule;
+}
+
 /** Facts that one condition needs. */
 export interface ConditionNeeds {
   readonly history?: boolean;
   readonly series?: readonly Series[];
   readonly additions?: readonly Addition[];
+  readonly labels?: ConditionLabels;
 }
 
 /** Facts to fetch before calling `decide`. Most calls need none. */
@@ -30,6 +48,13 @@ export interface FactNeeds {
   readonly increments: readonly Increment[];
   /** Increments to apply, under a message id of their own, if the call is rejected: a rejected call does not count. */
   readonly undo: readonly Increment[];
+  /** Labels of the run tree; absent if no rule is about data flow. */
+  readonly labels?: {
+    /** True if the answer depends on the labels. */
+    readonly reads: boolean;
+    readonly sets: readonly WantedLabel[];
+    readonly clears: readonly string[];
+  };
 }
 
 export interface AgentFacts {
@@ -50,6 +75,8 @@ export interface DecisionFacts {
   readonly history?: readonly PastCall[] | Unavailable;
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
+  /** Labels of the run tree with their first cause. */
+  readonly labels?: ReadonlyMap<string, LabelCause> | Unavailable;
   /** If absent, the agent never registered and has no tags. */
   readonly agent?: AgentFacts | Unavailable;
   /** Ids of rules for which exactly this call is approved; they no longer ask. */
@@ -64,6 +91,8 @@ export interface CallFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first; null if unavailable. */
   readonly history: readonly PastCall[] | null;
+  /** Labels of the run tree with their first cause; null if unavailable. */
+  readonly labels: ReadonlyMap<string, LabelCause> | null;
   /** State of a needed series before this request; null if unavailable. */
   readonly before: (series: Series) => Totals | null;
   /** The same, including what this request adds. */

@@ -1,11 +1,11 @@
 import { JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { CallMeasurement, CallTest, ConditionModule } from '../catalog/condition-module.ts';
+import type { CallMeasurement, CallTest, ConditionModule, DataFlow } from '../catalog/condition-module.ts';
 import { problemsOf } from '../rules/config-problems.ts';
 import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
-import type { CallFacts } from './facts.ts';
+import type { CallFacts, ConditionNeeds } from './facts.ts';
 
 /** The catalog, resolved lazily because conditions that nest others are themselves in it. */
 export type CatalogSoFar = () => Catalog<ConditionModule>;
@@ -48,6 +48,7 @@ export function combined(
     reads: [...new Set(tests.flatMap(({ reads }) => reads))],
     certain: 'always',
     counts: tests.some(({ counts }) => counts === true),
+    countsEveryAgent: tests.some(({ countsEveryAgent }) => countsEveryAgent === true),
     feeds: tests.flatMap(({ feeds }) => feeds ?? []),
     needs(request) {
       const needs = tests.map((test) => test.needs?.(request) ?? {});
@@ -55,10 +56,12 @@ export function combined(
         history: needs.some(({ history }) => history === true),
         series: needs.flatMap(({ series }) => series ?? []),
         additions: needs.flatMap(({ additions }) => additions ?? []),
+        ...labelsOf(needs),
       };
     },
     matches: (facts: CallFacts) => combine(tests.map((test) => test.matches(facts))),
     ...(tests.some((test) => test.measured !== undefined) ? { measured: (facts) => firstMeasured(tests, facts) } : {}),
+    ...(tests.some((test) => test.flow !== undefined) ? { flow: (facts) => firstFlow(tests, facts) } : {}),
   };
 }
 
@@ -69,6 +72,26 @@ function firstMeasured(tests: readonly CallTest[], facts: CallFacts): CallMeasur
     if (measured !== null) return measured;
   }
   return null;
+}
+
+function firstFlow(tests: readonly CallTest[], facts: CallFacts): DataFlow | null {
+  for (const test of tests) {
+    const flow = test.flow !== undefined && test.matches(facts) === true ? test.flow(facts) : null;
+    if (flow !== null) return flow;
+  }
+  return null;
+}
+
+function labelsOf(needs: readonly ConditionNeeds[]): Pick<ConditionNeeds, 'labels'> {
+  const labels = needs.flatMap((need) => need.labels ?? []);
+  if (labels.length === 0) return {};
+  return {
+    labels: {
+      reads: labels.some(({ reads }) => reads === true),
+      sets: labels.flatMap(({ sets }) => sets ?? []),
+      clears: labels.flatMap(({ clears }) => clears ?? []),
+    },
+  };
 }
 
 function readied(catalog: CatalogSoFar, type: string, config: JsonObject): CallTest {

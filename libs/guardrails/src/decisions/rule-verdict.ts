@@ -1,6 +1,6 @@
 import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
-import type { CallMeasurement } from '../catalog/condition-module.ts';
+import type { CallMeasurement, DataFlow } from '../catalog/condition-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
 import { placeInRollout } from '../rules/rollout.ts';
 import { selectsAgent } from './agent-selector.ts';
@@ -23,6 +23,8 @@ export interface RuleVerdict {
   readonly unplaced?: RuleBypass;
   /** Present for a rule that matched if its condition measures something. */
   readonly measured?: CallMeasurement;
+  /** Present for a rule that matched because of a data flow. */
+  readonly flow?: DataFlow;
 }
 
 const ALLOW: Effect = { kind: 'allow' };
@@ -89,15 +91,15 @@ function effectOf(
 export function withMeasurement(one: RuleVerdict, view: CallFacts): RuleVerdict {
   if (!one.matched) return one;
   try {
-    const measured = metered(FREE_ONLY, () => one.rule.measured(view));
-    if (measured === null || !Number.isFinite(measured.value) || !Number.isFinite(measured.limit)) return one;
-    return { ...one, measured };
+    const [measured, flow] = metered(FREE_ONLY, () => [one.rule.measured(view), one.rule.flow(view)] as const);
+    const isMeasured = measured !== null && Number.isFinite(measured.value) && Number.isFinite(measured.limit);
+    return { ...one, ...(isMeasured ? { measured } : {}), ...(flow === null ? {} : { flow }) };
   } catch {
     return one;
   }
 }
 
-export function findingOf({ rule, mode, matched, effect, measured }: RuleVerdict): RuleFinding {
+export function findingOf({ rule, mode, matched, effect, measured, flow }: RuleVerdict): RuleFinding {
   const kind: DecisionEffect = effect.kind;
   return {
     ruleId: rule.id,
@@ -108,6 +110,18 @@ export function findingOf({ rule, mode, matched, effect, measured }: RuleVerdict
     effect: kind,
     mode,
     ...measured,
+    ...(flow === undefined ? {} : { flow: shownFlow(flow) }),
+  };
+}
+
+function shownFlow({ label, grade, source }: DataFlow): NonNullable<RuleFinding['flow']> {
+  const { runId, agentId, toolName, callId, atMs } = source;
+  return {
+    ...{ label, grade },
+    source: {
+      ...{ runId, agentId, toolName, at: new Date(atMs).toISOString() },
+      ...(callId === undefined ? {} : { callId }),
+    },
   };
 }
 
@@ -117,7 +131,7 @@ function bypassed(
   facts: DecisionFacts,
 ): Pick<RuleVerdict, 'matched' | 'effect' | 'bypass'> {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
-  const late = [facts.history, facts.totals, facts.agent].includes('deadline');
+  const late = [facts.history, facts.totals, facts.labels, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;
   return { matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
 }

@@ -105,6 +105,7 @@ function decisionRule(
       phases: phasesOf(rule, condition),
       selects: selectsOf(rule),
       counts: test.counts ?? false,
+      countsEveryAgent: test.countsEveryAgent ?? false,
       reads: test.reads,
       changesArguments: action.changesArguments ?? false,
       asksPeople: action.asksPeople ?? false,
@@ -112,6 +113,7 @@ function decisionRule(
       needs: (request) => test.needs?.(request) ?? {},
       answer: (facts) => test.matches(facts),
       measured: (facts) => test.measured?.(facts) ?? null,
+      flow: (facts) => test.flow?.(facts) ?? null,
       effect: (args) => action.effect(effect.data, args),
     },
   };

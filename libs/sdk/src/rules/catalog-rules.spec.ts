@@ -168,6 +168,21 @@ describe('the catalog', () => {
     });
   });
 
+  it('leaves a rule about data flow to the server, or to the rule itself while the server is unavailable', async () => {
+    const server = new TestPlatform();
+    const flow = aBundled({
+      ...{ conditionType: 'data_flow', conditionConfig: { after: [{ tools: ['read'] }], label: 'pii' } },
+      ...{ selector: { tools: ['send'] }, onUnavailable: 'block' },
+    });
+    const run = await (await aGuard(server, [flow])).startRun();
+    for (const tool of ['send', 'read']) {
+      expect(await run.beforeTool(tool, {})).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
+    }
+    server.fail('down');
+    const cause = { kind: 'RULE_VIOLATION', ruleId: 'r1' };
+    expect(await run.beforeTool('send', {})).toMatchObject({ verdict: 'BLOCK', source: 'fallback', cause });
+  });
+
   it('reports every call to the server if a rule counts calls', async () => {
     const server = new TestPlatform();
     const counting = aBundled({

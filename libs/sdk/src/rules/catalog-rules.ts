@@ -124,8 +124,8 @@ function isLocal(rule: DecisionRule, call: LocalCall, request: DecisionRequest, 
   if (rule.counts || rule.feeds.length > 0) return false;
   if ((rule.reads.includes('args') && !contents.args) || (rule.reads.includes('result') && !contents.result))
     return false;
-  const { history = false, series = [], additions = [] } = rule.needs(request);
-  return !history && series.length === 0 && additions.length === 0;
+  const { history = false, series = [], additions = [], labels } = rule.needs(request);
+  return !history && series.length === 0 && additions.length === 0 && labels === undefined;
 }
 
 /** Whether the unit of a rollout is known here as the server knows it. Rollouts by agent are resolved by the server. */

@@ -1,5 +1,15 @@
-import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
-import { LIFETIMES, MAX_CALLS } from '../lifetimes.ts';
+import type {
+  CalledRun,
+  CallHistory,
+  CompletedCall,
+  EnteredCall,
+  LabelCause,
+  LabelledLine,
+  LabelStore,
+  PastCall,
+} from '@agentlens/guardrails';
+import { firstCause, rootOf } from '@agentlens/guardrails/ports';
+import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
@@ -74,4 +84,49 @@ function openKeyOf(calls: ReadonlyMap<string, PastCall>, callId: string | undefi
   if (callId === undefined) return undefined;
   for (const [key, call] of calls) if (call.callId === callId && call.status !== 'completed') return key;
   return undefined;
+}
+
+/** Labels of run trees in one process, by the run they were set on. */
+export class MemoryLabelStore implements LabelStore {
+  readonly #runs: ExpiringMap<Map<string, LabelCause>>;
+
+  constructor(snapshots: MemorySnapshots) {
+    this.#runs = snapshots.map('labels');
+  }
+
+  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<readonly string[]> {
+    const key = keyOf(line.tenantId, rootOf(line));
+    const standing = this.#runs.get(key) ?? new Map<string, LabelCause>();
+    const rejected: string[] = [];
+    for (const label of labels) {
+      if (standing.has(label)) continue;
+      if (standing.size >= MAX_LABELS) rejected.push(label);
+      else standing.set(label, { ...cause });
+    }
+    this.#runs.set(key, standing, LIFETIMES.run);
+    return rejected;
+  }
+
+  async read({ tenantId, runIds }: LabelledLine): Promise<ReadonlyMap<string, LabelCause>> {
+    const found = new Map<string, LabelCause>();
+    for (const runId of runIds) {
+      const key = keyOf(tenantId, runId);
+      const standing = this.#runs.get(key);
+      if (standing === undefined) continue;
+      this.#runs.set(key, standing, LIFETIMES.run);
+      for (const [label, cause] of standing) found.set(label, firstCause(found.get(label), cause));
+    }
+    return found;
+  }
+
+  async clear({ tenantId, runIds }: LabelledLine, labels: readonly string[]): Promise<void> {
+    for (const runId of runIds) {
+      const standing = this.#runs.get(keyOf(tenantId, runId));
+      for (const label of labels) standing?.delete(label);
+    }
+  }
+}
+
+function keyOf(tenantId: string, runId: string): string {
+  return JSON.stringify([tenantId, runId]);
 }

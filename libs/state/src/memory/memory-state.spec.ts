@@ -5,6 +5,7 @@ import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { labelStoreContract } from '../contract/label-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
@@ -26,6 +27,7 @@ quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
 runContextsContract('memory', () => state.runContexts);
 callHistoryContract('memory', () => state.calls);
+labelStoreContract('memory', () => state.labels, elapse);
 breakerStoreContract('memory', () => state.breakers);
 budgetStoreContract('memory', () => state.budgets, 20);
 evaluationTallyContract('memory', () => state.evaluationTally, 100);
@@ -80,11 +82,13 @@ describe('memory snapshot', () => {
   const refs = [{ scope: 'run', scopeId: 'run' } as const];
   const breakerOf = { tenantId: 'acme', agentId: 'agent', refs };
 
-  it('restores calls, counts, breakers, cooldowns and run contexts in the next process', async () => {
+  it('restores calls, labels, counts, breakers, cooldowns and run contexts in the next process', async () => {
     const clock = { now: () => START_MS };
     const before = createMemoryState({ clock });
     await before.calls.enter(run, call);
     await before.calls.complete(run, { ...call, resultHash: 'r' });
+    const cause = { runId: 'run', agentId: 'agent', toolName: 'read', atMs: START_MS };
+    await before.labels.set({ tenantId: 'acme', runIds: ['run'] }, ['pii'], cause);
     await before.runContexts.keep('acme', 'run', { sessionId: 's' });
     await before.breakers.read({ ...breakerOf, adding: { at: 0, usage: { tokens: 7, costUsd: 0.5, iterations: 1 } } });
     const values = [1, 2.5].map((value) => ({ atMs: START_MS, value }));
@@ -96,6 +100,7 @@ describe('memory snapshot', () => {
     const after = createMemoryState({ clock, snapshot: before.snapshot() });
 
     expect(await after.calls.read(run)).toMatchObject([{ callKey: 'a', status: 'completed', resultHash: 'r' }]);
+    expect(await after.labels.read({ tenantId: 'acme', runIds: ['run'] })).toEqual(new Map([['pii', cause]]));
     expect(await after.runContexts.find('acme', 'run')).toEqual({ sessionId: 's' });
     expect(await after.breakers.read(breakerOf)).toEqual(await before.breakers.read(breakerOf));
     expect(await after.windows.advance(batch)).toEqual(await before.windows.advance(batch));

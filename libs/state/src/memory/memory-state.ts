@@ -14,7 +14,7 @@ import {
 import { ExpiringMap } from './evicting-maps.ts';
 import { MemoryBreakerStore } from './memory-breaker-store.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
-import { MemoryCallHistory } from './memory-call-history.ts';
+import { MemoryCallHistory, MemoryLabelStore } from './memory-call-history.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemorySnapshots } from './memory-snapshots.ts';
 import { MemoryCooldownStore, MemoryWindowStore } from './memory-window-store.ts';
@@ -106,7 +106,7 @@ interface MemoryStateOptions {
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, breakers, budgets and run contexts, for the next process. */
+  /** Windows, cooldowns, calls, labels, breakers, budgets and run contexts, for the next process. */
   snapshot(): Uint8Array;
 }
 
@@ -125,6 +125,7 @@ export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions
     quota: new MemoryQuota(now),
     idempotency: new MemoryIdempotencyStore(now),
     calls: new MemoryCallHistory(snapshots),
+    labels: new MemoryLabelStore(snapshots),
     breakers: new MemoryBreakerStore(snapshots),
     budgets: new MemoryBudgetStore(snapshots),
     presence: new MemoryPresence(now),

@@ -22,6 +22,7 @@ import { escaped } from '../windows/question.ts';
  * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
+ * | `labels:{tenant}:<run>`            | hash: labels of the tree under a run, and the call that set each first | 7 d           |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
@@ -147,6 +148,10 @@ export function callsKey(tenantId: string, runId: string): string {
 
 export function callOrderKey(tenantId: string, runId: string): string {
   return `${callsKey(tenantId, runId)}:order`;
+}
+
+export function labelsKey(tenantId: string, runId: string): string {
+  return `labels:{${tenantId}}:${escaped(runId)}`;
 }
 
 export function askingKey(tenantId: string): string {

@@ -1,7 +1,17 @@
-import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
-import { LIFETIMES, MAX_CALLS } from '../lifetimes.ts';
+import type {
+  CalledRun,
+  CallHistory,
+  CompletedCall,
+  EnteredCall,
+  LabelCause,
+  LabelledLine,
+  LabelStore,
+  PastCall,
+} from '@agentlens/guardrails';
+import { firstCause, rootOf } from '@agentlens/guardrails/ports';
+import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { callOrderKey, callsKey } from './keys.ts';
+import { callOrderKey, callsKey, labelsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
@@ -68,4 +78,39 @@ function callsOf(reply: unknown): PastCall[] {
     const status = STATUSES[text.charAt(0)] ?? 'asked';
     return result === '' ? { ...call, status } : { ...call, status, ...(JSON.parse(result) as Partial<PastCall>) };
   });
+}
+
+/** Labels of run trees, shared by all evaluators: a hash for each run that labels were set on. */
+export class RedisLabelStore implements LabelStore {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<readonly string[]> {
+    const key = labelsKey(line.tenantId, rootOf(line));
+    const reply = this.#redis.setLabels(1, key, LIFETIMES.run, MAX_LABELS, JSON.stringify(cause), ...labels);
+    return (await answered('set-labels', reply)) as string[];
+  }
+
+  async read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>> {
+    const keys = lineKeys(line);
+    const reply = (await answered('labels', this.#redis.readLabels(keys.length, ...keys, LIFETIMES.run))) as string[];
+    const found = new Map<string, LabelCause>();
+    for (let at = 0; at + 1 < reply.length; at += 2) {
+      const label = reply[at] ?? '';
+      found.set(label, firstCause(found.get(label), JSON.parse(reply[at + 1] ?? '') as LabelCause));
+    }
+    return found;
+  }
+
+  async clear(line: LabelledLine, labels: readonly string[]): Promise<void> {
+    const keys = lineKeys(line);
+    await answered('clear-labels', this.#redis.clearLabels(keys.length, ...keys, ...labels));
+  }
+}
+
+function lineKeys({ tenantId, runIds }: LabelledLine): string[] {
+  return runIds.map((runId) => labelsKey(tenantId, runId));
 }

@@ -8,6 +8,7 @@ import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { labelStoreContract } from '../contract/label-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { fresh } from '../contract/requests.ts';
@@ -40,6 +41,7 @@ quotaContract('redis', () => state.quota, 40);
 idempotencyStoreContract('redis', () => state.idempotency);
 runContextsContract('redis', () => state.runContexts);
 callHistoryContract('redis', () => state.calls);
+labelStoreContract('redis', () => state.labels);
 breakerStoreContract('redis', () => state.breakers);
 budgetStoreContract('redis', () => state.budgets, 3);
 evaluationTallyContract('redis', () => state.evaluationTally, 40);
@@ -72,6 +74,21 @@ describe('ledger entries of an earlier release, in millionths of a dollar', () =
     ]);
     await state.budgets.recorded(tenantId, [entries[0]?.id ?? '']);
     expect(await state.budgets.unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
+  });
+});
+
+describe('labels of a run tree', () => {
+  it('expire 7 days after they were last set or read', async () => {
+    const line = { tenantId: fresh('tenant'), runIds: ['run'] } as const;
+    const key = `labels:{${line.tenantId}}:run`;
+    const redis = new Redis(server.url);
+    await state.labels.set(line, ['pii'], { runId: 'run', agentId: 'crm', toolName: 'read', atMs: 0 });
+    const afterSet = await redis.pttl(key);
+    await redis.pexpire(key, 60_000);
+    await state.labels.read(line);
+    const afterRead = await redis.pttl(key);
+    await redis.quit();
+    for (const ttlMs of [afterSet, afterRead]) expect(Math.round(ttlMs / 86_400_000)).toBe(7);
   });
 });
 

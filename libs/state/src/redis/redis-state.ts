@@ -16,7 +16,7 @@ import { answered, connect, type RedisConnection, type RedisStateOptions } from 
 import { evaluatedKey, evaluatedSequencesKey, presenceKey, quotaKey, runContextKey } from './keys.ts';
 import { RedisBreakerStore } from './redis-breaker-store.ts';
 import { RedisBudgetStore } from './redis-budget-store.ts';
-import { RedisCallHistory } from './redis-call-history.ts';
+import { RedisCallHistory, RedisLabelStore } from './redis-call-history.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
 import { RedisCooldownStore, RedisWindowStore } from './redis-window-store.ts';
 
@@ -159,6 +159,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     quota: new RedisQuota(redis),
     idempotency: new RedisIdempotencyStore(redis),
     calls: new RedisCallHistory(redis),
+    labels: new RedisLabelStore(redis),
     breakers: new RedisBreakerStore(redis),
     budgets: new RedisBudgetStore(redis),
     presence: new RedisPresence(redis, () => Date.now()),

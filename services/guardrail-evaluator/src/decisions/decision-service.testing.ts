@@ -1,5 +1,5 @@
 import { type Budget, type Decision, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { activate, DecisionBook } from '@agentlens/guardrails';
+import { activate, DecisionBook, type LabelStore } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
@@ -25,10 +25,11 @@ interface World {
   readonly controlState?: ControlState | ((agentId: string) => ControlState);
   readonly limits?: TenantLimits;
   readonly budgets?: readonly Budget[];
+  readonly labels?: LabelStore;
 }
 
 /** A decision service on in-memory adapters. */
-export function serviceIn({ rules = [], controlState = NONE, limits, budgets }: World = {}) {
+export function serviceIn({ rules = [], controlState = NONE, limits, budgets, labels }: World = {}) {
   const state = createMemoryState({ clock: { now: () => NOW } });
   const logger = createLogger({ name: 'test', level: 'silent' });
   const active = rules.map((rule, at) => {
@@ -58,7 +59,7 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets }: 
     breakers: new BreakerService({ transactions, store: state.breakers, limits: { of: () => limits }, open, closed }),
     budgets: new BudgetService({ budgetStore, budgets: { of: () => budgets } }),
     facts: new FactGatherer({
-      ...{ calls: state.calls, windows: state.windows, circuit, logger },
+      ...{ calls: state.calls, labels: labels ?? state.labels, windows: state.windows, circuit, logger },
       agents: { agent: async () => ({ tags: ['prod'] }) },
     }),
     bus,

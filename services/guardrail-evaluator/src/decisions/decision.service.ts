@@ -1,5 +1,6 @@
 import { type Budget, type Decision, type DecisionRequest, type RuleBypass, timeOrderedId } from '@agentlens/contracts';
 import {
+  byPriority,
   type CallIdentity,
   type DecisionBook,
   type DecisionFacts,
@@ -31,6 +32,7 @@ import {
   orderedOutcome,
   ruledOutcome,
   unaskedOutcome,
+  unlabelledOutcome,
 } from './outcome.ts';
 import type { StateCircuit } from './state-circuit.ts';
 import type { TenantSteps } from './tenant-steps.ts';
@@ -132,6 +134,8 @@ export class DecisionService {
       });
       const asked: Question[] = [];
       result = await this.#askAll(questions, asked);
+      const last = questions.at(-1);
+      if (last !== undefined && result.outcome.verdict === 'ALLOW') result = await this.#labelled(last, result);
       deadline.end();
       for (const question of asked) this.#settle(question, result.outcome);
     }
@@ -179,6 +183,22 @@ export class DecisionService {
     if (result.outcome.verdict === 'BLOCK') return result;
     const reserved = await this.#reserved(question);
     return 'why' in reserved ? refusedByBudget(result, reserved) : { ...result, ...reserved };
+  }
+
+  /**
+   * Labels the run tree for an allowed call. Awaited, because the data may be anywhere in the tree once the answer is
+   * out. A label that cannot be set is up to the `onUnavailable` setting of each rule that needs it.
+   */
+  async #labelled({ request, needs, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
+    const { labels } = needs;
+    if (labels === undefined || labels.sets.length + labels.clears.length === 0) return result;
+    const unset = await this.#parts.facts.label(request, labels, deadline);
+    const why = typeof unset === 'string' ? unset : 'unavailable';
+    const failed = labels.sets.filter(({ label }) => typeof unset === 'string' || unset.includes(label));
+    const rules = [...new Set(failed.map(({ rule }) => rule))].sort(byPriority);
+    bypasses.push(...rules.map(({ id, onUnavailable: did }) => ({ ruleId: id, why, did })));
+    const blocking = rules.find(({ mode, onUnavailable }) => mode === 'enforce' && onUnavailable === 'block');
+    return blocking === undefined ? result : { ...result, outcome: unlabelledOutcome(blocking) };
   }
 
   /** Applies the rules and, if they require an approval, the reviewer's decision. */

@@ -63,7 +63,7 @@ export class Decisions {
 
   /** @param announce called when a change is committed and waiting to be announced */
   constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
-    const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
+    const { bus, breakers: store, budgets, calls, labels, windows, database, clock, control, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
     this.#rules = rules;
@@ -117,7 +117,7 @@ export class Decisions {
       ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
       breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
       budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
-      facts: new FactGatherer({ calls, windows, circuit, logger, agents: this.#agents }),
+      facts: new FactGatherer({ calls, labels, windows, circuit, logger, agents: this.#agents }),
       ended: this.#ended,
       steps: new TenantSteps(now),
     });

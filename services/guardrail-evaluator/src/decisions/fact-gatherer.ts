@@ -5,6 +5,8 @@ import {
   type CallIdentity,
   type DecisionFacts,
   type FactNeeds,
+  type LabelCause,
+  type LabelStore,
   type PastCall,
   type Unavailable,
   type WindowStore,
@@ -16,6 +18,7 @@ import type { StateCircuit } from './state-circuit.ts';
 
 interface FactGathererDependencies {
   readonly calls: CallHistory;
+  readonly labels: LabelStore;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;
   readonly circuit: Pick<StateCircuit, 'ask' | 'away'>;
@@ -32,7 +35,7 @@ export class FactGatherer {
 
   constructor(parts: FactGathererDependencies) {
     this.#parts = parts;
-    this.#store = new CallFactsStore(parts.calls, parts.windows);
+    this.#store = new CallFactsStore(parts.calls, parts.windows, parts.labels);
   }
 
   /** @param fetchHistory also notes the call, once for all callers of the call */
@@ -46,11 +49,12 @@ export class FactGatherer {
     const { argsHash, resultHash } = identity;
     const { circuit, agents } = this.#parts;
     const failed = (error: unknown) => this.#failed(request, error);
-    const [history, totals, agent] = await Promise.all([
+    const [history, totals, labels, agent] = await Promise.all([
       needs.history ? fetchHistory() : undefined,
       needs.series.length > 0
         ? circuit.ask(deadline, () => this.#store.totals(request, needs, identity), failed)
         : undefined,
+      needs.labels?.reads === true ? this.#labels(request, deadline) : undefined,
       needs.agent ? deadline.within(agents.agent(request.tenantId, request.agentId), failed) : undefined,
     ]);
     return {
@@ -58,8 +62,30 @@ export class FactGatherer {
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(history === undefined ? {} : { history }),
       ...(totals === undefined ? {} : { totals }),
+      ...(labels === undefined ? {} : { labels }),
       ...(agent == null ? {} : { agent }),
     };
+  }
+
+  /**
+   * Sets and clears the labels that the call needs, before it is allowed. Returns the labels that the tree has no room
+   * for, or why none were set.
+   */
+  async label(
+    request: DecisionRequest,
+    needs: NonNullable<FactNeeds['labels']>,
+    deadline: Deadline,
+  ): Promise<readonly string[] | Unavailable> {
+    const labelled = () => this.#store.label(request, needs);
+    const result = await this.#parts.circuit.ask(deadline, labelled, (error) => this.#failed(request, error));
+    // Runs above the known ancestors would not find the label.
+    return request.ancestorsUnknown === true ? 'unavailable' : result;
+  }
+
+  async #labels(request: DecisionRequest, deadline: Deadline): Promise<ReadonlyMap<string, LabelCause> | Unavailable> {
+    if (request.ancestorsUnknown === true) return 'unavailable';
+    const read = () => this.#store.labels(request);
+    return this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
   }
 
   /** Notes the call, or its result, in the history of its run. */

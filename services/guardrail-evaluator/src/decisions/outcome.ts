@@ -1,5 +1,5 @@
 import type { Alert, Budget, Decision, DecisionEffect } from '@agentlens/contracts';
-import type { Ruling } from '@agentlens/guardrails';
+import type { DecisionRule, Ruling } from '@agentlens/guardrails';
 import { type ControlState, controlStateMessage } from '@agentlens/platform';
 import type { BreakerVerdict } from '../breakers/breaker.service.ts';
 
@@ -101,6 +101,11 @@ export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason
   }
   const message = `The approval of this call ${REFUSALS[status]}, by rule "${rule.name}"${reason ? `: ${reason}` : ''}`;
   return { ...blocked(rule.id, message), ...common };
+}
+
+/** The outcome if a label that the rule needs could not be set. */
+export function unlabelledOutcome({ id, name }: Pick<DecisionRule, 'id' | 'name'>): DecisionOutcome {
+  return { ...blocked(id, `The call could not be recorded for rule "${name}"`), reason: 'rule' };
 }
 
 /** The outcome if no approval could be requested. */

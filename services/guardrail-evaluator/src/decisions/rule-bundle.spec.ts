@@ -60,6 +60,16 @@ describe('a rule bundle', () => {
     expect(aBundle({ rules: [counting] }).askAlways).toEqual(['tool.before', 'tool.after']);
   });
 
+  it('makes every agent ask about every tool call if a rule follows data through run trees', () => {
+    const conditionConfig = { after: [{ tools: ['read_*'] }], label: 'pii' };
+    const flow = { ...noShell, conditionType: 'data_flow', conditionConfig };
+    for (const rule of [flow, { ...flow, agentId: 'other' }, { ...flow, selector: { agentSlugsAny: ['x*'] } }]) {
+      expect(aBundle({ rules: [rule] }).askAlways).toEqual(['tool.before', 'tool.after']);
+    }
+    expect(ids(aBundle({ rules: [{ ...flow, agentId: 'other' }] }))).toEqual([]);
+    expect(aBundle({ rules: [{ ...flow, mode: 'off' }] }).askAlways).toEqual([]);
+  });
+
   it('makes the agent ask about model calls if there are budgets, and about both kinds of calls if limits are set', () => {
     expect(aBundle({ hasBudgets: true }).askAlways).toEqual(['llm.before']);
     const limited = aBundle({ breakerLimits: DEFAULT_BREAKER_LIMITS });

@@ -29,10 +29,11 @@ export interface BundleFacts {
  */
 export function bundleOf(facts: BundleFacts): RuleBundle {
   const { agentId, agent, rules, breakerLimits, defaultBreaker, hasBudgets, nowMs } = facts;
-  const about = rules.filter((rule) => isInForce(rule, nowMs)).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
+  const inForce = rules.filter((rule) => isInForce(rule, nowMs)).flatMap(decisionRuleOf);
+  const about = inForce.flatMap((one) => ofAgent(one, agentId, agent));
   const ask = new Set<DecisionPhase>();
   // A rule that counts calls is only correct if every call is counted, regardless of its tool.
-  if (about.some(({ ready }) => ready.counts))
+  if (about.some(({ ready }) => ready.counts) || inForce.some(({ ready }) => ready.countsEveryAgent))
     for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
   if (breakerLimits !== null) for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
   if (hasBudgets) ask.add('llm.before');
@@ -47,19 +48,25 @@ export function bundleOf(facts: BundleFacts): RuleBundle {
   };
 }
 
-interface Ready {
+interface Prepared {
   readonly rule: GuardrailRule;
   readonly ready: DecisionRule;
+}
+
+interface Ready extends Prepared {
   readonly askServer: boolean;
 }
 
-function decisionRuleOf(rule: GuardrailRule, agentId: string, agent: AgentFacts | null): Ready[] {
-  if (rule.agentId !== undefined && rule.agentId !== agentId) return [];
+function decisionRuleOf(rule: GuardrailRule): Prepared[] {
   const active = activate(rule);
-  if (!active.ok || active.value.cadence !== 'call') return [];
+  return active.ok && active.value.cadence === 'call' ? [{ rule, ready: active.value }] : [];
+}
+
+function ofAgent(one: Prepared, agentId: string, agent: AgentFacts | null): Ready[] {
+  if (one.rule.agentId !== undefined && one.rule.agentId !== agentId) return [];
   // The tags of an unregistered agent are unknown: it may register with any.
-  const selected = selectsAgent(active.value.selects, agentId, agent ?? 'unavailable');
-  return selected === false ? [] : [{ rule, ready: active.value, askServer: selected !== true }];
+  const selected = selectsAgent(one.ready.selects, agentId, agent ?? 'unavailable');
+  return selected === false ? [] : [{ ...one, askServer: selected !== true }];
 }
 
 /** The agent selection is already resolved, or the server is asked; the call selection is included. */

@@ -82,7 +82,8 @@ describe('the context of a run’s start', () => {
       const { store, contexts } = aStore();
       store.mode = mode;
       const runs = new KnownRuns(contexts, () => clock.now(), logger);
-      for (const id of ['r1', 'r2', 'r3']) expect(await runs.completed(question(id))).toEqual(question(id));
+      for (const id of ['r1', 'r2', 'r3'])
+        expect(await runs.completed(question(id))).toEqual({ ...question(id), ancestorsUnknown: true });
       expect(store.asked).toBe(1);
       store.mode = 'well';
       clock.advance(3_000);
@@ -147,6 +148,12 @@ describe('the ancestors of a run', () => {
     expect(await runs.ancestors('acme', 'self')).toEqual([]);
     expect(await runs.ancestors('acme', 'n0')).toHaveLength(32);
     expect(await runs.ancestors('globex', 'a')).toEqual([]);
+    const isUnknown = async (id: string) => (await runs.completed(question(id))).ancestorsUnknown;
+    expect([await isUnknown('a'), await isUnknown('self'), await isUnknown('n0')]).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
   });
 
   it('are known in part while the store hangs', async () => {
@@ -155,5 +162,6 @@ describe('the ancestors of a run', () => {
     await runs.started('acme', 'child', { parentRunId: 'parent' });
     store.mode = 'hangs';
     expect(await runs.ancestors('acme', 'child')).toEqual(['parent']);
+    expect(await runs.completed(question('child'))).toMatchObject({ ancestors: ['parent'], ancestorsUnknown: true });
   });
 });

@@ -17,10 +17,13 @@ interface Known {
   readonly untilMs: number;
 }
 
+/** `late`: the store did not answer in time. Undefined: the run was not started. */
+type Found = RunContext | undefined | 'late';
+
 /**
  * Caches the context of each run's start, which applies to every question of the run: older clients name only the
- * actor's id in a question, without tags and session. The shared store is asked at most once per run and instance, or once a minute
- * if the context names an actor.
+ * actor's id in a question, without tags and session. The shared store is asked at most once per run and instance, or
+ * once a minute if the context names an actor.
  */
 export class KnownRuns {
   readonly #runs = new BoundedMap<Known>(MAX_RUNS);
@@ -47,15 +50,18 @@ export class KnownRuns {
 
   /** The agent that started the run, if known. */
   async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
-    return (await this.#contextOf(tenantId, runId))?.agentId;
+    return known(await this.#contextOf(tenantId, runId))?.agentId;
   }
 
   async completed(request: DecisionRequest): Promise<DecisionRequest> {
     const { tenantId, runId } = request;
-    const context = await this.#contextOf(tenantId, runId);
-    const completed = withContext(request, context);
-    const ancestors = context?.parentRunId === undefined ? [] : await this.ancestors(tenantId, runId);
-    return ancestors.length === 0 ? completed : { ...completed, ancestors };
+    const completed = withContext(request, known(await this.#contextOf(tenantId, runId)));
+    const { ancestors, isComplete } = await this.#lineage(tenantId, runId);
+    return {
+      ...completed,
+      ...(ancestors.length === 0 ? {} : { ancestors }),
+      ...(isComplete ? {} : { ancestorsUnknown: true }),
+    };
   }
 
   /**
@@ -63,16 +69,28 @@ export class KnownRuns {
    * reporting them are missing. Circles end.
    */
   async ancestors(tenantId: string, runId: string): Promise<string[]> {
+    return (await this.#lineage(tenantId, runId)).ancestors;
+  }
+
+  /** `isComplete` is false if a lookup failed or there are more ancestors than are followed. */
+  async #lineage(tenantId: string, runId: string): Promise<{ ancestors: string[]; isComplete: boolean }> {
     const found = new Set<string>();
     const own = await this.#contextOf(tenantId, runId);
-    let parent = own?.parentRunId;
-    while (parent !== undefined && parent !== runId && !found.has(parent) && found.size < MAX_ANCESTORS) {
+    let isComplete = own !== 'late';
+    let parent = known(own)?.parentRunId;
+    while (parent !== undefined && parent !== runId && !found.has(parent)) {
+      if (found.size === MAX_ANCESTORS) {
+        isComplete = false;
+        break;
+      }
       found.add(parent);
-      parent = (await this.#contextOf(tenantId, parent))?.parentRunId;
+      const context = await this.#contextOf(tenantId, parent);
+      if (context === 'late') isComplete = false;
+      parent = known(context)?.parentRunId;
     }
-    if (own?.agentId !== undefined)
-      for (const ancestor of found) this.#addDescendantAgent(tenantId, ancestor, own.agentId);
-    return [...found];
+    const agentId = known(own)?.agentId;
+    if (agentId !== undefined) for (const ancestor of found) this.#addDescendantAgent(tenantId, ancestor, agentId);
+    return { ancestors: [...found], isComplete };
   }
 
   /** Returns true if one of these agents started the run or, as far as is known here, a descendant of it. */
@@ -89,19 +107,21 @@ export class KnownRuns {
     this.#descendants.set(name, descendants.add(agentId));
   }
 
-  async #contextOf(tenantId: string, runId: string): Promise<RunContext | undefined> {
+  async #contextOf(tenantId: string, runId: string): Promise<Found> {
     const name = nameOf(tenantId, runId);
-    const known = this.#runs.get(name);
-    if (known !== undefined && known.untilMs > this.now()) return known.context;
-    if (this.#restUntilMs > this.now()) return known?.context;
+    const cached = this.#runs.get(name);
+    if (cached !== undefined && cached.untilMs > this.now()) return cached.context;
+    // A context is as valid as before while the store cannot be asked whether its person was erased.
+    const stale = cached?.context ?? 'late';
+    if (this.#restUntilMs > this.now()) return stale;
     const found = await this.#find(tenantId, runId);
-    if (found === 'late') return known?.context;
-    const context = found ?? known?.context;
+    if (found === 'late') return stale;
+    const context = found ?? cached?.context;
     this.#remember(name, context);
     return context;
   }
 
-  async #find(tenantId: string, runId: string): Promise<RunContext | undefined | 'late'> {
+  async #find(tenantId: string, runId: string): Promise<Found> {
     try {
       return await withDeadline(this.contexts.find(tenantId, runId), MAX_LOOKUP_MS);
     } catch (error) {
@@ -119,6 +139,10 @@ export class KnownRuns {
   #remember(name: string, context: RunContext | undefined): void {
     this.#runs.set(name, { context, untilMs: this.now() + validMs(context) });
   }
+}
+
+function known(found: Found): RunContext | undefined {
+  return found === 'late' ? undefined : found;
 }
 
 /**

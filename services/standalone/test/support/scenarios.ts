@@ -451,6 +451,45 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       );
     });
 
+    it('stops data that one sub-agent read from leaving through another, on every edge', async () => {
+      const { client } = await newTenant();
+      const rule = await makeRule(client, {
+        ...{ name: 'No egress after customer data', selector: { toolTagsAny: ['egress'] } },
+        ...{ conditionType: 'data_flow', actionType: 'block', actionConfig: {}, onUnavailable: 'block' },
+        conditionConfig: { after: [{ toolTagsAny: ['customer-data'] }], label: 'customer-data' },
+      });
+      const start = async (runId: string, parentRunId?: string) =>
+        expect((await client.post(`/v1/runs/${runId}/start`, { agentId: runId, parentRunId })).status).toBe(200);
+      await start('task');
+      for (const runId of ['reader', 'mailer']) await start(runId, 'task');
+      await start('elsewhere');
+      const ask = async (runId: string, name: string, tag: string) => {
+        const tool = { name, tags: [tag] };
+        const question = { phase: 'tool.before', agentId: runId, callId: `${runId}-${name}`, tool, args: {} };
+        return (await client.post(`/v1/runs/${runId}/evaluate`, question)).body;
+      };
+      expect(await ask('mailer', 'send_hello', 'egress')).toMatchObject({ verdict: 'ALLOW' });
+      expect(await ask('reader', 'read_customer', 'customer-data')).toMatchObject({ verdict: 'ALLOW' });
+      const cause = { kind: 'RULE_VIOLATION', ruleId: rule.id };
+      for (const runId of ['mailer', 'task', 'reader']) {
+        const answer = await ask(runId, 'send_mail', 'egress');
+        expect(answer).toMatchObject({ verdict: 'BLOCK', cause });
+        expect(JSON.stringify(answer)).not.toContain('read_customer');
+      }
+      expect(await ask('elsewhere', 'send_mail', 'egress')).toMatchObject({ verdict: 'ALLOW' });
+      await eventually(async () => {
+        const { body } = await client.get('/api/decisions?runId=mailer&effect=block');
+        expect(body.decisions[0]?.evaluatedRules).toMatchObject([
+          {
+            flow: {
+              ...{ label: 'customer-data', grade: 'possible' },
+              source: { runId: 'reader', agentId: 'reader', toolName: 'read_customer', callId: 'reader-read_customer' },
+            },
+          },
+        ]);
+      });
+    });
+
     it('reports what its consumers gave up and how far they are behind', async () => {
       const { tenantId, client } = await newTenant();
       const other = await newTenant();

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/decisions.proto.
  */
 export const file_agentlens_v1_decisions: GenFile = /*@__PURE__*/
-  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEi9AYKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBEhMKBnJlYXNvbhgWIAEoCUgGiAEBEhYKCWJ1ZGdldF9pZBgXIAEoCUgHiAEBEi4KCWFyZ3VtZW50cxgYIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgIiAEBEjYKDWFyZ3VtZW50c19jdXQYGSABKAsyGi5hZ2VudGxlbnMudjEuQ3V0QXJndW1lbnRzSAmIAQESFwoKd291bGRfaGF2ZRgaIAEoCUgKiAEBQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCEAoOX2ZpbmFsX3J1bGVfaWRCEAoOX21vZGlmaWVkX2FyZ3NCDgoMX2FwcHJvdmFsX2lkQhEKD19yZXNlcnZhdGlvbl9pZEIJCgdfcmVhc29uQgwKCl9idWRnZXRfaWRCDAoKX2FyZ3VtZW50c0IQCg5fYXJndW1lbnRzX2N1dEINCgtfd291bGRfaGF2ZSIsCgxDdXRBcmd1bWVudHMSDQoFc3RhcnQYASABKAkSDQoFYnl0ZXMYAiABKA0ikwEKDURlY2lzaW9uQ2F1c2USDAoEa2luZBgBIAEoCRIUCgdydWxlX2lkGAIgASgJSACIAQESGAoLYXBwcm92YWxfaWQYAyABKAlIAYgBARIYCgtsb2NrZG93bl9pZBgEIAEoCUgCiAEBQgoKCF9ydWxlX2lkQg4KDF9hcHByb3ZhbF9pZEIOCgxfbG9ja2Rvd25faWQiwgEKC1J1bGVGaW5kaW5nEg8KB3J1bGVfaWQYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgNEg8KB2VuYWJsZWQYAyABKAgSDwoHbWF0Y2hlZBgEIAEoCBIQCgh2aW9sYXRlZBgFIAEoCBIOCgZlZmZlY3QYBiABKAkSDAoEbW9kZRgHIAEoCRISCgV2YWx1ZRgIIAEoAUgAiAEBEhIKBWxpbWl0GAkgASgBSAGIAQFCCAoGX3ZhbHVlQggKBl9saW1pdCI3CgpSdWxlQnlwYXNzEg8KB3J1bGVfaWQYASABKAkSCwoDd2h5GAIgASgJEgsKA2RpZBgDIAEoCWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEi9AYKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBEhMKBnJlYXNvbhgWIAEoCUgGiAEBEhYKCWJ1ZGdldF9pZBgXIAEoCUgHiAEBEi4KCWFyZ3VtZW50cxgYIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgIiAEBEjYKDWFyZ3VtZW50c19jdXQYGSABKAsyGi5hZ2VudGxlbnMudjEuQ3V0QXJndW1lbnRzSAmIAQESFwoKd291bGRfaGF2ZRgaIAEoCUgKiAEBQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCEAoOX2ZpbmFsX3J1bGVfaWRCEAoOX21vZGlmaWVkX2FyZ3NCDgoMX2FwcHJvdmFsX2lkQhEKD19yZXNlcnZhdGlvbl9pZEIJCgdfcmVhc29uQgwKCl9idWRnZXRfaWRCDAoKX2FyZ3VtZW50c0IQCg5fYXJndW1lbnRzX2N1dEINCgtfd291bGRfaGF2ZSIsCgxDdXRBcmd1bWVudHMSDQoFc3RhcnQYASABKAkSDQoFYnl0ZXMYAiABKA0ikwEKDURlY2lzaW9uQ2F1c2USDAoEa2luZBgBIAEoCRIUCgdydWxlX2lkGAIgASgJSACIAQESGAoLYXBwcm92YWxfaWQYAyABKAlIAYgBARIYCgtsb2NrZG93bl9pZBgEIAEoCUgCiAEBQgoKCF9ydWxlX2lkQg4KDF9hcHByb3ZhbF9pZEIOCgxfbG9ja2Rvd25faWQi+QEKC1J1bGVGaW5kaW5nEg8KB3J1bGVfaWQYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgNEg8KB2VuYWJsZWQYAyABKAgSDwoHbWF0Y2hlZBgEIAEoCBIQCgh2aW9sYXRlZBgFIAEoCBIOCgZlZmZlY3QYBiABKAkSDAoEbW9kZRgHIAEoCRISCgV2YWx1ZRgIIAEoAUgAiAEBEhIKBWxpbWl0GAkgASgBSAGIAQESLAoEZmxvdxgKIAEoCzIZLmFnZW50bGVucy52MS5GbG93RmluZGluZ0gCiAEBQggKBl92YWx1ZUIICgZfbGltaXRCBwoFX2Zsb3ciVQoLRmxvd0ZpbmRpbmcSDQoFbGFiZWwYASABKAkSDQoFZ3JhZGUYAiABKAkSKAoGc291cmNlGAMgASgLMhguYWdlbnRsZW5zLnYxLkZsb3dTb3VyY2UibwoKRmxvd1NvdXJjZRIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhQKB2NhbGxfaWQYBCABKAlIAIgBARIKCgJhdBgFIAEoCUIKCghfY2FsbF9pZCI3CgpSdWxlQnlwYXNzEg8KB3J1bGVfaWQYASABKAkSCwoDd2h5GAIgASgJEgsKA2RpZBgDIAEoCWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * The answer to "may this happen?". Subject: decision.decided.<tenantId>, stream DECISIONS, message id = id.
@@ -298,6 +298,13 @@ export type RuleFinding = Message<"agentlens.v1.RuleFinding"> & {
    * @generated from field: optional double limit = 9;
    */
   limit?: number | undefined;
+
+  /**
+   * The data flow behind a match; for people, never in an agent's answer.
+   *
+   * @generated from field: optional agentlens.v1.FlowFinding flow = 10;
+   */
+  flow?: FlowFinding | undefined;
 };
 
 /**
@@ -306,6 +313,76 @@ export type RuleFinding = Message<"agentlens.v1.RuleFinding"> & {
  */
 export const RuleFindingSchema: GenMessage<RuleFinding> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_decisions, 3);
+
+/**
+ * Data that may leave with a call, and the call that read it. Never contains the data.
+ *
+ * @generated from message agentlens.v1.FlowFinding
+ */
+export type FlowFinding = Message<"agentlens.v1.FlowFinding"> & {
+  /**
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * possible
+   *
+   * @generated from field: string grade = 2;
+   */
+  grade: string;
+
+  /**
+   * @generated from field: agentlens.v1.FlowSource source = 3;
+   */
+  source?: FlowSource | undefined;
+};
+
+/**
+ * Describes the message agentlens.v1.FlowFinding.
+ * Use `create(FlowFindingSchema)` to create a new message.
+ */
+export const FlowFindingSchema: GenMessage<FlowFinding> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_decisions, 4);
+
+/**
+ * The call that first read the data.
+ *
+ * @generated from message agentlens.v1.FlowSource
+ */
+export type FlowSource = Message<"agentlens.v1.FlowSource"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string agent_id = 2;
+   */
+  agentId: string;
+
+  /**
+   * @generated from field: string tool_name = 3;
+   */
+  toolName: string;
+
+  /**
+   * @generated from field: optional string call_id = 4;
+   */
+  callId?: string | undefined;
+
+  /**
+   * @generated from field: string at = 5;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message agentlens.v1.FlowSource.
+ * Use `create(FlowSourceSchema)` to create a new message.
+ */
+export const FlowSourceSchema: GenMessage<FlowSource> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_decisions, 5);
 
 /**
  * A rule that could not be evaluated, and what its own setting made of that.
@@ -338,5 +415,5 @@ export type RuleBypass = Message<"agentlens.v1.RuleBypass"> & {
  * Use `create(RuleBypassSchema)` to create a new message.
  */
 export const RuleBypassSchema: GenMessage<RuleBypass> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 4);
+  messageDesc(file_agentlens_v1_decisions, 6);
 

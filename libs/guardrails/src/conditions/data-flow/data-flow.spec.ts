@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { aDecisionRule, answerTo, aRequest, NOW, someFacts } from '../../decisions/call.testing.ts';
+import { decide } from '../../decisions/decide.ts';
+import { DecisionBook } from '../../decisions/decision-book.ts';
+import { factsNeeded } from '../../decisions/facts-needed.ts';
+
+const config = {
+  after: [{ tools: ['read_*'] }, { toolTagsAny: ['pii'] }],
+  label: 'customer-data',
+  clearedBy: [{ tools: ['redact'] }],
+};
+const source = { runId: 'run-0', agentId: 'crm', toolName: 'read_customer', callId: 'c1', atMs: Date.parse(NOW) };
+const labels = new Map([['customer-data', source]]);
+const rule = aDecisionRule({
+  ...{ id: 'flow', conditionType: 'data_flow', conditionConfig: config, selector: { toolTagsAny: ['egress'] } },
+});
+const called = (name: string, tags: string[] = []) => ({ tool: { name, tags } });
+const send = called('send', ['egress']);
+
+describe('data_flow', () => {
+  it('matches while the label stands', () => {
+    expect(answerTo('data_flow', config, send, { labels: new Map() })).toBe(false);
+    expect(answerTo('data_flow', config, send, { labels: new Map([['other', source]]) })).toBe(false);
+    expect(answerTo('data_flow', config, send, { labels })).toBe(true);
+  });
+
+  it('is unavailable without the labels', () => {
+    expect(answerTo('data_flow', config, send, { labels: 'unavailable' })).toBe('unavailable');
+    expect(answerTo('data_flow', config, send)).toBe('unavailable');
+  });
+
+  it('sets the label for calls chosen by name or tag, in any case', () => {
+    const sets = (name: string, tags?: string[]) =>
+      factsNeeded([], aRequest(called(name, tags)), [rule]).labels?.sets.map(({ label }) => label);
+    expect(sets('READ_customer')).toEqual(['customer-data']);
+    expect(sets('query', ['PII'])).toEqual(['customer-data']);
+    expect(sets('query')).toEqual([]);
+  });
+
+  it('clears the label when a clearing call has completed, not before', () => {
+    const clears = (phase: 'tool.before' | 'tool.after') =>
+      factsNeeded([], aRequest({ ...called('redact'), phase }), [rule]).labels?.clears;
+    expect([clears('tool.before'), clears('tool.after')]).toEqual([[], ['customer-data']]);
+  });
+
+  it('reads the labels only for calls that the rule applies to', () => {
+    expect(factsNeeded([rule], aRequest(send), [rule]).labels?.reads).toBe(true);
+    expect(factsNeeded([], aRequest(called('search')), [rule]).labels?.reads).toBe(false);
+  });
+
+  it('counts the calls of every agent, even if the rule is about one', () => {
+    const book = DecisionBook.EMPTY.withTenant('acme', [{ ...rule, agentId: 'mailer' }]);
+    expect(book.counting({ tenantId: 'acme', agentId: 'crm' })).toHaveLength(1);
+    expect(book.counting({ tenantId: 'globex', agentId: 'crm' })).toEqual([]);
+  });
+
+  it('names the source call and the grade in the finding', () => {
+    const { findings, message } = decide([rule], aRequest(send), someFacts({ labels }), Date.parse(NOW));
+    expect(findings).toMatchObject([
+      {
+        flow: {
+          ...{ label: 'customer-data', grade: 'possible' },
+          source: { runId: 'run-0', agentId: 'crm', toolName: 'read_customer', callId: 'c1', at: NOW },
+        },
+      },
+    ]);
+    expect(message).not.toContain('customer');
+  });
+
+  it('works inside other conditions', () => {
+    const nested = aDecisionRule({
+      conditionType: 'all',
+      conditionConfig: {
+        conditions: [
+          { type: 'tool_name', config: { value: 'send' } },
+          { type: 'data_flow', config },
+        ],
+      },
+    });
+    expect(nested).toMatchObject({ counts: true, countsEveryAgent: true });
+    expect(factsNeeded([nested], aRequest(called('read_x'))).labels).toMatchObject({ reads: true });
+    expect(factsNeeded([nested], aRequest(called('read_x'))).labels?.sets).toHaveLength(1);
+    const { findings } = decide([nested], aRequest(send), someFacts({ labels }), Date.parse(NOW));
+    expect(findings).toMatchObject([{ violated: true, flow: { label: 'customer-data' } }]);
+  });
+
+  it.each([
+    ['a label with control characters', { label: 'customer\u0000data' }, 'lower-case'],
+    ['a label in capitals', { label: 'Customer' }, 'lower-case'],
+    ['an empty label', { label: '' }, ''],
+    ['no source', { after: [] }, 'must not be empty'],
+    ['a source without tools and tags', { after: [{}] }, 'must name tools or tags'],
+    ['an unknown grade', { grade: 'certain' }, 'possible'],
+  ])('rejects %s', (_, fields, message) => {
+    expect(() => answerTo('data_flow', { ...config, ...fields }, send)).toThrow(message);
+  });
+});

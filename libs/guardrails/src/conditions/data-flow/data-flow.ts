@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
+
+const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
+/** A name that looks the same wherever it is shown. */
+const LABEL = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/;
+
+const DataFlowConfig = z.strictObject({
+  after: choices.meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
+  label: z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(LABEL, 'must consist of lower-case letters, digits, ".", "_" and "-", like "customer-data"')
+    .meta({ title: 'Label', description: 'Rules with the same label share it.' }),
+  grade: z.enum(['possible']).default('possible').meta({
+    title: 'Evidence',
+    description: 'possible: the data was read earlier in the run tree.',
+  }),
+  clearedBy: choices
+    .optional()
+    .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
+});
+type DataFlowConfig = z.infer<typeof DataFlowConfig>;
+
+/** Detects that data which another call of the run tree read may leave with this call. */
+export const dataFlow: CallCondition<DataFlowConfig> = {
+  type: 'data_flow',
+  title: 'Data flow',
+  description: 'The run, its parents or its sub-runs made a call that reads certain data.',
+  unit: '',
+  cadence: 'call',
+  config: DataFlowConfig,
+  example: { after: [{ toolTagsAny: ['customer-data'] }], label: 'customer-data', grade: 'possible' },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  ready({ after, label, grade, clearedBy = [] }) {
+    const sources = after.map(foldedChoice);
+    const clearing = clearedBy.map(foldedChoice);
+    return {
+      reads: [],
+      counts: true,
+      countsEveryAgent: true,
+      needs({ phase, tool }) {
+        if (tool === undefined) return { labels: { reads: true } };
+        const called = { toolName: tool.name, toolTags: tool.tags };
+        const isChosen = (choice: ToolChoice) => chooses(choice, called);
+        return {
+          labels: {
+            reads: true,
+            ...(sources.some(isChosen) ? { sets: [label] } : {}),
+            ...(phase === 'tool.after' && clearing.some(isChosen) ? { clears: [label] } : {}),
+          },
+        };
+      },
+      matches: ({ labels }) => (labels === null ? 'unavailable' : labels.has(label)),
+      flow({ labels }) {
+        const cause = labels?.get(label);
+        return cause === undefined ? null : { label, grade, source: cause };
+      },
+    };
+  },
+};

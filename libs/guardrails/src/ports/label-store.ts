@@ -1,0 +1,47 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+
+/** A run and its ancestors, nearest first. Its labels are those of any of these runs. */
+export interface LabelledLine {
+  readonly tenantId: string;
+  readonly runIds: readonly [string, ...string[]];
+}
+
+/** The call that first set a label. */
+export interface LabelCause {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly toolName: string;
+  /** The client's id of the call, if it has one. */
+  readonly callId?: string;
+  readonly atMs: number;
+}
+
+/**
+ * Labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A label is stored with
+ * the topmost known run, so that every run of the tree finds it. Every method is atomic per run and idempotent.
+ */
+export interface LabelStore {
+  /**
+   * Sets labels on the tree. A label that stands keeps its first cause.
+   * @returns the labels for which the tree has no room; the others are set
+   */
+  set(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<readonly string[]>;
+  /** The labels that stand for the run, with their first cause. */
+  read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>>;
+  /** Removes labels from the run and its ancestors. */
+  clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+}
+
+export function labelledLine({ tenantId, runId, ancestors = [] }: DecisionRequest): LabelledLine {
+  return { tenantId, runIds: [runId, ...ancestors] };
+}
+
+/** The topmost known run of a line. */
+export function rootOf({ runIds }: LabelledLine): string {
+  return runIds.at(-1) ?? runIds[0];
+}
+
+/** Returns the cause that came first; of two at the same time, the first argument. */
+export function firstCause(one: LabelCause | undefined, other: LabelCause): LabelCause {
+  return one === undefined || other.atMs < one.atMs ? other : one;
+}
