@@ -63,6 +63,8 @@ describe('the confirmation of a client that cannot ask its user', () => {
       /not valid for this question[^]+Nothing was changed/,
     );
     expect(changes).toEqual([]);
+    await call('control', { ...killing, confirm });
+    expect(changes).toHaveLength(1);
   });
 
   it('expires', async () => {
