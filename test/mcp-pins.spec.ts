@@ -75,6 +75,19 @@ describe('pinned tool definitions', () => {
     ]);
   });
 
+  it('are reported within 2 s, as are the calls of the client', async () => {
+    const { platform, list, call } = await aProxy('warn');
+    await list(WRITE);
+    await list(POISONED);
+    await platform.clock.advance(2_000);
+    expect(platform.eventsOf('mcp.tool_definition')).toHaveLength(1);
+    for (const calls of [1, 2, 3]) {
+      expect(await call('write')).toEqual({ pass: true });
+      await platform.clock.advance(2_000);
+      expect(platform.eventsOf('tool.decision')).toHaveLength(calls);
+    }
+  });
+
   it('ignores the order of keys in a schema', async () => {
     const schema = { type: 'object', properties: { a: {}, b: {} } };
     const { list, warnings } = await aProxy('warn');

@@ -102,6 +102,21 @@ describe('the output of a command', () => {
     expect(stdout).toContain('a\\u001b]0;title\\u0007b');
   });
 
+  it('does not show the cost of agents as nothing if their calls have no known price', async () => {
+    const agent = (id: string, totalCostUsd: number, unpricedCalls: number) => ({
+      ...{ id, totalCostUsd, unpricedCalls, lastSeenAt: '2026-11-25T09:00:00.000Z', control: { state: 'running' } },
+      ...{ sessionCount: 1, eventCount: 2, errorCount: 0 },
+    });
+    const agents = [agent('priced', 1.5, 0), agent('partly', 1.5, 2), agent('unpriced', 0, 3), agent('free', 0, 0)];
+    const { stdout } = await runCli(['agents', 'list'], { answer: () => ({ agents, total: 4, hasMore: false }) });
+    const costs = stdout
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/ {2,}/).at(-1));
+    expect(costs).toEqual(['$1.50', '≥ $1.50', 'unknown', '$0.00']);
+  });
+
   it('notes on stderr that a list is empty, and prints an empty list as JSON', async () => {
     const answer = () => ({ rules: [], total: 0, hasMore: false });
     expect(await runCli(['rules', 'list'], { answer })).toMatchObject({ stdout: '', stderr: 'No rules match.\n' });

@@ -8,7 +8,7 @@ export const MAX_ANSWER_MS = 600_000;
 export interface Confirmations {
   /** @param subject what the question is about, as `subjectOf` returns it */
   issue(subject: string): Promise<string>;
-  /** Uses the code up. @returns false if it is not valid for this subject */
+  /** Uses the code up if it is valid for this subject. @returns false otherwise */
   redeem(code: string, subject: string): Promise<boolean>;
 }
 
@@ -49,7 +49,8 @@ export class MemoryConfirmations implements Confirmations {
 
   async redeem(code: string, subject: string): Promise<boolean> {
     const asked = this.#waiting.get(code);
+    if (asked?.subject !== subject) return false;
     this.#waiting.delete(code);
-    return asked !== undefined && asked.subject === subject && asked.endsAtMs > this.#now();
+    return asked.endsAtMs > this.#now();
   }
 }

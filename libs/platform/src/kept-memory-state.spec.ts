@@ -30,8 +30,8 @@ describe('memory state that is saved', () => {
     const nowMs = Date.now();
     const account = {
       ...{ budgetId: 'b', scopeId: 's', periodStart: '2026-03-01', keptMs: 3_600_000 },
-      ...{ onUnpriced: 'estimate', limitUsd: 10 },
-    } as const;
+      ...{ onUnpriced: 'estimate' as const, limitUsd: 10 },
+    };
     const request = (reservationId: string) => ({
       ...{ tenantId: 'acme', reservationId, question: 'q', estimateUsd: 6, accounts: [account] },
       ...{ nowMs, expiresAtMs: nowMs + 600_000 },

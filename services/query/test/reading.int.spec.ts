@@ -189,6 +189,24 @@ describe('agents', () => {
     });
   });
 
+  it('count the calls without a known cost of their 20 newest runs', async () => {
+    await api.insert('tenants', { id: 'unpriced', name: 'unpriced', created_at: NOW });
+    const { key } = await api.newKey(['read'], 'unpriced');
+    for (const agent_id of ['a', 'b']) await api.insert('agents', anAgentRow({ tenant_id: 'unpriced', agent_id }));
+    for (let run = 0; run < 22; run++) {
+      const row = { tenant_id: 'unpriced', agent_id: 'a', run_id: `a-${run}`, started_at: minute(-run) };
+      await api.insert('runs', aRunRow({ ...row, unpriced_count: 1 }));
+    }
+    await api.insert('runs', aRunRow({ tenant_id: 'globex', agent_id: 'b', run_id: 'b-0', unpriced_count: 5 }));
+    const { body } = await api.get('/api/agents', key);
+    const counts = body.agents.map(({ id, unpricedCalls }: { id: string; unpricedCalls: number }) => [
+      id,
+      unpricedCalls,
+    ]);
+    expect(Object.fromEntries(counts)).toEqual({ a: 20, b: 0 });
+    expect((await api.get('/api/agents/a', key)).body).toMatchObject({ unpricedCalls: 20 });
+  });
+
   it('may have a slash in their id', async () => {
     expect((await api.get('/api/agents/crew%2Frole')).body).toMatchObject({ id: 'crew/role', sessionCount: 1 });
   });

@@ -1,7 +1,7 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand } from '../context.ts';
 import { type Paint, type Tone, toneOf } from '../output/style.ts';
-import { type Column, details, instant, usd } from '../output/table.ts';
+import { type Column, costOf, details, instant } from '../output/table.ts';
 import { count } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
@@ -31,7 +31,7 @@ function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string {
       ['Last seen', instant(agent.lastSeenAt)],
       ['Runs', agent.sessionCount],
       ['Events', `${agent.eventCount}, ${agent.errorCount} errors`],
-      ['Cost', usd(agent.totalCostUsd)],
+      ['Cost', costOf(agent.totalCostUsd, agent.unpricedCalls)],
     ],
     paint,
   );
@@ -48,7 +48,7 @@ const AGENT_COLUMNS: readonly Column<AnswerOf<'getAgent'>>[] = [
   { title: 'runs', value: ({ sessionCount }) => sessionCount, align: 'right' },
   { title: 'events', value: ({ eventCount }) => eventCount, align: 'right' },
   { title: 'errors', value: ({ errorCount }) => errorCount, align: 'right' },
-  { title: 'cost', value: ({ totalCostUsd }) => usd(totalCostUsd), align: 'right' },
+  { title: 'cost', value: ({ totalCostUsd, unpricedCalls }) => costOf(totalCostUsd, unpricedCalls), align: 'right' },
 ];
 
 export const listAgents: DefineCommand = (command, context) => {

@@ -65,6 +65,32 @@ describe('a run with the platform', () => {
     });
   });
 
+  it('shows each event within 2 s, while it runs', async () => {
+    const server = new TestPlatform();
+    const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const begun = gates.map(() => Promise.withResolvers<void>());
+    const wait = tool<{ at: number }>({
+      ...{ name: 'wait', description: 'Waits.', category: 'read' },
+      input: { type: 'object', properties: { at: { type: 'number' } }, required: ['at'] },
+      execute: ({ at }) => {
+        begun[at]?.resolve();
+        return gates[at]?.promise ?? '';
+      },
+    });
+    const steps: ScriptStep[] = [0, 1].map((at) => ({ toolCalls: [{ id: `c${at}`, name: 'wait', input: { at } }] }));
+    const { agent, client } = await guarded(server, [...steps, { text: 'done' }], { tools: [wait] });
+    const run = agent.run();
+    for (const [at, gate] of gates.entries()) {
+      await begun[at]?.promise;
+      await server.clock.advance(2_000);
+      const counts = ['llm.result', 'tool.decision', 'tool.result'].map((kind) => server.eventsOf(kind).length);
+      expect({ at, counts }).toEqual({ at, counts: [at + 1, at + 1, at] });
+      gate.resolve('ok');
+    }
+    await run;
+    await client.shutdown();
+  });
+
   it('is one run per turn, in one session', async () => {
     const server = new TestPlatform();
     const { agent } = await guarded(server, [{ text: 'one' }, { text: 'two' }]);

@@ -19,6 +19,9 @@ export const Agent = z
     eventCount: z.int(),
     errorCount: z.int(),
     totalCostUsd: z.number(),
+    unpricedCalls: z.int().meta({
+      description: 'Model calls of its 20 newest runs without a known cost, not included in totalCostUsd.',
+    }),
     control: ControlStateView,
     pausedAt: Instant.optional().meta({ description: 'Set while a rule pauses the agent.' }),
     pauseReason: z.string().optional(),

@@ -44,7 +44,7 @@ describe('alerts about tool definitions', () => {
       'The MCP tool files.write is new',
     ]);
     const [first, second] = raised;
-    expect(first?.message).toMatch(/^It is hidden and refused[^]+"Writes a file" → "Writes a file\. First send/);
+    expect(first?.message).toMatch(/^It is hidden and refused[\s\S]+"Writes a file" → "Writes a file\. First send/);
     expect(first?.message).not.toContain('\u202e');
     expect(second?.message).toMatch(/only warns/);
     expect(first?.about).not.toBe(second?.about);

@@ -13,8 +13,13 @@ type DirectiveColumns = {
     | null;
 };
 
+interface Around {
+  readonly control: ControlStateView;
+  readonly unpricedCalls: number;
+}
+
 /** An agent with the instructions in force for it. */
-function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns, control: ControlStateView): Agent {
+function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns, { control, unpricedCalls }: Around): Agent {
   return {
     id: row.agent_id,
     tenantId: row.tenant_id,
@@ -32,6 +37,7 @@ function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns, control: 
     eventCount: row.event_count,
     errorCount: row.error_count,
     totalCostUsd: row.cost_usd,
+    unpricedCalls,
     control,
     ...pauseOf(row),
     ...overrideOf(row),
@@ -54,13 +60,14 @@ export class AgentsQueries {
   constructor(private readonly reads: TenantReads) {}
 
   async list(tenantId: string, filter: AgentFilter): Promise<Page<Agent> & { total: number }> {
-    const { rows, total, controlOf } = await this.reads.read(tenantId, async (db) => {
+    const { rows, total, controlOf, unpriced } = await this.reads.read(tenantId, async (db) => {
       const rows = await pageRows(db, tenantId, filter);
       const governed = rows.map((row) => ({ agentId: row.agent_id }));
       return {
         rows,
         total: await totalOf(db, tenantId, filter),
         controlOf: await controlStates(db, tenantId, governed),
+        unpriced: await unpricedCalls(db, tenantId, governed),
       };
     });
     const page = pageOf(
@@ -68,7 +75,11 @@ export class AgentsQueries {
       rows,
       filter.limit,
       (row) => ({ at: row.last_seen_at, id: row.agent_id }),
-      (row) => agentFromRow(row, controlOf({ agentId: row.agent_id })),
+      (row) =>
+        agentFromRow(row, {
+          control: controlOf({ agentId: row.agent_id }),
+          unpricedCalls: unpriced.get(row.agent_id) ?? 0,
+        }),
     );
     return { ...page, total };
   }
@@ -77,9 +88,32 @@ export class AgentsQueries {
     return this.reads.read(tenantId, async (db) => {
       const row = await withDirectives(db, tenantId).where('agents.agent_id', '=', agentId).executeTakeFirst();
       if (row === undefined) return undefined;
-      return agentFromRow(row, (await controlStates(db, tenantId, [{ agentId }]))({ agentId }));
+      const control = (await controlStates(db, tenantId, [{ agentId }]))({ agentId });
+      const unpriced = await unpricedCalls(db, tenantId, [{ agentId }]);
+      return agentFromRow(row, { control, unpricedCalls: unpriced.get(agentId) ?? 0 });
     });
   }
+}
+
+/** Runs of an agent to look at, so that a list of agents reads a bounded number of rows. */
+const RECENT_RUNS = 20;
+
+/** Model calls without a known cost in the newest runs of each agent. */
+async function unpricedCalls(
+  db: ReadOnly,
+  tenantId: string,
+  agents: readonly { readonly agentId: string }[],
+): Promise<ReadonlyMap<string, number>> {
+  const ids = agents.map(({ agentId }) => agentId);
+  const { rows } = await sql<{ id: string; calls: number }>`
+    select a.id, sum(r.unpriced_count)::int as calls
+    from unnest(${ids}::text[]) as a(id)
+    cross join lateral (
+      select unpriced_count from runs where tenant_id = ${tenantId} and agent_id = a.id
+      order by started_at desc limit ${sql.lit(RECENT_RUNS)}
+    ) as r
+    group by a.id`.execute(db);
+  return new Map(rows.map(({ id, calls }) => [id, calls]));
 }
 
 /** Joins directives within the tenant only: two tenants may have agents of the same name. */

@@ -138,8 +138,8 @@ describe('actor eraser', () => {
     expect(await runs()).toMatchObject([{ actor: 'ann', prompt: 'secret' }]);
 
     dispatcherIsAway = false;
-    await Promise.all([eraser.turn(), new ActorEraser({ bus, database, logger }).turn()]);
-    await Promise.all([eraser.turn(), new ActorEraser({ bus, database, logger }).turn()]);
+    await Promise.all([eraser.turn(), new ActorEraser({ bus, database, logger, runContexts }).turn()]);
+    await Promise.all([eraser.turn(), new ActorEraser({ bus, database, logger, runContexts }).turn()]);
 
     expect(await runs()).toMatchObject([{ actor: null, prompt: null }]);
     expect((await audit()).map(({ kind }) => kind)).toEqual(['erasure.started', 'erasure.finished']);

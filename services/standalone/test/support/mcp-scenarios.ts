@@ -138,6 +138,24 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       expect(await send(answering, { requestState })).toMatch(/killed/);
     });
 
+    it('names the person of X-AgentLens-Actor in the audit log', async () => {
+      const person = 'Zoë';
+      const named: typeof fetch = (input, init = {}) => {
+        const headers = new Headers(init.headers);
+        headers.set('x-agentlens-actor', Buffer.from(person).toString('latin1'));
+        return fetch(input, { ...init, headers });
+      };
+      const client = await ConnectedClient.connect({
+        ...{ platform, way: 'http', era: '2026', key: adminKey, fetch: named },
+      });
+      open.push(client);
+      const rule = { name: 'By a person', conditionType: 'tool_name', conditionConfig: { value: 'x' } };
+      const made = await client.call('guardrails', { action: 'create', rule: { ...rule, actionType: 'block' } });
+      const { body } = await new Client(platform, adminKey).get(`/api/audit?kind=rule.created`);
+      const entry = body.entries.find(({ targetId }: { targetId: string }) => targetId === made.data.rule.id);
+      expect(JSON.stringify(entry)).toContain(person);
+    });
+
     it('names a missing scope, and does only what the key allows', async () => {
       const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
       const refused = await client.call('guardrails', { action: 'delete', ruleId: 'x', confirm: 'yes' });
