@@ -118,7 +118,16 @@ describe('a backtest of a rule on events', () => {
 const aDecision = (fields: Partial<StoredDecisionRow>): StoredDecisionRow => ({
   ...{ decision_id: 'd', run_id: 'run', agent_id: 'a', phase: 'tool.before', tool_name: 'pay', call_id: null },
   ...{ verdict: 'ALLOW', reason: null, arguments: null, arguments_cut: null, inputs_digest: 'h', decided_at: at(0) },
-  ...{ session_id: null, actor_id: null, actor: null, run_tags: null, agent_tags: null, agent_tools: null, ...fields },
+  ...{
+    session_id: null,
+    actor_id: null,
+    actor: null,
+    run_tags: null,
+    agent_tags: null,
+    agent_tools: null,
+    ancestors: null,
+  },
+  ...fields,
 });
 
 async function decided(rule: Partial<GuardrailRule>, rows: readonly StoredDecisionRow[], inForce?: GuardrailRule) {

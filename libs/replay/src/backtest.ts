@@ -99,6 +99,11 @@ export class RuleBacktest {
     this.#inForce = inForce === undefined ? null : new Replay(tenantId, [enforced(inForce)], startMs);
   }
 
+  /** True if the result depends on the calls of every agent. */
+  get countsEveryAgent(): boolean {
+    return this.#decides?.countsEveryAgent ?? false;
+  }
+
   get totals(): BacktestTotals {
     return {
       ...{ ...this.#counts, ...this.#groups, modified: this.#modified, notAsked: this.#notAsked },

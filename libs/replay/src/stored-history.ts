@@ -78,6 +78,8 @@ export interface StoredDecisionRow {
   readonly actor: Record<string, unknown> | null;
   readonly run_tags: Record<string, string> | null;
   readonly agent_tags: readonly string[] | null;
+  /** Ancestors of the run, nearest first; null without a parent. In a circle they repeat. */
+  readonly ancestors: readonly string[] | null;
   /** The tools that the agent has registered, with their tags. */
   readonly agent_tools: readonly unknown[] | null;
 }
@@ -109,6 +111,7 @@ export function decisionOfRow(tenantId: string, row: StoredDecisionRow): PastDec
       ...(row.tool_name === null ? {} : { tool: { name: row.tool_name, tags: toolTagsOf(row, row.tool_name) } }),
       ...(row.call_id === null ? {} : { callId: row.call_id }),
       ...(row.session_id === null ? {} : { sessionId: row.session_id }),
+      ...ancestorsOf(row),
       ...(actor === undefined ? {} : { actor }),
       ...(hasArguments ? { args: row.arguments } : {}),
       unread: {
@@ -120,6 +123,14 @@ export function decisionOfRow(tenantId: string, row: StoredDecisionRow): PastDec
     argsHash: row.inputs_digest,
     ...{ hasArguments, allowed: row.verdict === 'ALLOW', decidedBefore, agentTags: row.agent_tags ?? [] },
   };
+}
+
+/** As the gateway knows them: circles end. */
+function ancestorsOf({ run_id, ancestors }: StoredDecisionRow): Pick<DecisionRequest, 'ancestors'> {
+  const line = ancestors ?? [];
+  const own = line.indexOf(run_id);
+  const distinct = [...new Set(own < 0 ? line : line.slice(0, own))];
+  return distinct.length === 0 ? {} : { ancestors: distinct };
 }
 
 function actorOf({ actor_id, actor }: StoredDecisionRow): Actor | undefined {

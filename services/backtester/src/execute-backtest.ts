@@ -157,7 +157,7 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
   const falseByDay = Map.groupBy(harmless, ({ at }) => at.slice(0, 10));
   const stopRate = (blocked + wouldAsk) / Math.max(1, asked);
   const falseRate = judged === 0 ? null : Number(((stopRate * harmless.length) / judged).toPrecision(12));
-  const why = whyNotExact(test, found.read, undecided);
+  const why = whyNotExact(test, found.read, undecided, spec.agentIds);
   const { from, to, clampedFrom } = spec;
   const warmUpFrom = new Date(Date.parse(from) - WARM_UP_MS).toISOString();
   return {
@@ -180,8 +180,14 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
   };
 }
 
-function whyNotExact(test: RuleBacktest, { ended, misplaced }: Read, undecided: number): string[] {
+function whyNotExact(
+  test: RuleBacktest,
+  { ended, misplaced }: Read,
+  undecided: number,
+  agentIds: readonly string[] | undefined,
+): string[] {
   return [
+    ...(test.countsEveryAgent && agentIds !== undefined ? ['Sources of data that other agents read are missing'] : []),
     ...(undecided === 0 ? [] : [`${undecided} calls cannot be judged, because what the rule reads is not kept`]),
     ...(misplaced === 0 ? [] : [`${misplaced} events were evaluated late: the clocks of their agents were fast`]),
     ...(ended === 'limit' ? ['The history is larger than one job may read; the rest is missing'] : []),

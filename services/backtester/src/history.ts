@@ -1,4 +1,4 @@
-import { derivedId } from '@agentlens/contracts';
+import { derivedId, MAX_ANCESTORS } from '@agentlens/contracts';
 import type { Database, Tables } from '@agentlens/database';
 import type { StoredDecisionRow, StoredEventRow } from '@agentlens/replay';
 import { type Kysely, sql } from 'kysely';
@@ -54,9 +54,19 @@ export class History {
       const { rows } = await sql<StoredDecisionRow>`
         select d.decision_id, d.run_id, d.agent_id, d.phase, d.tool_name, d.call_id, d.verdict, d.reason, d.arguments,
           d.arguments_cut, d.inputs_digest, d.decided_at, r.session_id, r.actor_id, r.actor, r.run_tags,
-          a.tags as agent_tags, a.tools as agent_tools
+          a.tags as agent_tags, a.tools as agent_tools, line.ancestors
         from decisions d
         left join runs r on r.tenant_id = d.tenant_id and r.run_id = d.run_id
+        left join lateral (
+          with recursive up as (
+            select r.parent_run_id as run_id, 1 as depth
+            union all
+            select p.parent_run_id, up.depth + 1 from up
+            join runs p on p.tenant_id = d.tenant_id and p.run_id = up.run_id
+            where p.parent_run_id is not null and up.depth < ${MAX_ANCESTORS}
+          )
+          select array_agg(run_id order by depth) as ancestors from up
+        ) line on r.parent_run_id is not null
         left join agents a on a.tenant_id = d.tenant_id and a.agent_id = d.agent_id
         where d.tenant_id = ${tenantId} and d.decision_id > ${after} and d.decision_id < ${until} ${ofAgents(range, 'd.')}
         order by d.decision_id limit ${PAGE_ROWS}`.execute(this.#db);

@@ -57,21 +57,25 @@ async function insert(table: string, row: Record<string, unknown>): Promise<void
   await owner.query(`insert into ${table} (${columns.join(', ')}) values (${places})`, Object.values(row));
 }
 
-async function aRun(tenant_id: string, run_id: string, status: string): Promise<void> {
+async function aRun(tenant_id: string, run_id: string, status: string, parent_run_id: string | null = null) {
   const at = instant(hoursAgo(10));
   const times = { started_at: at, last_event_at: at, updated_at: at };
-  await insert('runs', { tenant_id, run_id, agent_id: 'a', status, ...times });
+  await insert('runs', { tenant_id, run_id, parent_run_id, agent_id: 'a', status, ...times });
 }
 
 async function aCall(
   tenant_id: string,
   run_id: string,
   args: object | null,
-  { verdict = 'ALLOW', atMs = hoursAgo(9) }: { verdict?: Decision['verdict']; atMs?: number } = {},
+  {
+    verdict = 'ALLOW',
+    atMs = hoursAgo(9),
+    tool = 'pay',
+  }: { verdict?: Decision['verdict']; atMs?: number; tool?: string } = {},
 ): Promise<string> {
   const decision_id = timeOrderedId(atMs);
   await insert('decisions', {
-    ...{ tenant_id, decision_id, run_id, agent_id: 'a', phase: 'tool.before', tool_name: 'pay', call_id: decision_id },
+    ...{ tenant_id, decision_id, run_id, agent_id: 'a', phase: 'tool.before', tool_name: tool, call_id: decision_id },
     ...{ verdict, control: 'CONTINUE', effect: 'allow', cause: '{"kind":"ALLOW"}', message: '', evaluated_rules: '[]' },
     ...{ bypasses: '[]', inputs_digest: decision_id, latency_ms: 1, decided_at: instant(atMs) },
     arguments: args === null ? null : JSON.stringify(args),
@@ -261,5 +265,26 @@ describe('the request of a backtest', () => {
     const { rows } = await owner.query('select * from backtests where backtest_id = $1', [id]);
     expect(JSON.stringify(rows)).not.toContain('whsec_');
     await writer.cancel('secret', id);
+  });
+});
+
+describe('a backtest of a rule about data flow', () => {
+  it('follows data between the runs of a tree, also through runs without decisions and in circles', async () => {
+    const parents = { task: null, silent: 'task', reader: 'silent', mailer: 'task', alone: null, x: 'y', y: 'x' };
+    for (const [runId, parent] of Object.entries(parents)) await aRun('trees', runId, 'succeeded', parent);
+    for (const runId of ['reader', 'x']) await aCall('trees', runId, {}, { tool: 'read', atMs: hoursAgo(9) });
+    for (const runId of ['mailer', 'task', 'alone', 'y']) {
+      await aCall('trees', runId, {}, { tool: 'send', atMs: hoursAgo(8) });
+    }
+    const rule = {
+      ...{ name: 'No egress', conditionType: 'data_flow', selector: { tools: ['send'] } },
+      conditionConfig: { after: [{ tools: ['read'] }], label: 'pii' },
+      ...{ actionType: 'block', actionConfig: {} },
+    };
+    const job = await queued('trees', { rule });
+    expect(await runnerWith().runNext()).toBe(true);
+    const { result } = (await repository.find('trees', job.id)) ?? {};
+    expect(result).toMatchObject({ asked: 4, blocked: 3 });
+    expect(result?.runs.map(({ name }) => name).sort()).toEqual(['mailer', 'task', 'y']);
   });
 });
