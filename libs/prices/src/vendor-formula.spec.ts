@@ -127,7 +127,7 @@ function ofSpan({ model, provider }: Vendor, billed: Billed): TranslatedEvent {
   const steps = tracesFromJson(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
   let step = steps.next();
   while (step.done !== true) step = steps.next();
-  const context = { prices, agentId: 'a', content: 'full', keepSteps: false } as const;
+  const context = { prices, agentId: 'a', content: 'all', keepSteps: false } as const;
   const events = step.value.spans.flatMap((one) => translateSpan(readSpan(one), context));
   const call = events.find(({ facts }) => facts.kind === 'llm.completed');
   if (call === undefined) throw new Error('the span became no model call');

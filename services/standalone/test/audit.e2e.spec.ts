@@ -52,6 +52,18 @@ describe('the audit of changes by people', () => {
     await change('POST', `/api/keys/${key.id}/rotate`);
     await change('DELETE', `/api/keys/${key.id}`);
     await change('PATCH', '/api/settings', { decisionArguments: 'none' });
+    const day = { fromDay: '2026-01-01' };
+    const price = await change('PUT', '/api/prices/overrides', {
+      model: 'house',
+      ...day,
+      rates: { input: 1, output: 2 },
+    });
+    await change('DELETE', `/api/prices/overrides/${price.id}`);
+    const range = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' };
+    const reprice = await change('POST', '/api/reprices', range);
+    await eventually(async () =>
+      expect((await admin.get(`/api/reprices/${reprice.id}`)).body).toMatchObject({ state: 'finished' }),
+    );
     await admin.post('/api/events', { events: [failure('bot', 'run-1'), failure('bot', 'run-1')] });
     await eventually(async () => {
       await admin.post('/api/events', { events: [failure('bot', 'run-1')] });
@@ -74,6 +86,8 @@ describe('the audit of changes by people', () => {
     const found: { kind: string }[] = await entries('&actor=ann@example.com');
     const elsewhere = new Set([
       ...['tenant.created', 'breaker_limits.deleted', 'run.deleted', 'erasure.started', 'erasure.finished'],
+      // By the operator of the platform, for all tenants.
+      'price_table.loaded',
     ]);
     const kinds = new Set(found.map(({ kind }) => kind));
     expect(CHANGE_KINDS.filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
