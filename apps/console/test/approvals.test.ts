@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser, signIn } from './support/chromium.ts';
@@ -94,6 +96,45 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
     await page.getByRole('button', { name: 'Deny pay' }).click();
     await page.getByText('pay denied').waitFor();
     assert.equal((await call(platform, 'GET', `/api/alerts/${id}`)).status, 'denied');
+  });
+
+  void it('is decided by no page without its secret: neither on another port of the host nor on its own', async () => {
+    const id = await asked('run-stolen', '{"amount":1}');
+    const page = await openedWith(platform.key, id);
+    const post = (url: string, secret?: string) =>
+      page.evaluate(
+        async ([to = '', sent]) => {
+          const headers = { 'content-type': 'application/json', ...(sent && { 'x-agentlens-page': sent }) };
+          const options = { method: 'POST', credentials: 'include', body: '{}', headers } as const;
+          const answer = await fetch(to, options).catch(String);
+          return typeof answer === 'string' ? answer : `${answer.status} ${await answer.text()}`;
+        },
+        [url, secret],
+      );
+    const status = async () => (await call(platform, 'GET', `/api/alerts/${id}`)).status;
+    const path = `/api/alerts/${id}/approve`;
+    assert.match(await post(path), /^403 .*page_secret_required/);
+    assert.match(await post(path, 'guess'), /^403 .*page_secret_required/);
+
+    const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<p>other</p>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const { hostname } = new URL(platform.address);
+      await page.goto(`http://${hostname}:${port}/`);
+      // Without a body and headers of its own, a browser sends it with the cookie and does not ask first.
+      const sent = page.waitForResponse((response) => response.url().endsWith(path));
+      await page.evaluate(
+        (to) => fetch(to, { method: 'POST', mode: 'no-cors', credentials: 'include' }),
+        `${platform.address}${path}`,
+      );
+      // Without the cookie it would be 401.
+      assert.equal((await sent).status(), 403);
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    assert.equal(await status(), 'pending');
   });
 
   void it('takes a key that is pressed as soon as the page is there for its own, not for the second of two', async () => {
