@@ -17,11 +17,11 @@ const modules = tracked.filter((path) => /^(libs|services|apps|integrations\/js|
 const lines = (path: string) => read(path).split('\n').length - 1;
 
 /** Upper bounds that only go down. The goals are 25 % short files and 40 short files with a single importer. */
-const MAX_SOURCES = 1_800;
+const MAX_SOURCES = 1_730;
 const MAX_SHORT_SHARE = 0.35;
 const MAX_SHORT_WITH_ONE_IMPORTER = 120;
 /** Words of README and docs. The goal is 48,000. */
-const MAX_DOC_WORDS = 60_000;
+const MAX_DOC_WORDS = 57_500;
 const SHORT_LINES = 50;
 
 /** Imports of each module within the repository: `types` has those that are erased. */
