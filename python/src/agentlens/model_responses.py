@@ -33,7 +33,11 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
         "cache_creation_input_tokens",
         "cacheWriteTokens",
     ),
-    "cache_write_1h_tokens": ("cache_write_1h_tokens", "cache_creation.ephemeral_1h_input_tokens", "cacheWrite1hTokens"),
+    "cache_write_1h_tokens": (
+        "cache_write_1h_tokens",
+        "cache_creation.ephemeral_1h_input_tokens",
+        "cacheWrite1hTokens",
+    ),
     "reasoning_tokens": (
         "reasoning_tokens",
         "completion_tokens_details.reasoning_tokens",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import socket
 import threading
 import uuid
@@ -286,3 +287,33 @@ def test_after_shutdown_the_framework_is_as_it_was(play: Play) -> None:
 def _one(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     assert len(found) == 1
     return found
+
+
+def test_a_sub_agent_counts_every_model_call_and_token_once(play: Play) -> None:
+    inner = World([LOOK, END])
+    # Pydantic AI refuses synchronous runs inside tools.
+    mode = "async" if play.mode == "sync" and "async" in play.driver.modes else play.mode
+
+    def delegate() -> None:
+        # In a thread of its own, because frameworks run synchronous tools inside their event loop.
+        context = contextvars.copy_context()
+        worker = threading.Thread(target=context.run, args=(play.driver.play, inner, mode))
+        worker.start()
+        worker.join()
+
+    world = play(LOOK, END, on_look=delegate)
+    assert (world.error, inner.error) == (None, None)
+    assert (world.did("look"), inner.did("look")) == (["tea"], ["tea"])
+    agentlens.shutdown()
+    calls = len(world.shown) + len(inner.shown)
+    assert calls == 4
+
+    def answered() -> list[dict[str, Any]]:
+        entries = [entry for run in play.platform.runs(play.agent_id) for entry in play.platform.timeline(run["id"])]
+        events = of_type([entry["event"] for entry in entries if entry["type"] == "event"], "llm_response")
+        assert len(events) == calls
+        return events
+
+    tokens = [event["payload"]["usage"]["totalTokens"] for event in eventually(answered)]
+    if not {play.mode, mode} & set(play.driver.estimating):
+        assert tokens == [15] * calls
