@@ -109,9 +109,10 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
     });
 
     it("counts a user's answer for its own question only, once", async () => {
-      const sent: { readonly url: string; readonly init: RequestInit }[] = [];
+      const sent: { readonly url: string; readonly init: RequestInit; readonly text: string }[] = [];
       const recorded: typeof fetch = (input, init = {}) => {
-        if (typeof init.body === 'string') sent.push({ url: String(input), init });
+        const url = input instanceof Request ? input.url : input.toString();
+        if (typeof init.body === 'string') sent.push({ url, init, text: init.body });
         return fetch(input, init);
       };
       const user = () => true;
@@ -122,7 +123,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       await client.call('control', { action: 'kill', scope: 'agent', id: 'confirmed' });
       const [asking, answering] = sent.slice(-2);
       const send = async (request = answering, changes: object = {}) => {
-        const { id, params, ...rest } = JSON.parse(String(request?.init.body));
+        const { id, params, ...rest } = JSON.parse(request?.text ?? '');
         const body = JSON.stringify({ ...rest, id: `${id}-again`, params: { ...params, ...changes } });
         const answer = await fetch(request?.url ?? '', { ...request?.init, body, signal: null });
         return answer.text();
