@@ -12,6 +12,10 @@ describe('nearestName', () => {
     ['minEvent', 'minEvents'],
   ])('suggests the nearest name for %s: %s', (typed, meant) => expect(nearestName(typed, KNOWN)).toBe(meant));
 
+  it('does not suggest a short name that the typed one contains by chance', () => {
+    expect(nearestName('tool_call', ['all', 'tool_name', 'any'])).toBe('tool_name');
+  });
+
   it('returns undefined without known names', () => expect(nearestName('x', [])).toBeUndefined());
 });
 

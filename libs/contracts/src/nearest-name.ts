@@ -11,7 +11,9 @@ export function nearestName(typed: string, known: readonly string[]): string | u
   let best: { name: string; cost: number } | undefined;
   for (const name of known) {
     const candidate = plain(name);
-    const kin = wanted.length >= 3 && (candidate.includes(wanted) || wanted.includes(candidate));
+    // "all" is in "tool_call" by chance: a name that is contained must be at least half of the typed one.
+    const isShortened = wanted.includes(candidate) && candidate.length * 2 >= wanted.length;
+    const kin = wanted.length >= 3 && (candidate.includes(wanted) || isShortened);
     const cost = kin ? 0.5 : distance(wanted, candidate);
     if (best === undefined || cost < best.cost || (candidate === wanted && cost <= best.cost)) best = { name, cost };
   }
