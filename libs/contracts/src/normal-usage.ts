@@ -41,15 +41,16 @@ const COUNT_CACHED_INSIDE: ReadonlySet<string> = new Set(['openrouter', 'litellm
 
 /**
  * Whether cached tokens come on top of the input tokens. More of them than input tokens can only be on top. Otherwise
- * the dialect decides, then the total the client sent. If neither says it, only Anthropic's own API counts this way.
+ * the dialect decides, then the total the client sent, unless thinking tokens explain it as well. If neither says it,
+ * only Anthropic's own API counts this way.
  */
 function isBeside({ model = '', provider, usage, cachedInside, sentTotal }: SentUsage, cached: number): boolean {
-  const { inputTokens: input = 0, outputTokens: output = 0 } = usage;
+  const { inputTokens: input = 0, outputTokens: output = 0, reasoningTokens: thinking = 0 } = usage;
   if (cached === 0) return false;
   if (cached > input) return true;
   if (cachedInside !== undefined) return !cachedInside;
   if (sentTotal === input + output) return false;
-  if (sentTotal === input + output + cached) return true;
+  if (sentTotal === input + output + cached && cached !== thinking) return true;
   return model.includes('claude') && !COUNT_CACHED_INSIDE.has(provider?.toLowerCase() ?? '');
 }
 

@@ -36,7 +36,11 @@ const flat =
     ...{ input, output, read, write, hour },
   });
 
-/** Price pages of Anthropic, OpenAI and the Gemini API, in March 2026. */
+// Price pages of Anthropic, OpenAI and the Gemini API, in March 2026.
+const GEMINI: Vendor = {
+  ...{ model: 'gemini-2.5-pro', provider: 'google', writesCache: false },
+  rates: (input) => (input > 200_000 ? flat(2.5, 15, 0.25) : flat(1.25, 10, 0.125))(),
+};
 const VENDORS: readonly Vendor[] = [
   { model: 'claude-haiku-4-5', provider: 'anthropic', writesCache: true, rates: flat(1, 5, 0.1, 1.25, 2) },
   {
@@ -45,10 +49,7 @@ const VENDORS: readonly Vendor[] = [
   },
   { model: 'gpt-5', provider: 'openai', writesCache: false, rates: flat(1.25, 10, 0.125) },
   { model: 'gpt-4o', provider: 'openai', writesCache: false, rates: flat(2.5, 10, 1.25) },
-  {
-    ...{ model: 'gemini-2.5-pro', provider: 'google', writesCache: false },
-    rates: (input) => (input > 200_000 ? flat(2.5, 15, 0.25) : flat(1.25, 10, 0.125))(),
-  },
+  GEMINI,
 ];
 
 /** The vendor's formula: each kind of token at its own rate. */
@@ -167,7 +168,11 @@ describe('the cost of a call', () => {
         expect(usage?.inputTokens).toBe(inputOf(billed));
         expect(usage?.outputTokens).toBe(billed.text + billed.thinking);
       }),
-      { numRuns: 400 },
+      // The total of this call fits "cached tokens on top" as well as "thinking on top".
+      {
+        numRuns: 400,
+        examples: [[GEMINI, { fresh: 1, read: 14, write: 0, hour: 0, text: 1, thinking: 14 }]],
+      },
     );
   });
 });
