@@ -72,7 +72,10 @@ for (const mode of MODES) {
       await page.waitForURL(/\/guardrails\/[\w-]{20,}$/);
       await page.locator('.top').getByText('Shadow').waitFor();
       await page.getByRole('button', { name: 'Enforce…' }).click();
-      await page.getByRole('button', { name: 'Enforce it' }).click();
+      await page.getByRole('button', { name: 'Enforce it', exact: true }).click();
+      await page.getByText(/requires 200/).waitFor();
+      await page.getByLabel('Reason').fill('The only tool that costs money');
+      await page.getByRole('button', { name: 'Enforce it anyway' }).click();
       await page.locator('.top').getByText('Enforce').waitFor();
     });
 

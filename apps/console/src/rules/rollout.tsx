@@ -103,11 +103,11 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
           </button>
           {unmet.length > 0 && (
             <Act scope="admin" kind="danger" disabled={busy || reason.trim() === ''} onPress={() => void promote(true)}>
-              Promote anyway
+              {to === 'canary' ? 'Start it anyway' : 'Enforce it anyway'}
             </Act>
           )}
           <Act scope="admin" kind="pri" disabled={busy} onPress={() => void promote(false)}>
-            Promote
+            {to === 'canary' ? 'Start the canary' : 'Enforce it'}
           </Act>
         </>
       }
