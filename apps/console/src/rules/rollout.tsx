@@ -114,10 +114,10 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
     >
       <div className="kd">
         {to === 'canary' && (
-          <label className="fld">
-            Share of runs, %
+          <label className="field">
+            <span className="lab">Share of runs, %</span>
             <input
-              className="in"
+              className="in num"
               type="number"
               min="0.01"
               max="100"
@@ -127,10 +127,7 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
             />
           </label>
         )}
-        <label className="fld">
-          Reason
-          <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-        </label>
+        <ReasonField value={reason} onChange={setReason} />
         {unmet.length > 0 && (
           <ul className="unplaced" role="alert">
             {unmet.map((one) => (
@@ -142,6 +139,16 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
         )}
       </div>
     </Dialog>
+  );
+}
+
+/** What the history of the rule says of the change. */
+function ReasonField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <label className="field">
+      <span className="lab">Reason</span>
+      <input className="in" value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
+    </label>
   );
 }
 
@@ -200,10 +207,10 @@ export function SuspendButton({ rule }: { rule: Rule }) {
           }
         >
           <div className="kd">
-            <label className="fld">
-              Hours
+            <label className="field">
+              <span className="lab">Hours</span>
               <input
-                className="in"
+                className="in num"
                 type="number"
                 min="0.1"
                 max="720"
@@ -212,15 +219,7 @@ export function SuspendButton({ rule }: { rule: Rule }) {
                 onChange={(event) => setHours(event.target.value)}
               />
             </label>
-            <label className="fld">
-              Reason
-              <input
-                className="in"
-                value={reason}
-                maxLength={1000}
-                onChange={(event) => setReason(event.target.value)}
-              />
-            </label>
+            <ReasonField value={reason} onChange={setReason} />
           </div>
         </Dialog>
       )}

@@ -149,31 +149,27 @@ function PriceDialog({ model, onClose }: { model: UnpricedModel; onClose: () => 
         {proposal !== undefined && (
           <p className="hint">Proposed from {proposal.basedOn}. Compare it with your provider's price list.</p>
         )}
-        <label className="field">
-          <span className="lab">USD per million input tokens</span>
-          <input
-            className="in num"
-            type="number"
-            min={0}
-            step="any"
-            value={input}
-            onChange={({ target }) => setInput(target.value)}
-          />
-        </label>
-        <label className="field">
-          <span className="lab">USD per million output tokens</span>
-          <input
-            className="in num"
-            type="number"
-            min={0}
-            step="any"
-            value={output}
-            onChange={({ target }) => setOutput(target.value)}
-          />
-        </label>
+        <RateField of="input" value={input} onChange={setInput} />
+        <RateField of="output" value={output} onChange={setOutput} />
         <FailureLine>{error}</FailureLine>
       </div>
     </Dialog>
+  );
+}
+
+function RateField({ of, value, onChange }: { of: string; value: string; onChange: (value: string) => void }) {
+  return (
+    <label className="field">
+      <span className="lab">USD per million {of} tokens</span>
+      <input
+        className="in num"
+        type="number"
+        min={0}
+        step="any"
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </label>
   );
 }
 
