@@ -52,6 +52,7 @@ export { DecisionBook } from './decisions/decision-book.ts';
 export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
+export { standingOf } from './decisions/rule-verdict.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
 export { redactDeep } from './detectors/redact-deep.ts';

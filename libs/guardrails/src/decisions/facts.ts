@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import type { LabelCause } from '../ports/label-store.ts';
 import type { PastCall } from '../ports/call-history.ts';
+import type { LabelCause } from '../ports/label-store.ts';
 import type { Increment, Series, Totals } from '../ports/window-store.ts';
 import type { DecisionRule } from './decision-rule.ts';
 

@@ -2,7 +2,7 @@ import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallMeasurement, DataFlow } from '../catalog/condition-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
-import { placeInRollout } from '../rules/rollout.ts';
+import { placeInRollout, type RolloutPlace } from '../rules/rollout.ts';
 import { selectsAgent } from './agent-selector.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -57,11 +57,19 @@ export function verdictOf(
   request: DecisionRequest,
 ): RuleVerdict {
   const verdict = effectOf(rule, answer, args, facts, request);
-  if (rule.rollout === undefined) return { rule, mode: rule.mode, ...verdict };
-  const place = placeInRollout(rule.id, rule.rollout, request);
-  const mode = place === 'in' ? 'enforce' : 'shadow';
+  const { mode, place } = standingOf(rule, request);
   if (place !== 'unknown' || verdict.effect.kind === 'allow') return { rule, mode, ...verdict };
   return { rule, mode, ...verdict, unplaced: { ruleId: rule.id, why: 'canary_unit', did: 'allow' } };
+}
+
+/** Returns what holds of a rule for one call: its mode or, for a canary, that of the call's place in the rollout. */
+export function standingOf(
+  { id, mode, rollout }: Pick<DecisionRule, 'id' | 'mode' | 'rollout'>,
+  request: DecisionRequest,
+): { readonly mode: DecisionRule['mode']; readonly place?: RolloutPlace } {
+  if (rollout === undefined) return { mode };
+  const place = placeInRollout(id, rollout, request);
+  return { mode: place === 'in' ? 'enforce' : 'shadow', place };
 }
 
 function effectOf(

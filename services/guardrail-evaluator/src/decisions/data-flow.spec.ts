@@ -1,5 +1,5 @@
 import { type Alert, COMMANDS, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import type { LabelStore } from '@agentlens/guardrails';
+import { isInRollout, type LabelStore } from '@agentlens/guardrails';
 import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -113,6 +113,17 @@ describe('a rule about data flow', () => {
       const bypasses = [{ ruleId: 'rule-0', why: 'unavailable', did }];
       for (const tool of ['read', 'send'])
         expect(await ask(called(tool))).toMatchObject({ verdict: 'ALLOW', bypasses });
+    });
+
+    it('blocks only the source calls in the share of a canary', async () => {
+      const rollout = { percent: 50, by: 'agent' as const };
+      const { ask } = serviceIn({ rules: [flow({ mode: 'canary', rollout })], labels: away });
+      const agents = Array.from({ length: 20 }, (_, n) => `agent-${n}`);
+      const blocked = await Promise.all(
+        agents.map(async (agentId) => (await ask(called('read', { agentId }))).verdict === 'BLOCK'),
+      );
+      expect(blocked).toEqual(agents.map((agentId) => isInRollout('rule-0', rollout, agentId)));
+      expect(new Set(blocked).size).toBe(2);
     });
 
     it('blocks sources and sinks if the gateway does not know the ancestors', async () => {

@@ -9,6 +9,7 @@ import {
   factsNeeded,
   identityOf,
   type Ruling,
+  standingOf,
   type Unavailable,
 } from '@agentlens/guardrails';
 import { BackgroundWork, type EventBus } from '@agentlens/messaging';
@@ -197,7 +198,9 @@ export class DecisionService {
     const failed = labels.sets.filter(({ label }) => typeof unset === 'string' || unset.includes(label));
     const rules = [...new Set(failed.map(({ rule }) => rule))].sort(byPriority);
     bypasses.push(...rules.map(({ id, onUnavailable: did }) => ({ ruleId: id, why, did })));
-    const blocking = rules.find(({ mode, onUnavailable }) => mode === 'enforce' && onUnavailable === 'block');
+    const blocking = rules.find(
+      (rule) => rule.onUnavailable === 'block' && standingOf(rule, request).mode === 'enforce',
+    );
     return blocking === undefined ? result : { ...result, outcome: unlabelledOutcome(blocking) };
   }
 
