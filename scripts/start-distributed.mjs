@@ -13,13 +13,13 @@ import { keptSecret } from './distributed/kept-secret.mjs';
 import { natsAddressFile, withoutPassword } from './distributed/nats-address.mjs';
 import { Supervised } from './distributed/supervised.mjs';
 
-// Runs the five services as five processes on real NATS, Postgres and Redis, at one address.
+// Runs the six services as six processes on real NATS, Postgres and Redis, at one address.
 
 const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'backtester', 'query', 'ingest'];
 const WIDTH = Math.max(...SERVICES.map((name) => name.length));
 const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
 const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
-/** Generous, because five processes start slowly on a busy machine. A service that cannot start reports that itself. */
+/** Generous, because six processes start slowly on a busy machine. A service that cannot start reports that itself. */
 const READY_MS = 90_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -208,7 +208,7 @@ function announce(env, firstSeen, link) {
     .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
     .join('\n');
   console.log(`
-AgentLens is ready, as five processes.
+AgentLens is ready, as six processes.
 
   Address   http://${HOST}:${proxy.port}
   Console   ${link}

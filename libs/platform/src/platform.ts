@@ -23,7 +23,7 @@ export interface Clock {
 
 /**
  * The ports of a service. In production each process opens a platform on NATS, Redis and Postgres; standalone opens one
- * in memory for all five services.
+ * in memory for all services.
  *
  * A new port is added here and in `assemble-platform.ts`.
  */

@@ -25,7 +25,7 @@ export class HealthRegistry {
   readonly #drainListeners: (() => void)[] = [];
   #draining = false;
 
-  /** A second check with the same name gets a number, because five services can share one process. */
+  /** A second check with the same name gets a number, because several services can share one process. */
   add(name: string, check: HealthCheck): void {
     let unique = name;
     for (let n = 2; this.#checks.has(unique); n++) unique = `${name}-${n}`;
