@@ -23,5 +23,5 @@ export {
   ruleFromRow,
   webhookFromRow,
 } from './rows.ts';
-export { type JudgedStops, judgedStops, type RuleCounts, ruleCounts } from './rule-figures.ts';
+export { judgedStops, ruleFigures } from './rule-figures.ts';
 export type * from './schema/tables.ts';

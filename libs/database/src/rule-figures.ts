@@ -4,8 +4,7 @@ import type { Tables } from './schema/tables.ts';
 /** Maximum number of stopped calls whose outcome is looked up; the newest ones. */
 const MAX_JUDGED_CALLS = 1_000;
 
-/** What a decision rule did since one of its versions. */
-export interface RuleCounts {
+interface RuleCounts {
   readonly asked: number;
   readonly enforced: number;
   readonly stopped: number;
@@ -14,10 +13,12 @@ export interface RuleCounts {
 }
 
 /** Of the calls a rule stopped or would have stopped, the judged ones and those among them that were harmless. */
-export interface JudgedStops {
+interface JudgedStops {
   readonly judged: number;
   readonly harmless: number;
 }
+
+type RuleFigures = RuleCounts & JudgedStops & { readonly since: string };
 
 interface RuleRef {
   readonly tenantId: string;
@@ -28,10 +29,31 @@ interface RuleRef {
   readonly since: string;
 }
 
-export async function ruleCounts(
+/** Returns what a decision rule did since its meaning last changed, at `since` (RFC 3339). */
+export async function ruleFigures(
   db: Kysely<Tables>,
-  { tenantId, ruleId, fromVersion, since }: RuleRef,
-): Promise<RuleCounts> {
+  rule: {
+    readonly tenantId: string;
+    readonly id: string;
+    readonly version: number;
+    readonly meaningVersion?: number | undefined;
+    readonly updatedAt: string;
+  },
+): Promise<RuleFigures> {
+  const { tenantId, id: ruleId, version, meaningVersion: fromVersion = version, updatedAt } = rule;
+  const first = await db
+    .selectFrom('rule_versions')
+    .select('changed_at')
+    .where('tenant_id', '=', tenantId)
+    .where('rule_id', '=', ruleId)
+    .where('version', '=', fromVersion)
+    .executeTakeFirst();
+  const since = first?.changed_at ?? updatedAt;
+  const ref = { tenantId, ruleId, fromVersion, since };
+  return { ...(await ruleCounts(db, ref)), ...(await judgedStops(db, ref)), since };
+}
+
+async function ruleCounts(db: Kysely<Tables>, { tenantId, ruleId, fromVersion, since }: RuleRef): Promise<RuleCounts> {
   const { rows } = await sql<RuleCounts>`
     select coalesce(sum(asked), 0)::int as asked, coalesce(sum(enforced), 0)::int as enforced,
       coalesce(sum(stopped), 0)::int as stopped, coalesce(sum(would_stop), 0)::int as "wouldStop",

@@ -1,4 +1,4 @@
-export { ACTIONS } from './actions/index.ts';
+export { ACTIONS, decidesCalls } from './actions/index.ts';
 export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
 export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
 export {
@@ -119,7 +119,7 @@ export {
   type TickRule,
 } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
-export { guardOf, type RuleFigures, type RuleRates, ratesOf, unmetGuard } from './rules/promotion.ts';
+export { guardOf, percent, type RuleFigures, ratesOf, unmetGuard } from './rules/promotion.ts';
 export { type ActiveRollout, bucketOf, isInRollout, placeInRollout } from './rules/rollout.ts';
 export { RuleBook } from './rules/rule-book.ts';
 export { changesMeaning, ruleChanges } from './rules/rule-changes.ts';

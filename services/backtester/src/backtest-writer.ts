@@ -7,7 +7,7 @@ import {
   type Problem,
   timeOrderedId,
 } from '@agentlens/contracts';
-import { ACTIONS, activate, validateDraft } from '@agentlens/guardrails';
+import { activate, decidesCalls, validateDraft } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
 import { NO_TICKS } from '@agentlens/replay';
 import type { BacktestsRepository, NewBacktest } from './backtests.repository.ts';
@@ -112,7 +112,7 @@ const IN_FUTURE = 'must be before "to" and in the past';
 
 /** Only decision actions are part of an evaluation; the configs of others may hold secrets. */
 function withoutSecrets(rule: GuardrailRule): GuardrailRule {
-  return ACTIONS.get(rule.actionType)?.phases[0] === 'decision' ? rule : { ...rule, actionConfig: {} };
+  return decidesCalls(rule.actionType) ? rule : { ...rule, actionConfig: {} };
 }
 
 function placed({ details = [] }: Problem) {

@@ -1,5 +1,6 @@
 import type { BacktestExample, BacktestProgress, BacktestResult } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
+import { ratesOf } from '@agentlens/guardrails';
 import {
   ArrivalOrder,
   type BacktestCounts,
@@ -155,8 +156,9 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
   const judged = stops.filter(({ outcome }) => outcome !== 'unknown').length;
   const harmless = stops.filter(({ outcome }) => outcome === 'harmless');
   const falseByDay = Map.groupBy(harmless, ({ at }) => at.slice(0, 10));
-  const stopRate = (blocked + wouldAsk) / Math.max(1, asked);
-  const falseRate = judged === 0 ? null : Number(((stopRate * harmless.length) / judged).toPrecision(12));
+  const calls = { asked, stopped: blocked, wouldStop: wouldAsk, bypassed: 0, judged, harmless: harmless.length };
+  const { falseRejectionRate } = ratesOf(calls);
+  const rate = falseRejectionRate === null ? null : Number(falseRejectionRate.toPrecision(12));
   const why = whyNotExact(test, found.read, undecided, spec.agentIds);
   const { from, to, clampedFrom } = spec;
   const warmUpFrom = new Date(Date.parse(from) - WARM_UP_MS).toISOString();
@@ -168,7 +170,7 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
     ...{ tools: most(totals.byTool), agents: most(totals.byAgent), runs: most(totals.byRun) },
     affectedRuns: totals.byRun.size,
-    falseRejections: { count: harmless.length, judged, rate: blocked + wouldAsk === 0 ? 0 : falseRate },
+    falseRejections: { count: harmless.length, judged, rate },
     misses: { count: found.missed.count, of: found.missed.of },
     compared: compared === null || inForce === undefined ? null : { version: inForce.version, ...compared },
     saved: { afterStopUsd: Number(found.cost.toFixed(6)), basis: SAVED_BASIS },

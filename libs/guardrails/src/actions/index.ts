@@ -24,3 +24,8 @@ export const ACTIONS = new Catalog<ActionModule>([
   modifyArguments,
   allow,
 ]);
+
+/** Whether an action decides about a call before it happens. Other services carry out the rest, after an event. */
+export function decidesCalls(actionType: string): boolean {
+  return ACTIONS.get(actionType)?.phases[0] === 'decision';
+}

@@ -1,4 +1,4 @@
-import type { GuardrailRule, ProblemDetail, PromotionGuard } from '@agentlens/contracts';
+import { type GuardrailRule, HOUR_MS, type ProblemDetail, type PromotionGuard } from '@agentlens/contracts';
 
 /** Applies to promotions of rules without a guard of their own. */
 const DEFAULT_GUARD: PromotionGuard = { minAsked: 200, minHours: 24, maxStopRate: 0.02, maxBypassRate: 0.01 };
@@ -9,29 +9,32 @@ export function guardOf({ guard = DEFAULT_GUARD }: Pick<GuardrailRule, 'guard'>,
   return guard.minHours === undefined ? {} : { minHours: guard.minHours };
 }
 
-/** What a rule did since its meaning last changed. */
-export interface RuleFigures {
+interface CountedCalls {
   readonly asked: number;
-  readonly enforced: number;
   readonly stopped: number;
   readonly wouldStop: number;
   readonly bypassed: number;
   /** Of the stops, those whose outcome is known, and the harmless ones among them. */
   readonly judged: number;
   readonly harmless: number;
+}
+
+/** What a rule did since its meaning last changed. */
+export interface RuleFigures extends CountedCalls {
+  readonly enforced: number;
   /** Unix ms. */
   readonly sinceMs: number;
 }
 
 /** Shares of the asked calls; 0 if none was asked. */
-export interface RuleRates {
+interface RuleRates {
   readonly stopRate: number;
   readonly bypassRate: number;
   /** The share of harmless stops among the judged ones, applied to all stops. Null if none was judged. */
   readonly falseRejectionRate: number | null;
 }
 
-export function ratesOf({ asked, stopped, wouldStop, bypassed, judged, harmless }: RuleFigures): RuleRates {
+export function ratesOf({ asked, stopped, wouldStop, bypassed, judged, harmless }: CountedCalls): RuleRates {
   const stopRate = asked === 0 ? 0 : (stopped + wouldStop) / asked;
   return {
     stopRate,
@@ -39,8 +42,6 @@ export function ratesOf({ asked, stopped, wouldStop, bypassed, judged, harmless 
     falseRejectionRate: judged === 0 ? (stopRate === 0 ? 0 : null) : (stopRate * harmless) / judged,
   };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Returns what a guard still requires, each with the value it has; empty if the rule may be promoted. */
 export function unmetGuard(guard: PromotionGuard, figures: RuleFigures, nowMs: number): ProblemDetail[] {
@@ -66,7 +67,8 @@ export function unmetGuard(guard: PromotionGuard, figures: RuleFigures, nowMs: n
   return unmet;
 }
 
-function percent(rate: number): string {
+/** Three digits at most: `0.0213` is "2.13 %". */
+export function percent(rate: number): string {
   return `${shown(rate * 100)} %`;
 }
 

@@ -1,6 +1,6 @@
 import { COMMANDS, MINUTE_MS, RollbackBounds } from '@agentlens/contracts';
 import { type Database, judgedStops, type Tables } from '@agentlens/database';
-import { ratesOf } from '@agentlens/guardrails';
+import { percent, ratesOf } from '@agentlens/guardrails';
 import { type EventBus, Repeating } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
@@ -112,7 +112,7 @@ export class RollbackMonitor {
     if (maxFalseRejectionRate === undefined) return null;
     const since = new Date(this.#parts.clock.now() - windowMinutes * MINUTE_MS).toISOString();
     const judged = await judgedStops(this.#db, { tenantId, ruleId, fromVersion, since });
-    const { falseRejectionRate } = ratesOf({ asked, enforced, stopped, wouldStop, bypassed: 0, ...judged, sinceMs: 0 });
+    const { falseRejectionRate } = ratesOf({ asked, stopped, wouldStop, bypassed: 0, ...judged });
     if (falseRejectionRate === null || falseRejectionRate <= maxFalseRejectionRate) return null;
     const bound = percent(maxFalseRejectionRate);
     return `Taken back: ${percent(falseRejectionRate)} ${within} were false rejections; its bound is ${bound}`;
@@ -151,8 +151,4 @@ export class RollbackMonitor {
   get #db(): Kysely<Tables> {
     return this.#parts.database.db;
   }
-}
-
-function percent(rate: number): string {
-  return `${Number((rate * 100).toPrecision(3))} %`;
 }

@@ -1,5 +1,5 @@
 import { DAY_MS, type GuardrailRule, type Promotion, type Suspension } from '@agentlens/contracts';
-import { ACTIONS, force, guardOf, unmetGuard, type ValidatedRule, validatePatch } from '@agentlens/guardrails';
+import { decidesCalls, force, guardOf, unmetGuard, type ValidatedRule, validatePatch } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
 import { originOf, type RuleRef, type RuleWriter } from './rule-writer.ts';
 
@@ -23,8 +23,8 @@ export class RuleRollouts {
       const draft = validatePatch(existing, { enabled: true, dryRun: false, mode: to, rollout });
       const raises = draft.ok && force(draft.value) > force(existing);
       if (raises && !forced) {
-        const decides = ACTIONS.get(existing.actionType)?.phases[0] === 'decision';
-        const unmet = unmetGuard(guardOf(existing, decides), await rules.figures(existing), this.#clock.now());
+        const guard = guardOf(existing, decidesCalls(existing.actionType));
+        const unmet = unmetGuard(guard, await rules.figures(existing), this.#clock.now());
         if (unmet.length > 0) return notShown(unmet);
       }
       const why = forced ? `Forced: ${reason}` : (reason ?? ref.reason);

@@ -10,10 +10,9 @@ import {
 } from '@agentlens/contracts';
 import {
   driftFromRow,
-  judgedStops,
   type RuleVersionsTable,
   recordChanges,
-  ruleCounts,
+  ruleFigures,
   ruleFromRow,
   type Tables,
 } from '@agentlens/database';
@@ -91,18 +90,9 @@ export class RuleTransaction {
   }
 
   /** What a decision rule did since its meaning last changed. */
-  async figures({ id: ruleId, version, meaningVersion = version, updatedAt }: GuardrailRule): Promise<RuleFigures> {
-    const first = await this.#db
-      .selectFrom('rule_versions')
-      .select('changed_at')
-      .where('tenant_id', '=', this.#tenantId)
-      .where('rule_id', '=', ruleId)
-      .where('version', '=', meaningVersion)
-      .executeTakeFirst();
-    const since = first?.changed_at ?? updatedAt;
-    const ref = { tenantId: this.#tenantId, ruleId, fromVersion: meaningVersion, since };
-    const counts = await ruleCounts(this.#db, ref);
-    return { ...counts, ...(await judgedStops(this.#db, ref)), sinceMs: Date.parse(since) };
+  async figures(rule: GuardrailRule): Promise<RuleFigures> {
+    const { since, ...figures } = await ruleFigures(this.#db, { ...rule, tenantId: this.#tenantId });
+    return { ...figures, sinceMs: Date.parse(since) };
   }
 
   /** The recorded changes of each rule after the given version, oldest first. */

@@ -1,6 +1,6 @@
 import type { GuardrailRule } from '@agentlens/contracts';
 import { type Database, type GuardrailRulesTable, lockUntilEnd, ruleFromRow, type Tables } from '@agentlens/database';
-import { ACTIONS } from '@agentlens/guardrails';
+import { decidesCalls } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { type RuleStore, RuleTransaction, storedOf } from './rule-transaction.ts';
 
@@ -87,6 +87,5 @@ export class RulesRepository implements RuleStore {
  * secrets.
  */
 function evaluated(row: Selectable<GuardrailRulesTable>): GuardrailRule {
-  const decides = ACTIONS.get(row.action_type)?.phases[0] === 'decision';
-  return ruleFromRow(decides ? row : { ...row, action_config: {} });
+  return ruleFromRow(decidesCalls(row.action_type) ? row : { ...row, action_config: {} });
 }

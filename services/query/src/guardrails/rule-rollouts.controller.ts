@@ -1,6 +1,6 @@
 import { COMMANDS, type GuardrailRule } from '@agentlens/contracts';
-import { judgedStops, ruleCounts } from '@agentlens/database';
-import { ACTIONS, guardOf, ratesOf, unmetGuard } from '@agentlens/guardrails';
+import { ruleFigures } from '@agentlens/database';
+import { decidesCalls, guardOf, ratesOf, unmetGuard } from '@agentlens/guardrails';
 import { getRuleRollout, promoteRule, type RequestOf, type RuleRollout, suspendRule } from '@agentlens/operations';
 import {
   type Caller,
@@ -69,34 +69,28 @@ export class RuleRolloutsController {
 }
 
 async function rolloutOf(db: ReadOnly, rule: GuardrailRule, nowMs: number): Promise<RuleRollout> {
-  const { tenantId, id: ruleId, version, meaningVersion: fromVersion = version, mode } = rule;
-  const versions = await db
+  const { tenantId, id: ruleId, version, mode } = rule;
+  const { since, ...figures } = await ruleFigures(db, rule);
+  const rollbacks = await db
     .selectFrom('rule_versions')
-    .select(['version', 'changed_at', 'reason', 'source'])
+    .select(['version', 'changed_at', 'reason'])
     .where('tenant_id', '=', tenantId)
     .where('rule_id', '=', ruleId)
-    .where((eb) => eb.or([eb('version', '=', fromVersion), eb('source', '=', 'rollback')]))
+    .where('source', '=', 'rollback')
     .orderBy('version', 'desc')
-    .limit(MAX_ROLLBACKS + 1)
+    .limit(MAX_ROLLBACKS)
     .execute();
-  const since = versions.find((one) => one.version === fromVersion)?.changed_at ?? rule.createdAt;
-  const ref = { tenantId, ruleId, fromVersion, since };
-  const figures = {
-    ...{ ...(await ruleCounts(db, ref)), ...(await judgedStops(db, ref)) },
-    sinceMs: Date.parse(since),
-  };
-  const { sinceMs: _, ...shown } = figures;
-  const decides = ACTIONS.get(rule.actionType)?.phases[0] === 'decision';
-  const unmet = unmetGuard(guardOf(rule, decides), figures, nowMs);
+  const unmet = unmetGuard(
+    guardOf(rule, decidesCalls(rule.actionType)),
+    { ...figures, sinceMs: Date.parse(since) },
+    nowMs,
+  );
   return {
-    ...{ ruleId, version, mode, since, ...shown, ...ratesOf(figures) },
+    ...{ ruleId, version, mode, since, ...figures, ...ratesOf(figures) },
     ...(mode === 'canary' && rule.rollout !== undefined ? { percent: rule.rollout.percent } : {}),
     byDay: await daysOf(db, tenantId, ruleId),
     guard: { ok: unmet.length === 0, unmet },
-    rollbacks: versions
-      .filter(({ source }) => source === 'rollback')
-      .slice(0, MAX_ROLLBACKS)
-      .map((one) => ({ version: one.version, at: one.changed_at, reason: one.reason ?? '' })),
+    rollbacks: rollbacks.map((one) => ({ version: one.version, at: one.changed_at, reason: one.reason ?? '' })),
   };
 }
 
