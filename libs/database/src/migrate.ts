@@ -45,6 +45,7 @@ import * as backtests from './migrations/0041-backtests.ts';
 import * as askedAgain from './migrations/0042-asked-again.ts';
 import * as activity from './migrations/0043-activity.ts';
 import * as browserSessions from './migrations/0044-browser-sessions.ts';
+import * as rollbacks from './migrations/0045-rollbacks.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -93,6 +94,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0042-asked-again': askedAgain,
   '0043-activity': activity,
   '0044-browser-sessions': browserSessions,
+  '0045-rollbacks': rollbacks,
 };
 
 /**
