@@ -121,7 +121,7 @@ export class RuleBacktest {
     this.#compared.same += same;
     this.#compared.onlyDraft += found.length - same;
     this.#compared.onlyInForce += others.length - same;
-    for (const trigger of found) this.#note('trigger', findingOfTrigger(trigger));
+    for (const trigger of found) this.#note(findingOfTrigger(trigger));
   }
 
   async decision(past: PastDecision): Promise<void> {
@@ -146,7 +146,7 @@ export class RuleBacktest {
     if (acts !== null && otherActs !== null) this.#compared.same += 1;
     else if (acts !== null) this.#compared.onlyDraft += 1;
     else if (otherActs !== null) this.#compared.onlyInForce += 1;
-    if (acts !== null) this.#note(acts, findingOfCall(past, acts, ruling));
+    if (acts !== null) this.#note(findingOfCall(past, acts, ruling));
   }
 
   #ask(replay: Replay, past: PastDecision): Promise<Ruling> {
@@ -166,12 +166,13 @@ export class RuleBacktest {
     return false;
   }
 
-  #note(acts: BacktestFinding['kind'], finding: BacktestFinding): void {
-    if (acts === 'modify') this.#modified += 1;
+  #note(finding: BacktestFinding): void {
+    const { kind } = finding;
+    if (kind === 'modify') this.#modified += 1;
     this.#count(finding, (counts) => {
-      if (acts === 'trigger') counts.triggers += 1;
-      else if (acts === 'block') counts.blocked += 1;
-      else if (acts === 'ask') counts.wouldAsk += 1;
+      if (kind === 'trigger') counts.triggers += 1;
+      else if (kind === 'block') counts.blocked += 1;
+      else if (kind === 'ask') counts.wouldAsk += 1;
     });
     if (this.findings.length < MAX_FINDINGS) this.findings.push(finding);
   }

@@ -1,4 +1,12 @@
-import type { Actor, AgentEvent, DecisionPhase, DecisionRequest, EventBatch, EventKind } from '@agentlens/contracts';
+import {
+  type Actor,
+  type AgentEvent,
+  type DecisionPhase,
+  type DecisionRequest,
+  type EventBatch,
+  type EventKind,
+  MINUTE_MS,
+} from '@agentlens/contracts';
 
 /** Columns of a stored event that rules read. */
 export interface StoredEventRow {
@@ -150,7 +158,6 @@ function toolTagsOf({ agent_tools }: StoredDecisionRow, toolName: string): strin
   return [];
 }
 
-const MINUTE_MS = 60_000;
 /** Rows are read by their own time and evaluated by their arrival; this bounds what has to be held in between. */
 const REORDERING_MS = 5 * MINUTE_MS;
 const MAX_HELD_EVENTS = 500_000;

@@ -1,4 +1,11 @@
-import type { Backtest, BacktestExample, BacktestProgress, BacktestResult, GuardrailRule } from '@agentlens/contracts';
+import {
+  type Backtest,
+  type BacktestExample,
+  type BacktestProgress,
+  type BacktestResult,
+  DAY_MS,
+  type GuardrailRule,
+} from '@agentlens/contracts';
 import { backtestFromRow, type Database, lockUntilEnd, ruleFromRow, type Tables } from '@agentlens/database';
 import type { Clock } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
@@ -198,7 +205,7 @@ export class BacktestsRepository {
   }
 
   async dropOld(): Promise<void> {
-    const before = new Date(this.#clock.now() - KEPT_DAYS * 86_400_000).toISOString();
+    const before = new Date(this.#clock.now() - KEPT_DAYS * DAY_MS).toISOString();
     await this.#db.deleteFrom('backtests').where('finished_at', '<', before).execute();
   }
 

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { DAY_MS } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ProblemException } from '../http/problem-exception.ts';
@@ -59,7 +60,7 @@ const NAME = 'agentlens_session';
 const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
 /** Carries the page secret of every request that changes something. */
 const PAGE_SECRET_HEADER = 'x-agentlens-page';
-export const SESSION_LIFE_MS = 7 * 86_400_000;
+export const SESSION_LIFE_MS = 7 * DAY_MS;
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@agentlens/contracts';
 import { type ActivityBucket, type ActivityQuery, type ActivityStep, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock, ProblemException } from '@agentlens/platform';
 import { latencyAt } from '@agentlens/runs';
@@ -6,7 +6,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
 
-const MINUTE_MS = 60_000;
 const STEPS_MS: Readonly<Record<ActivityStep, number>> = {
   '1m': MINUTE_MS,
   '5m': 5 * MINUTE_MS,

@@ -70,14 +70,11 @@ class Sides {
 
 export function compared(lines: readonly InvoiceLine[], rows: readonly RecordedRow[]) {
   const [byDay, byModel, cells] = [new Sides(), new Sides(), new Sides()];
-  const shown = new Map<string, { readonly day: string; readonly model: string }>();
   const add = (side: 'invoiced' | 'recorded', { day, model, usd }: RecordedRow) => {
     const name = plainName(model);
     byDay.add(day, side, usd);
     byModel.add(name, side, usd);
-    const cell = `${day} ${name}`;
-    cells.add(cell, side, usd);
-    if (!shown.has(cell)) shown.set(cell, { day, model: name });
+    cells.add(`${day} ${name}`, side, usd);
   };
   for (const line of lines) add('invoiced', line);
   for (const row of rows) add('recorded', row);
@@ -86,8 +83,8 @@ export function compared(lines: readonly InvoiceLine[], rows: readonly RecordedR
     return all + Math.max(0, Math.min(invoicedUsd, recordedUsd));
   }, 0);
   const unseen = cells.entries().flatMap(([cell, { invoicedUsd, recordedUsd }]) => {
-    const about = shown.get(cell);
-    return about === undefined || recordedUsd > 0 || invoicedUsd <= 0 ? [] : [{ ...about, invoicedUsd }];
+    const [day = '', ...model] = cell.split(' ');
+    return recordedUsd > 0 || invoicedUsd <= 0 ? [] : [{ day, model: model.join(' '), invoicedUsd }];
   });
   return {
     total: difference(invoiced, sum(rows)),

@@ -1,5 +1,7 @@
 import {
   type ChangeAuthor,
+  DAY_MS,
+  detailsOf,
   MAX_PRICE_OVERRIDES,
   otherVersion,
   PLATFORM_TENANT,
@@ -8,16 +10,14 @@ import {
   pricesChanged,
   timeOrderedId,
 } from '@agentlens/contracts';
-import { type Database, priceOverrideFromRow, recordChanges, type Tables } from '@agentlens/database';
+import { type Database, lockUntilEnd, priceOverrideFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import type { PriceTableView } from '@agentlens/operations';
 import { CLOCK, type Clock, DATABASE, EVENT_BUS, LOGGER, type Platform, ProblemException } from '@agentlens/platform';
 import { SHIPPED_TABLE, TableFile } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
-
-const DAY_MS = 86_400_000;
 
 interface Change {
   readonly tenantId: string;
@@ -56,7 +56,12 @@ export class PricesRepository {
   /** @throws ProblemException 400 if the table has another format, 409 if the version was loaded before */
   async loadTable(version: string, file: readonly object[], author: ChangeAuthor): Promise<number> {
     const parsed = TableFile.safeParse(file);
-    if (!parsed.success) throw wrongTable(parsed.error.issues);
+    if (!parsed.success) {
+      throw new ProblemException(400, 'Validation failed', {
+        details: detailsOf(parsed.error, ['providers']),
+        hint: 'Send the array of providers of data.json of genai-prices, version 2.',
+      });
+    }
     const models = parsed.data.reduce((sum, provider) => sum + provider.models.length, 0);
     const at = new Date(this.clock.now()).toISOString();
     await this.database.db.transaction().execute(async (tx) => {
@@ -104,7 +109,7 @@ export class PricesRepository {
   async set(draft: PriceOverrideDraft, { tenantId, author, ifVersion }: Change): Promise<PriceOverride> {
     const at = new Date(this.clock.now()).toISOString();
     const set = await this.database.db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`prices/${tenantId}`}, 0))`.execute(tx);
+      await lockUntilEnd(tx, 'prices', tenantId);
       const before = await findSame(tx, tenantId, draft);
       const version = before?.version ?? 0;
       if (ifVersion !== undefined && ifVersion !== version) {
@@ -201,14 +206,4 @@ async function countOf(tx: Kysely<Tables>, tenantId: string): Promise<number> {
     .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow();
   return Number(count);
-}
-
-function wrongTable(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]) {
-  const details = issues
-    .slice(0, 20)
-    .map(({ path, message }) => ({ path: ['providers', ...path].map(String).join('.'), message }));
-  return new ProblemException(400, 'Validation failed', {
-    details,
-    hint: 'Send the array of providers of data.json of genai-prices, version 2.',
-  });
 }

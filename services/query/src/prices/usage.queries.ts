@@ -59,15 +59,10 @@ export class UsageQueries {
           and cost_source = 'unpriced'
         group by 1, 2 order by calls desc, 1, 2 limit ${MAX_MODELS}`.execute(db),
     );
-    const day = new Date(this.clock.now()).toISOString().slice(0, 10);
     const models = rows.map(({ reason, ...row }) => {
       const near = row.model === '' ? undefined : nearestListed(this.books.table, row, this.clock.now());
       const proposal = near && { model: row.model, fromDay: row.firstAt.slice(0, 10), ...near };
-      return {
-        ...row,
-        reason: reason ?? undefined,
-        proposal: proposal && { ...proposal, fromDay: proposal.fromDay ?? day },
-      };
+      return { ...row, reason: reason ?? undefined, proposal };
     });
     return { ...range, models };
   }

@@ -1,4 +1,11 @@
-import { type CostSource, HANDLEBAR_DIALECT, normalUsage, type PriceBook, type Usage } from '@agentlens/contracts';
+import {
+  type CostSource,
+  HANDLEBAR_DIALECT,
+  normalUsage,
+  type PriceBook,
+  type RepricedModel,
+  type Usage,
+} from '@agentlens/contracts';
 import { PRICING } from '../recording/recording.sql.ts';
 
 /** A stored model call. */
@@ -31,17 +38,7 @@ export interface CallChange {
 export interface PageChanges {
   /** Only calls that differ from what is stored. */
   readonly changes: readonly CallChange[];
-  readonly byModel: ReadonlyMap<string, ModelChange>;
-}
-
-export interface ModelChange {
-  readonly provider: string;
-  readonly model: string;
-  calls: number;
-  changed: number;
-  oldUsd: number;
-  newUsd: number;
-  unpriced: number;
+  readonly byModel: ReadonlyMap<string, RepricedModel>;
 }
 
 /** Digits after the decimal point that the database keeps. */
@@ -50,7 +47,7 @@ const DIGITS = 12;
 /** Prices stored calls again, with the prices of the time of each call. */
 export function changesOf(calls: readonly StoredCall[], prices: PriceBook): PageChanges {
   const changes: CallChange[] = [];
-  const byModel = new Map<string, ModelChange>();
+  const byModel = new Map<string, RepricedModel>();
   for (const call of calls) {
     const change = changeOf(call, prices);
     const sums = sumsOf(byModel, call);
@@ -128,7 +125,7 @@ function sameUsd(one: string | null, other: string | null): boolean {
   return one === null || other === null ? one === other : rounded(Number(one)) === rounded(Number(other));
 }
 
-function sumsOf(byModel: Map<string, ModelChange>, call: StoredCall): ModelChange {
+function sumsOf(byModel: Map<string, RepricedModel>, call: StoredCall): RepricedModel {
   const [provider, model] = [call.provider ?? 'unknown', call.model ?? ''];
   const key = JSON.stringify([provider, model]);
   const known = byModel.get(key) ?? { provider, model, calls: 0, changed: 0, oldUsd: 0, newUsd: 0, unpriced: 0 };

@@ -1,15 +1,18 @@
 import {
   type ChangeAuthor,
   DAY_MS,
+  detailsOf,
   MAX_REPRICE_DAYS,
   type Problem,
+  type ProblemDetail,
   type Reprice,
   RepriceDraft,
+  type RepricedModel,
   timeOrderedId,
 } from '@agentlens/contracts';
 import { type Database, type RepricesTable, recordChanges, repriceFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { ModelChange, PageChanges, StoredCall } from './repriced-calls.ts';
+import type { PageChanges, StoredCall } from './repriced-calls.ts';
 
 /** Calls per transaction: large enough to be fast, small enough that the rows of a run are not locked for long. */
 const PAGE = 1_000;
@@ -41,12 +44,12 @@ export class Reprices {
 
   async begin({ tenantId, body, author }: RepriceOrder): Promise<Begun> {
     const draft = RepriceDraft.safeParse(body);
-    if (!draft.success) return invalid(draft.error.issues);
+    if (!draft.success) return invalid(detailsOf(draft.error));
     const { from, to } = draft.data;
     const rangeMs = Date.parse(to) - Date.parse(from);
-    if (rangeMs <= 0) return invalid([{ path: ['to'], message: 'must be later than from' }]);
+    if (rangeMs <= 0) return invalid([{ path: 'to', message: 'must be later than from' }]);
     if (rangeMs > MAX_REPRICE_DAYS * DAY_MS) {
-      return invalid([{ path: ['from'], message: `must be at most ${MAX_REPRICE_DAYS} days before to` }]);
+      return invalid([{ path: 'from', message: `must be at most ${MAX_REPRICE_DAYS} days before to` }]);
     }
     return this.database.db.transaction().execute(async (tx) => {
       const made = await tx
@@ -93,12 +96,12 @@ export class Reprices {
     tx: Kysely<Tables>,
     job: Row,
     calls: readonly StoredCall[],
-    page: ReadonlyMap<string, ModelChange>,
+    page: ReadonlyMap<string, RepricedModel>,
   ): Promise<void> {
     const { tenant_id: tenantId, reprice_id: targetId } = job;
     const last = calls.at(-1);
     const isFinished = calls.length < PAGE || last === undefined;
-    const byModel = merged(job.by_model as Record<string, ModelChange>, page);
+    const byModel = merged(job.by_model as Record<string, RepricedModel>, page);
     const sums = [...page.values()];
     const after = {
       calls: Number(job.calls) + calls.length,
@@ -130,8 +133,7 @@ const IS_RUNNING: Problem = {
   hint: 'Wait until it has finished: GET /api/reprices.',
 };
 
-function invalid(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): Begun {
-  const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+function invalid(details: ProblemDetail[]): Begun {
   return { ok: false, problem: { error: 'Validation failed', status: 400, details } };
 }
 
@@ -233,8 +235,8 @@ async function applyChanges(tx: Kysely<Tables>, tenantId: string, changes: strin
   );
 }
 
-function merged(before: Readonly<Record<string, ModelChange>>, page: ReadonlyMap<string, ModelChange>) {
-  const sums: Record<string, ModelChange> = { ...before };
+function merged(before: Readonly<Record<string, RepricedModel>>, page: ReadonlyMap<string, RepricedModel>) {
+  const sums: Record<string, RepricedModel> = { ...before };
   for (const [key, change] of page) {
     const isKnown = Object.hasOwn(sums, key) || Object.keys(sums).length < MAX_MODELS;
     const name = isKnown ? key : OTHER_MODELS;
