@@ -142,7 +142,7 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
             ))}
           </select>
         </label>
-        <label className="field ck">
+        <label className="row">
           <input
             type="checkbox"
             checked={draft.freeCalls === 'allow'}

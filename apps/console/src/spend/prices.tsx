@@ -252,7 +252,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
             ))}
           </select>
         </label>
-        <label className="field ck">
+        <label className="row">
           <input
             type="checkbox"
             checked={onlyUnpriced}
