@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** The price table, calls without a price, doubtful costs, and what a person can do about them. */
 export function Prices({ range }: { range: string }) {
-  const table = useRead(['spend', 'prices'], (signal) => client.getPrices({ signal }));
+  const table = useRead(['prices', 'table'], (signal) => client.getPrices({ signal }));
   const unpriced = useRead(['spend', 'unpriced-models', range], (signal) =>
     client.getUnpricedUsage({ query: { range }, signal }),
   );
