@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { Rule } from '../api/model.ts';
 import { count, counted, money, shortId } from '../figures/figures.ts';
+import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
@@ -75,6 +76,7 @@ export function BacktestPanel({ draft, rule, valid }: { draft: Draft; rule: Rule
           <DayStrip
             days={result.days.map((day) => ({
               day: day.name,
+              label: weekday(Date.parse(day.name)),
               full: day.falseRejections,
               ghost: day.blocked + day.wouldAsk + day.triggers - day.falseRejections,
             }))}

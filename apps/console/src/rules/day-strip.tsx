@@ -1,8 +1,11 @@
-import { weekday } from '../time/zone.ts';
-
 interface DayStripProps {
-  /** `full` is drawn filled, `ghost` hollow. */
-  readonly days: readonly { readonly day: string; readonly full: number; readonly ghost: number }[];
+  /** `day` is spoken, `label` is written under the bar. `full` is drawn filled, `ghost` hollow. */
+  readonly days: readonly {
+    readonly day: string;
+    readonly label: string;
+    readonly full: number;
+    readonly ghost: number;
+  }[];
   readonly words: readonly [full: string, ghost: string];
 }
 
@@ -16,13 +19,14 @@ export function DayStrip({ days, words: [full, ghost] }: DayStripProps) {
   return (
     <>
       <div className="dch" role="img" aria-label={`By day: ${spoken}`}>
-        {days.map((one) => (
-          <div key={one.day}>
+        {days.map((one, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its day
+          <div key={index}>
             <span className="col">
               {one.ghost > 0 && <i className="n" style={height(one.ghost)} />}
               {one.full > 0 && <i className="m" style={height(one.full)} />}
             </span>
-            <span>{weekday(Date.parse(one.day))}</span>
+            <span>{one.label}</span>
           </div>
         ))}
       </div>

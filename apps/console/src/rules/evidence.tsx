@@ -10,6 +10,7 @@ import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { BacktestPanel } from './backtest-panel.tsx';
+import { DayStrip } from './day-strip.tsx';
 import { bodyOf, type Draft, differences, draftOf } from './draft.ts';
 import { type TrialCall, TryCall } from './try-call.tsx';
 
@@ -68,7 +69,10 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
   }
   const [fired, would] = [summary?.fired ?? [], summary?.wouldHave ?? []];
   const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
-  const most = Math.max(1, ...Array.from({ length: 7 }, (_, day) => (fired[day] ?? 0) + (would[day] ?? 0)));
+  const days = Array.from({ length: 7 }, (_, day) => {
+    const label = weekday(Date.now() - (6 - day) * DAY_MS);
+    return { day: label, label, full: fired[day] ?? 0, ghost: would[day] ?? 0 };
+  });
   const sentence =
     sum(would) > 0
       ? `Would have acted ${counted(sum(would), 'time')}${sum(fired) > 0 ? `, acted ${counted(sum(fired), 'time')}` : ''}.`
@@ -79,36 +83,7 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
     <div className="bt">
       <p className="say2">{sentence}</p>
       <p>As the rule stood at the time.</p>
-      <div
-        className="dch"
-        role="img"
-        aria-label={`By day: ${Array.from({ length: 7 }, (_, day) => `${weekday(Date.now() - (6 - day) * DAY_MS)} ${(fired[day] ?? 0) + (would[day] ?? 0)}`).join(', ')}`}
-      >
-        {Array.from({ length: 7 }, (_, day) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its day
-          <div key={day}>
-            <span className="col">
-              {(would[day] ?? 0) > 0 && (
-                <i className="n" style={{ height: `${Math.max(2, (56 * (would[day] ?? 0)) / most)}px` }} />
-              )}
-              {(fired[day] ?? 0) > 0 && (
-                <i className="m" style={{ height: `${Math.max(2, (56 * (fired[day] ?? 0)) / most)}px` }} />
-              )}
-            </span>
-            <span>{weekday(Date.now() - (6 - day) * DAY_MS)}</span>
-          </div>
-        ))}
-      </div>
-      <div className="lg">
-        <span>
-          <i className="m" />
-          acted
-        </span>
-        <span>
-          <i className="n" />
-          would have
-        </span>
-      </div>
+      <DayStrip days={days} words={['acted', 'would have']} />
       <Section
         title="Newest calls it met"
         note={decisions.data?.decisions.length}

@@ -5,6 +5,7 @@ import type { Rule } from '../api/model.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
 import { count } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Moment } from '../ui/moment.tsx';
@@ -26,7 +27,12 @@ export function RolloutSection({ rule }: { rule: Rule }) {
     <Section title="Rollout" note={`${count(rollout.asked)} calls asked`}>
       {days.length > 0 && (
         <DayStrip
-          days={days.map(({ day, stopped, wouldStop }) => ({ day, full: stopped, ghost: wouldStop }))}
+          days={days.map(({ day, stopped, wouldStop }) => ({
+            day,
+            label: weekday(Date.parse(day)),
+            full: stopped,
+            ghost: wouldStop,
+          }))}
           words={['stopped', 'would stop']}
         />
       )}
