@@ -7,8 +7,8 @@ import type { Alert } from '../api/model.ts';
 import { DECIDED } from '../approvals/decided.ts';
 import { ResetDialog } from '../breakers/breakers-page.tsx';
 import { LimitsDialog } from '../breakers/limits-dialog.tsx';
+import { useLimits } from '../breakers/use-limits.ts';
 import { counted, shortId } from '../figures/figures.ts';
-import { useRead } from '../live-data/live-store.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
@@ -301,7 +301,7 @@ function messageOf({ kind, message }: Alert): string {
 /** Ways out of an open breaker. */
 function BreakerActs({ alert }: { alert: Alert }) {
   const [dialog, setDialog] = useState<'raise' | 'reset'>();
-  const limits = useRead(['breakers', 'limits'], (signal) => client.getBreakerLimits({ signal }));
+  const limits = useLimits();
   const own = limits.data?.limits.find(({ scope, scopeId }) => scope === 'agent' && scopeId === alert.agentId)?.limits;
   const close = () => setDialog(undefined);
   const breaker =

@@ -16,6 +16,7 @@ import { Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { LimitsDialog } from './limits-dialog.tsx';
 import { BREAKER_REASONS } from './reasons.ts';
+import { useLimits } from './use-limits.ts';
 
 const MARKS = {
   open: { icon: 'breakers', tone: 'block', word: 'Open' },
@@ -25,7 +26,7 @@ const MARKS = {
 
 export function BreakersPage() {
   const breakers = useRead(['breakers', 'all'], (signal) => client.listBreakers({ query: { limit: 100 }, signal }));
-  const limits = useRead(['breakers', 'limits'], (signal) => client.getBreakerLimits({ signal }));
+  const limits = useLimits();
   return (
     <Page name="breakers" title="Breakers" time="Now">
       <Read read={breakers} what="Breakers" rows={8}>

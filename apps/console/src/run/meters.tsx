@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import type { BreakerLimits, RunDetail } from '../api/model.ts';
+import { useLimits } from '../breakers/use-limits.ts';
 import { count, countdown, duration, money } from '../figures/figures.ts';
 import { Gauge } from '../ui/gauge.tsx';
 import { useNow } from '../ui/moment.tsx';
-import { useLimits } from './use-run.ts';
 
 /** Usage of the run, against the limits of its breaker if they are enforced. */
 export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean }) {

@@ -66,11 +66,3 @@ export function useRunDetail(id: string) {
 export function useRunTree(id: string) {
   return useRead(['run', 'tree', id], (signal) => client.getRunTree({ params: { id }, signal }));
 }
-
-export function useLimits() {
-  return useQuery({
-    queryKey: ['limits'],
-    queryFn: ({ signal }) => client.getBreakerLimits({ signal }),
-    staleTime: 60_000,
-  });
-}
