@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { visible } from '../../../libs/contracts/src/visible.ts';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
+import { limitsFor } from '../src/breakers/limits-for.ts';
 import { age, countdown, csvLine, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
 import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
@@ -155,6 +156,27 @@ void describe('the story of a run', () => {
       true,
     );
     assert.deepEqual(steps.map(wouldHave), [true, false, false]);
+  });
+});
+
+void describe('the limits of a breaker', () => {
+  void it('are the most specific ones: of the run, the agent, the tenant, or the defaults', () => {
+    const limits = (maxTokens: number) => ({ maxTokens }) as never;
+    const of = (scope: string, scopeId: string, maxTokens: number) =>
+      ({ scope, scopeId, limits: limits(maxTokens) }) as never;
+    const tokens = (whose: { runId?: string; agentId: string }, ...known: never[]) =>
+      limitsFor(whose, { defaults: limits(1), limits: known } as never).maxTokens;
+    const all = [of('run', 'r', 4), of('agent', 'a', 3), of('tenant', 't', 2)];
+    assert.deepEqual(
+      [
+        tokens({ runId: 'r', agentId: 'a' }, ...all),
+        tokens({ runId: 'other', agentId: 'a' }, ...all),
+        tokens({ agentId: 'a' }, ...all),
+        tokens({ agentId: 'other' }, ...all),
+        tokens({ agentId: 'a' }),
+      ],
+      [4, 3, 3, 2, 1],
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import type { Alert } from '../api/model.ts';
 import { DECIDED } from '../approvals/decided.ts';
 import { ResetDialog } from '../breakers/breakers-page.tsx';
 import { LimitsDialog } from '../breakers/limits-dialog.tsx';
+import { limitsFor } from '../breakers/limits-for.ts';
 import { useLimits } from '../breakers/use-limits.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useSteady } from '../live-data/steady.ts';
@@ -302,7 +303,6 @@ function messageOf({ kind, message }: Alert): string {
 function BreakerActs({ alert }: { alert: Alert }) {
   const [dialog, setDialog] = useState<'raise' | 'reset'>();
   const limits = useLimits();
-  const own = limits.data?.limits.find(({ scope, scopeId }) => scope === 'agent' && scopeId === alert.agentId)?.limits;
   const close = () => setDialog(undefined);
   const breaker =
     alert.runId === undefined
@@ -320,7 +320,11 @@ function BreakerActs({ alert }: { alert: Alert }) {
         Pause…
       </Act>
       {dialog === 'raise' && limits.data !== undefined && (
-        <LimitsDialog defaults={own ?? limits.data.defaults} agentId={alert.agentId} onClose={close} />
+        <LimitsDialog
+          defaults={limitsFor({ agentId: alert.agentId }, limits.data)}
+          agentId={alert.agentId}
+          onClose={close}
+        />
       )}
       {dialog === 'reset' && <ResetDialog breaker={breaker} onClose={close} />}
     </>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { BreakerLimits, RunDetail } from '../api/model.ts';
+import type { RunDetail } from '../api/model.ts';
+import { limitsFor } from '../breakers/limits-for.ts';
 import { useLimits } from '../breakers/use-limits.ts';
 import { count, countdown, duration, money } from '../figures/figures.ts';
 import { Gauge } from '../ui/gauge.tsx';
@@ -8,9 +9,10 @@ import { useNow } from '../ui/moment.tsx';
 /** Usage of the run, against the limits of its breaker if they are enforced. */
 export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean }) {
   const now = useNow();
+  const { data: known } = useLimits();
   // A run that only reports events never meets a breaker.
-  const known = limitsFor(run, useLimits().data);
-  const limits = enforced ? known : undefined;
+  const limits =
+    enforced && known !== undefined ? limitsFor({ runId: run.id, agentId: run.agentId }, known) : undefined;
   const elapsed = run.status === 'running' ? Math.max(run.durationMs, now - Date.parse(run.startedAt)) : run.durationMs;
   const { totals } = run;
   return (
@@ -34,14 +36,6 @@ export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean })
       />
     </div>
   );
-}
-
-/** The most specific limits: of the run, the agent, the tenant, or the defaults. */
-function limitsFor(run: RunDetail, known: BreakerLimits | undefined) {
-  if (known === undefined) return undefined;
-  const of = (scope: string, id?: string) =>
-    known.limits.find((one) => one.scope === scope && (id === undefined || one.scopeId === id))?.limits;
-  return of('run', run.id) ?? of('agent', run.agentId) ?? of('tenant') ?? known.defaults;
 }
 
 function Meter({

@@ -1,0 +1,15 @@
+import type { BreakerLimits } from '../api/model.ts';
+
+interface Whose {
+  /** Absent: the limits that the agent has for each of its runs. */
+  readonly runId?: string;
+  readonly agentId: string;
+}
+
+/** The most specific limits: of the run, the agent, the tenant, or the defaults. */
+export function limitsFor({ runId, agentId }: Whose, known: BreakerLimits): BreakerLimits['defaults'] {
+  const of = (scope: string, id?: string) =>
+    known.limits.find((one) => one.scope === scope && (id === undefined || one.scopeId === id))?.limits;
+  const own = runId === undefined ? undefined : of('run', runId);
+  return own ?? of('agent', agentId) ?? of('tenant') ?? known.defaults;
+}
