@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
@@ -181,18 +181,18 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [days, setDays] = useState<number>(30);
   const [onlyUnpriced, setOnlyUnpriced] = useState(true);
-  const [job, setJob] = useState<RepriceAnswer>();
+  const [begun, setBegun] = useState<RepriceAnswer>();
   const [error, setError] = useState<string>();
+  const poll = useQuery({
+    queryKey: ['reprice', begun?.id],
+    queryFn: ({ signal }) => client.getReprice({ params: { id: begun?.id ?? '' }, signal }),
+    enabled: begun !== undefined,
+    initialData: begun,
+    refetchInterval: ({ state }) => (state.data?.state === 'running' ? POLL_MS : false),
+  });
+  const job = begun && poll.data;
   const isRunning = job?.state === 'running';
-  useEffect(() => {
-    if (!isRunning || job === undefined) return;
-    const timer = setTimeout(() => {
-      client
-        .getReprice({ params: { id: job.id } })
-        .then(setJob, (cause: unknown) => setError(problemOf(cause).message));
-    }, POLL_MS);
-    return () => clearTimeout(timer);
-  }, [isRunning, job]);
+  const unread = poll.error === null ? undefined : problemOf(poll.error).message;
   const isDone = job?.state === 'finished' && !job.dryRun;
   useEffect(() => {
     if (isDone) void queries.invalidateQueries({ queryKey: ['spend'] });
@@ -203,7 +203,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
     const from = new Date(to.getTime() - days * 86_400_000);
     try {
       const body = { from: from.toISOString(), to: to.toISOString(), onlyUnpriced, dryRun };
-      setJob(await client.createReprice({ body }));
+      setBegun(await client.createReprice({ body }));
     } catch (cause) {
       const { message, hint } = problemOf(cause);
       setError(`${message}. ${hint ?? ''}`);
@@ -242,7 +242,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
             value={days}
             onChange={({ target }) => {
               setDays(Number(target.value));
-              setJob(undefined);
+              setBegun(undefined);
             }}
           >
             {DAYS.map((one) => (
@@ -258,13 +258,13 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
             checked={onlyUnpriced}
             onChange={({ target }) => {
               setOnlyUnpriced(target.checked);
-              setJob(undefined);
+              setBegun(undefined);
             }}
           />
           <span>Only calls without a price</span>
         </label>
         {job !== undefined && <RepriceResult job={job} />}
-        <FailureLine>{error ?? job?.error}</FailureLine>
+        <FailureLine>{error ?? unread ?? job?.error}</FailureLine>
       </div>
     </Dialog>
   );
