@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../libs/contracts/src/times.ts';
 import { bytes, count, duration, money, percent } from '../figures/figures.ts';
 import { localParts, offset } from '../time/zone.ts';
 
@@ -133,9 +134,6 @@ export function summaryOf(values: readonly (number | null)[], unit: Unit): { val
     : { value: known.at(-1) ?? null, word: 'latest' };
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const STEPS_MS = [
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE_MS),
   ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR_MS),

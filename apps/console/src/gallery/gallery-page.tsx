@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { Chart } from '../charts/chart.tsx';
 import { categoryTone, UNITS } from '../charts/data.ts';
 import { Page } from '../shell/page.tsx';
@@ -28,7 +29,7 @@ const nothing = () => undefined;
 
 const CHART_FROM = Date.UTC(2026, 10, 24, 6);
 const FIVE_MINUTES = 300_000;
-const CHART_RANGE = { from: CHART_FROM, to: CHART_FROM + 24 * 3_600_000 };
+const CHART_RANGE = { from: CHART_FROM, to: CHART_FROM + DAY_MS };
 /** Half an hour is missing, and the night is quiet. */
 const CHART_ROWS = Array.from({ length: 288 }, (_, index) => ({
   at: CHART_FROM + index * FIVE_MINUTES,
@@ -54,7 +55,7 @@ function Charts() {
           { id: 'allowed', name: 'Allowed', tone: 'accent', shape: 'bar', value: (row) => row.calls },
         ]}
         lines={[{ value: 60, label: 'Usual', tone: 'mute' }]}
-        markers={[{ at: CHART_FROM + 5 * 3_600_000, label: 'Rule changed', href: 'guardrails' }]}
+        markers={[{ at: CHART_FROM + 5 * HOUR_MS, label: 'Rule changed', href: 'guardrails' }]}
         onBrush={nothing}
       />
       <Chart

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
@@ -49,8 +50,6 @@ export function Evidence({ draft, rule, summary, call, valid }: EvidenceProps) {
     </aside>
   );
 }
-
-const DAY_MS = 86_400_000;
 
 /** What the rule itself decided and what it would have: facts, where a replay over history has its place later. */
 export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleSummary | undefined }) {

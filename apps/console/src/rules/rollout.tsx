@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { client } from '../api/client.ts';
 import type { Rule } from '../api/model.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
@@ -157,8 +158,6 @@ function ReasonField({ value, onChange }: { value: string; onChange: (value: str
     </label>
   );
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Suspends a rule for some hours, or ends its suspension. */
 export function SuspendButton({ rule }: { rule: Rule }) {

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { ApiKey, NewKey } from '../api/model.ts';
@@ -127,7 +128,7 @@ export function Keys() {
         >
           <p>
             You get a new key with the same scopes. The old key works until{' '}
-            <b>{shortClock(Math.min(now + DAY_MS, expiryOf(rotating)))}</b>, so that you can replace it everywhere.
+            <b>{shortClock(endOfRotated(rotating, now))}</b>, so that you can replace it everywhere.
           </p>
         </Dialog>
       )}
@@ -163,10 +164,8 @@ export function Keys() {
 }
 
 /** A rotated key works for another day, unless it expires earlier. */
-const DAY_MS = 86_400_000;
-
-function expiryOf({ expiresAt }: ApiKey): number {
-  return expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+function endOfRotated({ expiresAt }: ApiKey, now: number): number {
+  return Math.min(now + DAY_MS, expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt));
 }
 
 function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {

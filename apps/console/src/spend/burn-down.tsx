@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { client } from '../api/client.ts';
 import type { BudgetStanding } from '../api/model.ts';
 import { money } from '../figures/figures.ts';
@@ -13,7 +14,7 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
   const now = useNow();
   const pot = pots[0];
   const startMs = pot === undefined ? now : Date.parse(`${pot.periodStart}T00:00:00Z`);
-  const from = new Date(Math.max(startMs, now - 31 * 86_400_000)).toISOString();
+  const from = new Date(Math.max(startMs, now - 31 * DAY_MS)).toISOString();
   const agentId = budget.scope === 'agent' ? (budget.scopeId ?? pot?.scopeId) : undefined;
   const spent = useRead(['spend', 'burn', budget.id, from], (signal) =>
     client.getAnalytics({ query: { from, granularity: budget.period === 'day' ? 'hour' : 'day', agentId }, signal }),
@@ -28,10 +29,7 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
   let sum = 0;
   const points = (spent.data?.buckets ?? []).map((bucket) => {
     sum += bucket.totalCostUsd;
-    return [
-      Math.min(now, Date.parse(bucket.timestamp) + (budget.period === 'day' ? 3_600_000 : 86_400_000)),
-      sum,
-    ] as const;
+    return [Math.min(now, Date.parse(bucket.timestamp) + (budget.period === 'day' ? HOUR_MS : DAY_MS)), sum] as const;
   });
   const scale = sum > 0 ? pot.spentUsd / sum : 1;
   const path = [

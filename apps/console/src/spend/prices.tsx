@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { RepriceAnswer, UnpricedModel } from '../api/model.ts';
@@ -200,7 +201,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
   const begin = async (dryRun: boolean) => {
     setError(undefined);
     const to = new Date();
-    const from = new Date(to.getTime() - days * 86_400_000);
+    const from = new Date(to.getTime() - days * DAY_MS);
     try {
       const body = { from: from.toISOString(), to: to.toISOString(), onlyUnpriced, dryRun };
       setBegun(await client.createReprice({ body }));

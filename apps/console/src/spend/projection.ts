@@ -1,8 +1,8 @@
+import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import type { Budget, BudgetStanding } from '../api/model.ts';
 
 type Pot = BudgetStanding['pots'][number];
 
-const DAY_MS = 86_400_000;
 /** Too early in a period a rate says nothing. */
 const MIN_ELAPSED_SHARE = 0.02;
 

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { BudgetStanding } from '../api/model.ts';
@@ -8,7 +9,6 @@ import { useRead } from '../live-data/live-store.ts';
 import { Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
 
-const HOUR_MS = 3_600_000;
 export const SPENDERS = [
   { id: 'agent', name: 'Agent' },
   { id: 'model', name: 'Model' },
@@ -50,7 +50,7 @@ export function SpendChart({
     >
       <Read read={read} what="Spend over time" rows={5}>
         {({ keys, buckets, from, to }) => {
-          const bucketMs = granularity === 'hour' ? HOUR_MS : 24 * HOUR_MS;
+          const bucketMs = granularity === 'hour' ? HOUR_MS : DAY_MS;
           const total = buckets.reduce((sum, { costUsd }) => sum + costUsd.reduce((all, usd) => all + usd, 0), 0);
           return (
             <>

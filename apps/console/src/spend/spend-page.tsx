@@ -8,7 +8,7 @@ import { useRead } from '../live-data/live-store.ts';
 import { courseText } from '../now/budget-line.tsx';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
-import { rangeName } from '../time/range.ts';
+import { bounds, rangeName } from '../time/range.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
@@ -39,7 +39,7 @@ export function SpendPage() {
   );
   const unpriced = useRead(['spend', 'unpriced', period.range], (signal) =>
     client.listRuns({
-      query: { from: new Date(Date.now() - DAYS[period.id] * 86_400_000).toISOString(), limit: 500 },
+      query: { ...bounds({ range: period.range }), limit: 500 },
       signal,
     }),
   );
@@ -113,8 +113,6 @@ export function SpendPage() {
     </Page>
   );
 }
-
-const DAYS = { day: 1, week: 7, month: 30 };
 
 type Runs = Awaited<ReturnType<typeof client.listRuns>>['runs'];
 

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../../../../libs/contracts/src/times.ts';
+
 /** Time range of a link. `24h` and `7d` stay relative; `from` and `to` are instants. */
 export interface Range {
   readonly range?: string | undefined;
@@ -8,7 +10,7 @@ export interface Range {
 export const RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;
 export const DEFAULT_RANGE = '24h';
 
-const UNIT_MS = { h: 3_600_000, d: 86_400_000 } as const;
+const UNIT_MS = { h: HOUR_MS, d: DAY_MS } as const;
 
 function lengthMs(range: string): number {
   const [, digits = '24', unit = 'h'] = /^(\d+)([hd])$/.exec(range) ?? [];
