@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { client } from '../api/client.ts';
 import type { Catalog, Rule, RuleSummary } from '../api/model.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
+import { useSettled } from '../ui/use-settled.ts';
 import { ConditionBuilder } from './condition-builder.tsx';
 import { bodyOf, type Draft, decides, fits, type Problem } from './draft.ts';
 import { ThenElse, When } from './editor-blocks.tsx';
@@ -162,11 +163,7 @@ export function RuleEditor({ catalog, start, rule, summary, call, onDiscard }: R
 
 /** What the server says of the draft as typed, a moment after typing. */
 function useProblems(draft: Draft) {
-  const [settled, setSettled] = useState(draft);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(draft), VALIDATE_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [draft]);
+  const settled = useSettled(draft, VALIDATE_AFTER_MS);
   const body = bodyOf({ ...settled, name: settled.name.trim() === '' ? 'unnamed' : settled.name }, 'shadow');
   return useQuery({
     queryKey: ['validate', JSON.stringify(body)],

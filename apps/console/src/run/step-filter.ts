@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { client } from '../api/client.ts';
+import { useSettled } from '../ui/use-settled.ts';
 import type { Step } from './story.ts';
 
 /** Which steps are shown. */
@@ -19,6 +21,7 @@ const TESTS: Readonly<Record<string, (step: Step) => boolean>> = {
   blocked: isBlocked,
 };
 
+const SETTLE_MS = 200;
 const MIN_SEARCH_CHARS = 3;
 const MAX_HITS = 100;
 
@@ -43,12 +46,14 @@ export function useFilteredSteps(
   text: string | undefined,
 ): readonly Step[] {
   const wanted = (text ?? '').trim().toLowerCase();
-  const { data: hits } = useHits(run.id, run.startedAt, wanted);
+  const { data: hits } = useHits(run.id, run.startedAt, useSettled(wanted, SETTLE_MS));
   const test = TESTS[show ?? ''];
-  if (test === undefined && wanted === '') return steps;
-  const has = ({ id, name, detail, call, result, entry }: Step) =>
-    name.toLowerCase().includes(wanted) ||
-    detail.toLowerCase().includes(wanted) ||
-    [id, call?.id, result?.id, entry?.id].some((one) => one !== undefined && hits?.has(one));
-  return steps.filter((step) => (test === undefined || test(step)) && (wanted === '' || has(step)));
+  return useMemo(() => {
+    if (test === undefined && wanted === '') return steps;
+    const has = ({ id, name, detail, call, result, entry }: Step) =>
+      name.toLowerCase().includes(wanted) ||
+      detail.toLowerCase().includes(wanted) ||
+      [id, call?.id, result?.id, entry?.id].some((one) => one !== undefined && hits?.has(one));
+    return steps.filter((step) => (test === undefined || test(step)) && (wanted === '' || has(step)));
+  }, [steps, test, wanted, hits]);
 }

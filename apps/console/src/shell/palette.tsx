@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
@@ -8,6 +8,7 @@ import { useRead } from '../live-data/live-store.ts';
 import { shortClock } from '../time/zone.ts';
 import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
+import { useSettled } from '../ui/use-settled.ts';
 import { PAGES } from './nav.tsx';
 import { openStop } from './stop.tsx';
 
@@ -119,20 +120,10 @@ const SETTLE_MS = 200;
 const MIN_TEXT_CHARS = 3;
 const SEARCHED_RANGE = '30d';
 
-/** The text once typing has paused. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timeout = setTimeout(() => setSettled(text), SETTLE_MS);
-    return () => clearTimeout(timeout);
-  }, [text]);
-  return settled;
-}
-
 /** Runs by a part of their id, anything by its id, and events by a text in their contents. */
 function useFound(text: string): { readonly groups: readonly { name: string; hits: Hit[] }[]; readonly busy: boolean } {
   const navigate = useNavigate();
-  const settled = useSettled(text);
+  const settled = useSettled(text, SETTLE_MS);
   const enabled = settled.length >= MIN_TEXT_CHARS;
   const runs = useQuery({
     queryKey: ['search', 'runs', settled],
