@@ -1,4 +1,4 @@
-import { type HTMLAttributes, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type HTMLAttributes, type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { zone as chosenZone, offset } from '../time/zone.ts';
 import {
   bucketLabel,
@@ -32,6 +32,9 @@ interface ChartProps<T> {
   readonly zone?: string;
 }
 
+const NO_LINES: readonly ReferenceLine[] = [];
+const NO_MARKERS: readonly Marker[] = [];
+
 /** Values over time: stacked bars and areas, lines, a legend with the values under the cursor, and a table. */
 export function Chart<T>({
   title,
@@ -41,13 +44,13 @@ export function Chart<T>({
   range,
   series,
   unit,
-  lines = [],
-  markers = [],
+  lines = NO_LINES,
+  markers = NO_MARKERS,
   onBrush,
   height = 180,
   zone = chosenZone(),
 }: ChartProps<T>) {
-  const frame = frameOf(rows, at, bucketMs, range, series);
+  const frame = useMemo(() => frameOf(rows, at, bucketMs, range, series), [rows, at, bucketMs, range, series]);
   const [asTable, setAsTable] = useState(false);
   const [index, setIndex] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
@@ -192,7 +195,10 @@ function Canvas(props: CanvasProps) {
       plot.current = undefined;
     };
   }, [brushable]);
-  const drawn = JSON.stringify([frame, lines, zone, height, unit.format(1.5)]);
+  const drawn = useMemo(
+    () => JSON.stringify([frame, lines, zone, height, unit.format(1.5)]),
+    [frame, lines, zone, height, unit],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text holds everything that is drawn
   useEffect(() => plot.current?.update({ frame, unit, lines, zone, height }), [drawn]);
   useEffect(() => plot.current?.point(index), [index]);
