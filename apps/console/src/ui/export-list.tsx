@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { count, csvLine } from '../figures/figures.ts';
 import { Menu } from './menu.tsx';
+import { saveFile } from './save-file.ts';
 import { toast, toastError } from './toast.tsx';
 
 /** A list that can be exported: its pages with the filter of the page, and its columns. */
@@ -63,12 +64,7 @@ async function download<T>({ name, read, columns }: Exported<T>, format: Format,
     cursor = page.nextCursor;
     onProgress(rows);
   } while (cursor !== undefined && rows < MAX_ROWS);
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(
-    new Blob(parts, { type: format === 'csv' ? 'text/csv;charset=utf-8' : 'application/x-ndjson' }),
-  );
-  link.download = `${name}-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${format}`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const saved = `${name}-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${format}`;
+  saveFile(saved, format === 'csv' ? 'text/csv;charset=utf-8' : 'application/x-ndjson', parts);
   return { rows, complete: cursor === undefined };
 }

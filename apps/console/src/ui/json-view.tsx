@@ -5,6 +5,7 @@ import { bytes } from '../figures/figures.ts';
 import { Copy } from './copy.tsx';
 import { Icon } from './icon.tsx';
 import { type Line, linesOf, sizeOf } from './json-lines.ts';
+import { saveFile } from './save-file.ts';
 
 const LINE_PX = 22;
 const MAX_HEIGHT_PX = 420;
@@ -46,13 +47,10 @@ export function JsonView({ value, label, onUse }: JsonViewProps) {
     setToggled((before) =>
       before.has(path) ? new Set([...before].filter((one) => one !== path)) : new Set([...before, path]),
     );
-  const download = () => {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }));
-    link.download = `${label.toLowerCase().replaceAll(/\W+/g, '-')}.json`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
+  const download = () =>
+    saveFile(`${label.toLowerCase().replaceAll(/\W+/g, '-')}.json`, 'application/json', [
+      JSON.stringify(value, null, 2),
+    ]);
   return (
     <div className="jv">
       <div className="jt">
