@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-quer
 import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { client, signIn } from './api/client.ts';
-import { isRefused, problemOf } from './api/problem.ts';
+import { isRefused, problemOf, problemText } from './api/problem.ts';
 import { makeRouter } from './router.tsx';
 import { MeProvider } from './shell/me.tsx';
 import { codeInAddress, SignInPage } from './sign-in/sign-in-page.tsx';
@@ -69,10 +69,7 @@ function useSignInLink(): { pending: boolean; problem: string | undefined } {
     history.replaceState(null, '', new URL('.', document.baseURI));
     signIn({ code }).then(
       () => setState({ pending: false, problem: undefined }),
-      (error: unknown) => {
-        const { message, hint } = problemOf(error);
-        setState({ pending: false, problem: `${message}. ${hint ?? ''}` });
-      },
+      (error: unknown) => setState({ pending: false, problem: problemText(error) }),
     );
   }, [code]);
   return state;

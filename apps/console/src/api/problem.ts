@@ -26,6 +26,12 @@ export function problemOf(error: unknown): Problem {
   return { ...common, message: error instanceof Error ? error.message : 'Something went wrong', hint: undefined };
 }
 
+/** Why a request failed and what to do about it, in a line. */
+export function problemText(error: unknown): string {
+  const { message, hint } = problemOf(error);
+  return `${message}. ${hint ?? ''}`;
+}
+
 /** A retry gets the same answer. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ProblemError && error.status >= 400 && error.status < 500;

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
+import { problemText } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Countdown } from '../ui/moment.tsx';
@@ -38,8 +38,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
       onClose();
       await queries.invalidateQueries();
     } catch (cause) {
-      const problem = problemOf(cause);
-      setError(`${problem.message}. ${problem.hint ?? ''}`);
+      setError(problemText(cause));
       setBusy(false);
     }
   };

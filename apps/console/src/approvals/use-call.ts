@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
+import { problemOf, problemText } from '../api/problem.ts';
 import { useMay } from '../shell/me.tsx';
 import { parseExact } from '../ui/exact-json.ts';
 import { callInMessage } from './call-in-message.ts';
@@ -63,7 +63,7 @@ export function useCall(alert: Alert): CallToDecide {
   }
   return {
     ...told,
-    lacks: `The whole call could not be read: ${problem.message}. ${problem.hint ?? ''} This is the message of the alert.`,
+    lacks: `The whole call could not be read: ${problemText(read.error)} This is the message of the alert.`,
     mayApprove: false,
     retry: () => void read.refetch(),
   };

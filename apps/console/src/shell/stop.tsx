@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api/client.ts';
 import type { OrderAnswer, OrderBody } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
+import { problemText } from '../api/problem.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -94,8 +94,7 @@ function Stopping({ target }: { target: StopTarget }) {
       setDone(answers);
       await queries.invalidateQueries();
     } catch (cause) {
-      const problem = problemOf(cause);
-      setError(`${problem.message}. ${problem.hint ?? ''}`);
+      setError(problemText(cause));
     } finally {
       setBusy(false);
     }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { signIn } from '../api/client.ts';
-import { problemOf } from '../api/problem.ts';
+import { problemText } from '../api/problem.ts';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon, Sprite } from '../ui/icon.tsx';
 
@@ -21,8 +21,7 @@ export function SignInPage({ problem, onSignedIn }: { problem: string | undefine
       setKey('');
       onSignedIn();
     } catch (cause) {
-      const { message, hint } = problemOf(cause);
-      setError(`${message}. ${hint ?? ''}`);
+      setError(problemText(cause));
     } finally {
       setBusy(false);
     }

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { RepriceAnswer, UnpricedModel } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
+import { problemOf, problemText } from '../api/problem.ts';
 import { count, counted, money } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Act } from '../ui/act.tsx';
@@ -206,8 +206,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
       const body = { from: from.toISOString(), to: to.toISOString(), onlyUnpriced, dryRun };
       setBegun(await client.createReprice({ body }));
     } catch (cause) {
-      const { message, hint } = problemOf(cause);
-      setError(`${message}. ${hint ?? ''}`);
+      setError(problemText(cause));
     }
   };
   const previewed = job?.state === 'finished' && job.dryRun;

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { problemOf } from '../api/problem.ts';
+import { problemText } from '../api/problem.ts';
 import { Icon } from './icon.tsx';
 
 interface Toast {
@@ -28,8 +28,7 @@ export function toast(text: string, tone: Toast['tone'] = 'good'): void {
 }
 
 export function toastError(what: string, error: unknown): void {
-  const problem = problemOf(error);
-  toast(`${what}: ${problem.message}. ${problem.hint ?? ''}`, 'bad');
+  toast(`${what}: ${problemText(error)}`, 'bad');
 }
 
 export function Toasts() {
