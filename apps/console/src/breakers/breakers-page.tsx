@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
@@ -8,14 +7,13 @@ import { count, money, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
 import { State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
-import { toast, toastError } from '../ui/toast.tsx';
 import { LimitsDialog } from './limits-dialog.tsx';
 import { BREAKER_REASONS } from './reasons.ts';
+import { ResetDialog } from './reset-dialog.tsx';
 import { useLimits } from './use-limits.ts';
 
 const MARKS = {
@@ -108,46 +106,6 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
       </table>
       {asking !== undefined && <ResetDialog breaker={asking} onClose={() => setAsking(undefined)} />}
     </Section>
-  );
-}
-
-export function ResetDialog({
-  breaker,
-  onClose,
-}: {
-  breaker: Pick<Breaker, 'scope' | 'scopeId'>;
-  onClose: () => void;
-}) {
-  const queries = useQueryClient();
-  const name = breaker.scope === 'run' ? `run ${shortId(breaker.scopeId)}` : breaker.scopeId;
-  const reset = async () => {
-    try {
-      await client.resetBreaker({ params: { scope: breaker.scope, id: breaker.scopeId } });
-      await queries.invalidateQueries();
-      toast(`The breaker of ${name} is closed`);
-    } catch (error) {
-      toastError('Not reset', error);
-    }
-    onClose();
-  };
-  return (
-    <Dialog
-      title={`Reset the breaker of ${name}?`}
-      open
-      onClose={onClose}
-      acts={
-        <>
-          <button type="button" className="b" onClick={onClose}>
-            Keep it open
-          </button>
-          <button type="button" className="b pri" onClick={() => void reset()}>
-            Reset breaker
-          </button>
-        </>
-      }
-    >
-      <p>Its calls are allowed again and its counts start at zero. If the agent still loops, it opens again.</p>
-    </Dialog>
   );
 }
 

@@ -1,0 +1,47 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { client } from '../api/client.ts';
+import type { Breaker } from '../api/model.ts';
+import { shortId } from '../figures/figures.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+
+/** Closes an open breaker, after asking. */
+export function ResetDialog({
+  breaker,
+  onClose,
+}: {
+  breaker: Pick<Breaker, 'scope' | 'scopeId'>;
+  onClose: () => void;
+}) {
+  const queries = useQueryClient();
+  const name = breaker.scope === 'run' ? `run ${shortId(breaker.scopeId)}` : breaker.scopeId;
+  const reset = async () => {
+    try {
+      await client.resetBreaker({ params: { scope: breaker.scope, id: breaker.scopeId } });
+      await queries.invalidateQueries();
+      toast(`The breaker of ${name} is closed`);
+    } catch (error) {
+      toastError('Not reset', error);
+    }
+    onClose();
+  };
+  return (
+    <Dialog
+      title={`Reset the breaker of ${name}?`}
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Keep it open
+          </button>
+          <button type="button" className="b pri" onClick={() => void reset()}>
+            Reset breaker
+          </button>
+        </>
+      }
+    >
+      <p>Its calls are allowed again and its counts start at zero. If the agent still loops, it opens again.</p>
+    </Dialog>
+  );
+}
