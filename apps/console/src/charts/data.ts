@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../libs/contracts/src/times.ts';
-import { bytes, count, duration, money, percent } from '../figures/figures.ts';
+import { count, duration, money } from '../figures/figures.ts';
 import { localParts, offset } from '../time/zone.ts';
 
 /** How values of a chart are written, and which steps its axis may take. */
@@ -19,9 +19,6 @@ export const UNITS = {
   count: { format: (value) => count(value), increments: DECADES, additive: true },
   usd: { format: money, additive: true },
   ms: { format: duration, increments: TIME_STEPS, additive: false },
-  share: { format: percent, additive: false },
-  bytes: { format: bytes, additive: false },
-  perSecond: { format: (value) => `${Number(value.toPrecision(3))}/s`, additive: false },
 } satisfies Record<string, Unit>;
 
 /** A state hue, or one of eight categories that mean nothing by themselves. */

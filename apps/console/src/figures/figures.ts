@@ -68,6 +68,11 @@ export function percent(share: number): string {
   return `${value < 10 && value % 1 !== 0 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
+/** `0.0123 %`: a rate to three significant digits. */
+export function percentOf(rate: number): string {
+  return `${Number((rate * 100).toPrecision(3))} %`;
+}
+
 /** `1 run`, `4 runs`. */
 export function counted(value: number, word: string, many = `${word}s`): string {
   return `${count(value)} ${value === 1 ? word : many}`;

@@ -159,7 +159,7 @@ function deliveries({ deliveries: { failed } }: Now): MaybeFact {
   if (failed === 0) return undefined;
   return {
     kind: 'deliveries',
-    subject: failed === 1 ? '1 delivery' : counted(failed, 'delivery', 'deliveries'),
+    subject: counted(failed, 'delivery', 'deliveries'),
     rest: 'failed',
     to: '/deliveries',
     search: { result: 'failed' },

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { Rule } from '../api/model.ts';
-import { count, counted, money, shortId } from '../figures/figures.ts';
+import { count, counted, money, percentOf, shortId } from '../figures/figures.ts';
 import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Moment } from '../ui/moment.tsx';
@@ -11,7 +11,6 @@ import { Section } from '../ui/section.tsx';
 import { toastError } from '../ui/toast.tsx';
 import { DayStrip } from './day-strip.tsx';
 import { bodyOf, type Draft } from './draft.ts';
-import { percentOf } from './rollout.tsx';
 
 const POLL_MS = 1_000;
 const UNFINISHED = ['queued', 'running'];

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { client } from '../api/client.ts';
 import type { Rule } from '../api/model.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
-import { count } from '../figures/figures.ts';
+import { count, percentOf } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
@@ -14,8 +14,6 @@ import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { DayStrip } from './day-strip.tsx';
 import { modeOf } from './use-rules.ts';
-
-export const percentOf = (rate: number) => `${Number((rate * 100).toPrecision(3))} %`;
 
 /** What a decision rule stopped or would have stopped since its meaning last changed, and its rollbacks. */
 export function RolloutSection({ rule }: { rule: Rule }) {
@@ -136,7 +134,7 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
         )}
         <ReasonField value={reason} onChange={setReason} />
         {unmet.length > 0 && (
-          <ul className="unplaced" role="alert">
+          <ul className="field" role="alert">
             {unmet.map((one) => (
               <li key={one.path} className="hint bad">
                 {unmetText(one)}

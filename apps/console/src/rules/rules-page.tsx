@@ -8,7 +8,7 @@ import { Empty, FilteredEmpty, Read } from '../ui/faces.tsx';
 import { FilterChip, FilterField } from '../ui/filters.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { ACTIONS, ModeChip, State } from '../ui/marks.tsx';
+import { ACTIONS, MODE_NAMES, ModeChip, State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Strip } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
@@ -18,7 +18,6 @@ import './rules.css';
 
 type Name = 'mode' | 'q' | 'agent' | 'action';
 const MODES = ['enforce', 'canary', 'shadow', 'suspended', 'off'] as const;
-const MODE_NAMES = { enforce: 'Enforce', canary: 'Canary', shadow: 'Shadow', suspended: 'Suspended', off: 'Off' };
 
 export function RulesPage() {
   const rules = useRules();

@@ -4,22 +4,16 @@ import { client } from '../api/client.ts';
 import { useSettled } from '../ui/use-settled.ts';
 import type { Step } from './story.ts';
 
-/** Which steps are shown. */
-export const STEP_FILTERS = [
-  { id: 'problems', name: 'problems' },
-  { id: 'errors', name: 'errors' },
-  { id: 'blocked', name: 'blocked' },
-] as const;
-
 export const isError = ({ state }: Step) => state === 'failed';
 export const isBlocked = ({ state }: Step) => state === 'blocked' || state === 'waiting';
 export const isProblem = (step: Step) => isError(step) || isBlocked(step);
 
-const TESTS: Readonly<Record<string, (step: Step) => boolean>> = {
-  problems: isProblem,
-  errors: isError,
-  blocked: isBlocked,
-};
+/** Which steps are shown. */
+export const STEP_FILTERS = [
+  { id: 'problems', name: 'problems', test: isProblem },
+  { id: 'errors', name: 'errors', test: isError },
+  { id: 'blocked', name: 'blocked', test: isBlocked },
+] as const;
 
 const SETTLE_MS = 200;
 const MIN_SEARCH_CHARS = 3;
@@ -47,7 +41,7 @@ export function useFilteredSteps(
 ): readonly Step[] {
   const wanted = (text ?? '').trim().toLowerCase();
   const { data: hits } = useHits(run.id, run.startedAt, useSettled(wanted, SETTLE_MS));
-  const test = TESTS[show ?? ''];
+  const test = STEP_FILTERS.find(({ id }) => id === show)?.test;
   return useMemo(() => {
     if (test === undefined && wanted === '') return steps;
     const has = ({ id, name, detail, call, result, entry }: Step) =>

@@ -118,14 +118,14 @@ function RunningRing() {
   );
 }
 
-const MODES: Readonly<Record<string, string>> = {
+export const MODE_NAMES: Readonly<Record<string, string>> = {
   ...{ off: 'Off', shadow: 'Shadow', canary: 'Canary', enforce: 'Enforce', suspended: 'Suspended' },
 };
 
 export function ModeChip({ mode, percent }: { mode: string; percent?: number | undefined }) {
   return (
     <span className={`mode ${mode}`}>
-      {MODES[mode] ?? mode}
+      {MODE_NAMES[mode] ?? mode}
       {percent !== undefined && ` ${percent} %`}
     </span>
   );
