@@ -1,1 +1,0 @@
-import{z as e}from"./page-7_g7XhIT.js";import{t}from"./useSearch-HD5-pxht.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};
