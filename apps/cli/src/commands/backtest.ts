@@ -1,5 +1,5 @@
-import type { Client } from '@agentlens/client';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@agentlens/client';
 import type { FileRule } from '@agentlens/replay';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { AnswerOf, DefineCommand } from '../context.ts';
@@ -36,7 +36,10 @@ export const backtestRules: DefineCommand = (command, context) => {
         context.output.note(`Testing ${rule.key}`);
         const ruleId = ids.get(rule.key);
         const body = { rule: { ...rule.draft }, ...(ruleId && { ruleId }), ...(since && { from: since }) };
-        tested.push({ rule, job: await finished(client, (await client.createBacktest({ body })).id) });
+        tested.push({
+          rule,
+          job: await finished(client, (await client.createBacktest({ body })).id, context.host.signal),
+        });
       }
       const reports = tested.map((one) => reportOf(one, failOver, failOverFalse));
       context.output.print(
@@ -54,11 +57,11 @@ function share(text: string): number {
   throw new InvalidArgumentError('It must be a share from 0 to 1, such as 0.02.');
 }
 
-async function finished(client: Client, id: string): Promise<Backtest> {
+async function finished(client: Client, id: string, signal: AbortSignal): Promise<Backtest> {
   for (;;) {
     const job = await client.getBacktest({ params: { id } });
     if (!UNFINISHED.includes(job.status)) return job;
-    await delay(POLL_MS);
+    await delay(POLL_MS, undefined, { signal });
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError } from 'commander';
 import type { AnswerOf, DefineCommand } from '../context.ts';
 import { CommandError, EXIT, usageError } from '../errors.ts';
@@ -165,7 +166,7 @@ export const reprice: DefineCommand = (command, context) => {
       const finished = async () => {
         let current = begun;
         while (current.state === 'running') {
-          await pause(POLL_MS, context.host.signal);
+          await delay(POLL_MS, undefined, { signal: context.host.signal });
           current = await client.getReprice({ params: { id: current.id } });
         }
         return current;
@@ -228,19 +229,4 @@ function rate(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
   throw new InvalidArgumentError('Must be a number of at least 0, such as 2.5.');
-}
-
-/** Waits for a time, or until the user interrupts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

@@ -1,6 +1,5 @@
-export { HOST_IDS, type HostContract, type HostId } from './hosts/host.ts';
-export { HOSTS, isHostId, matchVersion, type VersionMatch } from './hosts/index.ts';
-export type { HookRuntime } from './install/launcher.ts';
+export { HOST_IDS, type HostId } from './hosts/host.ts';
+export { HOSTS, isHostId, matchVersion } from './hosts/index.ts';
 export {
   type Installation,
   type InstallReport,
@@ -11,7 +10,7 @@ export {
 } from './install/install.ts';
 export { isUnchanged, readInstalled, versionOf } from './install/installed.ts';
 export { PROJECT_SWITCHES } from './install/host-files.ts';
-export { askResident, residentAnswers } from './resident/ask-resident.ts';
+export { askResident } from './resident/ask-resident.ts';
 export {
   DEFAULT_SETTINGS,
   type GuardConfig,

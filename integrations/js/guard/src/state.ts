@@ -197,12 +197,15 @@ export class Journal {
     appendFileSync(this.#fileOf(line.t), `${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
-  /** All lines from `since` on, oldest first. A line that a crash cut off is skipped. */
-  *read(since: number): Generator<JournalLine> {
+  /**
+   * All lines from `since` on, oldest first. A line that a crash cut off is skipped. @param containing text that a line
+   * must have to be parsed at all
+   */
+  *read(since: number, containing = ''): Generator<JournalLine> {
     const from = dayOf(since);
     for (const file of this.#files().filter((name) => name >= from)) {
       for (const line of (readText(join(this.#folder, file)) ?? '').split('\n')) {
-        const parsed = parsedLine(line);
+        const parsed = line.includes(containing) ? parsedLine(line) : undefined;
         if (parsed !== undefined && parsed.t >= since) yield parsed;
       }
     }

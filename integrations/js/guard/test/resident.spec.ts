@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -372,6 +372,18 @@ void describe('the resident', () => {
   void it('leaves the socket to a resident that already answers', async () => {
     assert.equal(await startResident({ paths, env: {} }), null);
     assert.deepEqual(await asked('t1'), {});
+  });
+
+  void it('leaves the journal and the spool to the resident that owns the socket', async () => {
+    const waiting = `${JSON.stringify({ agentId: 'a', event: { id: 'e1', kind: 'tool.result' } })}\n`;
+    const oldDay = join(paths.journal, '2001-02-03.jsonl');
+    mkdirSync(paths.journal, { recursive: true });
+    writeFileSync(paths.spool, waiting);
+    writeFileSync(oldDay, '');
+    assert.equal(await startResident({ paths, env: {} }), null);
+    assert.equal(readFileSync(paths.spool, 'utf8'), waiting);
+    assert.deepEqual(platform.events('tool.result'), []);
+    assert.ok(existsSync(oldDay));
   });
 
   void it('takes over the socket of a resident that crashed', async () => {

@@ -14,7 +14,6 @@ export interface Stage {
 }
 
 export interface HostRun {
-  readonly code: number | null;
   readonly output: string;
 }
 
@@ -199,14 +198,10 @@ export function runHost(
   id: HostId,
   stage: Stage,
   prompt: string,
-  {
-    env = process.env,
-    words = [],
-    timeoutMs = RUN_MS,
-  }: { env?: NodeJS.ProcessEnv; words?: readonly string[]; timeoutMs?: number } = {},
+  { env = process.env }: { env?: NodeJS.ProcessEnv } = {},
 ): Promise<HostRun> {
   return new Promise((resolve, reject) => {
-    const child = spawn(stage.binary, [...stageWords(id, stage, prompt), ...words], {
+    const child = spawn(stage.binary, stageWords(id, stage, prompt), {
       cwd: stage.project,
       env: stageEnv(id, stage, env),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -217,11 +212,11 @@ export function runHost(
     };
     child.stdout.on('data', add);
     child.stderr.on('data', add);
-    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const timer = setTimeout(() => child.kill('SIGKILL'), RUN_MS);
     child.once('error', reject);
-    child.once('close', (code) => {
+    child.once('close', () => {
       clearTimeout(timer);
-      resolve({ code, output });
+      resolve({ output });
     });
   });
 }

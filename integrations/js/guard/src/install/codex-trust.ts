@@ -25,17 +25,16 @@ export async function trustCodexHooks(
   launcher: string,
   env: NodeJS.ProcessEnv,
   cwd: string,
-): Promise<number> {
+): Promise<void> {
   const server = new AppServer(binary, env, cwd);
   try {
-    const result = await Promise.race([server.closed, server.timeout(TRUST_MS), trust(server, launcher, cwd)]);
-    return result;
+    await Promise.race([server.closed, server.timeout(TRUST_MS), trust(server, launcher, cwd)]);
   } finally {
     server.end();
   }
 }
 
-async function trust(server: AppServer, launcher: string, cwd: string): Promise<number> {
+async function trust(server: AppServer, launcher: string, cwd: string): Promise<void> {
   const clientInfo = { name: 'agentlens-guard', title: 'AgentLens', version: '1' };
   await server.call('initialize', { clientInfo, capabilities: { experimentalApi: true } });
   server.notify('initialized');
@@ -50,7 +49,6 @@ async function trust(server: AppServer, launcher: string, cwd: string): Promise<
   const untrusted = after.filter(({ trusted }) => !trusted);
   if (untrusted.length > 0)
     throw new CodexTrustError(`Codex does not trust ${untrusted.length} of ${after.length} hooks of the guard`);
-  return after.length;
 }
 
 async function listHooks(server: AppServer, launcher: string, cwd: string): Promise<ListedHook[]> {

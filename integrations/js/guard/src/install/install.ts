@@ -11,7 +11,6 @@ import {
   type HostSettings,
   makePrivateFolder,
   readConfig,
-  readText,
   writeConfig,
   writeWhole,
 } from '../state.ts';
@@ -23,6 +22,7 @@ import {
   type InstalledFile,
   isUnchanged,
   modeOf,
+  readBytes,
   readInstalled,
   removeFolders,
   type Restored,
@@ -126,12 +126,8 @@ async function trustHooks(
 ): Promise<InstalledFile> {
   const home = env.CODEX_HOME || join(env.HOME ?? homedir(), '.codex');
   const path = join(home, 'config.toml');
-  const bytes = (): Buffer | null => {
-    const text = readText(path);
-    return text === undefined ? null : Buffer.from(text);
-  };
   const wasOurs = earlier !== undefined && isUnchanged(earlier);
-  const before = wasOurs ? earlier.before : (bytes()?.toString('base64') ?? null);
+  const before = wasOurs ? earlier.before : (readBytes(path)?.toString('base64') ?? null);
   const mode = wasOurs ? earlier.mode : modeOf(path);
   try {
     await trustCodexHooks(contract.binary, paths.launcher, { ...process.env, ...env }, env.HOME ?? homedir());
@@ -139,7 +135,7 @@ async function trustHooks(
     if (!(error instanceof CodexTrustError)) throw error;
     throw new GuardStateError(`${error.message}. Untrusted hooks are skipped: open codex and accept them under /hooks`);
   }
-  const now = bytes() ?? Buffer.alloc(0);
+  const now = readBytes(path) ?? Buffer.alloc(0);
   return { path, before, mode, written: hashOf(now), folders: [] };
 }
 

@@ -160,7 +160,8 @@ function writeThrough(path: string, content: Buffer, mode: number): void {
   chmodSync(target, mode);
 }
 
-function readBytes(path: string): Buffer | null {
+/** @returns null if the file does not exist @throws GuardStateError if it cannot be read */
+export function readBytes(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {

@@ -17,12 +17,9 @@ interface JsonMember {
 /** The text is no JSON with comments. */
 export class JsonTextError extends Error {
   override readonly name = 'JsonTextError';
-  readonly line: number;
 
   constructor(message: string, text: string, at: number) {
-    const line = text.slice(0, at).split('\n').length;
-    super(`line ${line}: ${message}`);
-    this.line = line;
+    super(`line ${text.slice(0, at).split('\n').length}: ${message}`);
   }
 }
 
@@ -129,21 +126,6 @@ export function appendToArray(text: string, path: readonly string[], value: unkn
   }
   if (node.kind !== 'array') throw new JsonTextError(`${path.join('.')} must be a list`, text, node.start);
   return insert(text, node, '', value);
-}
-
-/** Sets a member of an object, creating the objects on the way. @throws JsonTextError */
-export function setMember(text: string, path: readonly string[], value: unknown): string {
-  if (text.trim() === '') return `${JSON.stringify(nested(path, value), null, 2)}\n`;
-  let node = parseJsonText(text);
-  for (const [level, name] of path.entries()) {
-    if (node.kind !== 'object')
-      throw new JsonTextError(`${path.slice(0, level).join('.') || 'the file'} must be an object`, text, node.start);
-    const member = findMember(node, name);
-    if (member === undefined)
-      return insert(text, node, `${JSON.stringify(name)}: `, nested(path.slice(level + 1), value));
-    node = member.value;
-  }
-  return text.slice(0, node.start) + JSON.stringify(value) + text.slice(node.end);
 }
 
 /** Of members with the same name the last one counts. */

@@ -32,15 +32,20 @@ export function launcherText(paths: GuardPaths, stateFolder: string, runtime: Ho
   return `#!/bin/sh
 # Written by "agentlens guard". Do not edit: remove it with "agentlens guard off --all".
 in=$(cat; echo x); in=\${in%x}
-out=$(printf %s "$in" | curl -q -sSf --noproxy '*' -m "$3" --unix-socket ${quoted(paths.socket)} -H "x-guard-parent: $PPID" --data-binary @- "http://guard/$1/$2" 2>/dev/null)
-code=$?
-if [ $code -eq 0 ]; then printf %s "$out"; exit 0; fi
-if [ $code -eq 28 ]; then echo "AgentLens did not answer within $3 s" >&2; exit 2; fi
+${askLines(quoted(paths.socket))}
 if [ ! -x ${quoted(node)} ] || [ ! -f ${quoted(entry)} ]; then
   echo "AgentLens is not installed any more. Run 'agentlens guard off --all', or delete ${paths.folder}" >&2; exit 2
 fi
 printf %s "$in" | ${[node, ...words].map(quoted).join(' ')} hook "$1" "$2" "$3" "$PPID"
 `;
+}
+
+/** Asks the resident; goes on only if that fails at once. @param socket its address as a word of the shell */
+function askLines(socket: string): string {
+  return `out=$(printf %s "$in" | curl -q -sSf --noproxy '*' -m "$3" --unix-socket ${socket} -H "x-guard-parent: $PPID" --data-binary @- "http://guard/$1/$2" 2>/dev/null)
+code=$?
+if [ $code -eq 0 ]; then printf %s "$out"; exit 0; fi
+if [ $code -eq 28 ]; then echo "AgentLens did not answer within $3 s" >&2; exit 2; fi`;
 }
 
 /** Where an administrator puts the launcher and the program. */
@@ -53,10 +58,7 @@ export function managedLauncherText(node: string, entry: string): string {
 in=$(cat; echo x); in=\${in%x}
 home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6); [ -n "$home" ] || home=$HOME
 folder=$home/.config/agentlens/guard
-out=$(printf %s "$in" | curl -q -sSf --noproxy '*' -m "$3" --unix-socket "$folder/sock" -H "x-guard-parent: $PPID" --data-binary @- "http://guard/$1/$2" 2>/dev/null)
-code=$?
-if [ $code -eq 0 ]; then printf %s "$out"; exit 0; fi
-if [ $code -eq 28 ]; then echo "AgentLens did not answer within $3 s" >&2; exit 2; fi
+${askLines('"$folder/sock"')}
 printf %s "$in" | ${quoted(node)} ${quoted(entry)} --folder "$folder" --state "$home/.local/state/agentlens/guard" --managed ${MANAGED_FOLDER}/guard.json hook "$1" "$2" "$3" "$PPID"
 `;
 }

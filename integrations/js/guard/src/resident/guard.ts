@@ -140,7 +140,7 @@ export class Guard {
     const sig = signatureOf(use.name, use.input);
     const hostId = session.nextCall(use, sig);
     // A person may have decided since the last time this call was asked about.
-    const platformId = session.openQuestions.get(sig)?.platformId ?? hostId;
+    const platformId = session.openQuestions.get(sig) ?? hostId;
     const asked: AskedCall = { platformId, reported: false };
     session.calls.set(hostId, asked);
     const settle = (answer: HookAnswer, note?: string): HookAnswer => {
@@ -204,9 +204,9 @@ export class Guard {
         return decision;
       }
       if (!session.openQuestions.has(sig)) {
-        const open = { platformId: String(question.callId), approvalId: decision.approvalId ?? '' };
-        session.openQuestions.set(sig, open);
-        this.#sessions.write(session, { k: 'open', sig, as: open.platformId, note: open.approvalId });
+        const platformId = String(question.callId);
+        session.openQuestions.set(sig, platformId);
+        this.#sessions.write(session, { k: 'open', sig, as: platformId, note: decision.approvalId ?? '' });
       }
       const isStopped = session.stopped !== undefined && session.stopped.by !== 'pause';
       if (settings.mode !== 'enforce' || isStopped || now() >= until) return decision;

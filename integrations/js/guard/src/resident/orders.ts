@@ -13,7 +13,7 @@ export interface GuardOrder {
 export interface OrderListener {
   readonly onOrder: (agentId: string, order: GuardOrder) => void;
   /** An approval was decided: ask again. */
-  readonly onApproval: (approvalId: string) => void;
+  readonly onApproval: () => void;
   readonly log: (message: string) => void;
 }
 
@@ -102,10 +102,7 @@ export class OrderFeed {
     const id = fields.get('id');
     if (id !== undefined) this.#lastId = id;
     const data = recordOf(jsonOf(fields.get('data') ?? ''));
-    if (fields.get('event') === 'approval') {
-      const approvalId = text(data.approvalId);
-      if (approvalId !== undefined) this.#listener.onApproval(approvalId);
-    }
+    if (fields.get('event') === 'approval' && text(data.approvalId) !== undefined) this.#listener.onApproval();
     if (fields.get('event') === 'order') this.#order(data);
     if (fields.get('event') === 'directive') this.#directive(data);
   }

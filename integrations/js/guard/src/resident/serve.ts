@@ -39,6 +39,12 @@ export interface Resident {
 /** Starts the local process that answers the hooks of all hosts. @returns null if another one already does */
 export async function startResident(options: ResidentOptions): Promise<Resident | null> {
   const { paths, env } = options;
+  const server = createServer();
+  // A call may wait for an approval longer than any default.
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  // Journal and spool belong to the resident that owns the socket, so a loser must not reach the lines below.
+  if (!(await listen(server, paths))) return null;
   const log = (message: string) => writeLog(paths, message);
   const config = () => currentConfig(options);
   const address = () => {
@@ -48,7 +54,6 @@ export async function startResident(options: ResidentOptions): Promise<Resident 
   };
   const client = new PlatformClient(address);
   const journal = new Journal(paths.journal);
-  journal.prune(Date.now() - KEEP_JOURNAL_MS);
   const outbox = new Outbox({ send: (agentId, events) => client.sendEvents(agentId, events), spool: paths.spool, log });
   const actor = env.AGENTLENS_ACTOR === '' ? undefined : env.AGENTLENS_ACTOR;
   const guard = new Guard({
@@ -66,7 +71,7 @@ export async function startResident(options: ResidentOptions): Promise<Resident 
   const stopped = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const server = createServer((incoming, outgoing) => {
+  server.on('request', (incoming, outgoing) => {
     void answer(guard, incoming, () => void stop()).then(
       ({ status, text }) => outgoing.writeHead(status, { 'content-type': 'application/json' }).end(text),
       (error) => {
@@ -75,12 +80,12 @@ export async function startResident(options: ResidentOptions): Promise<Resident 
       },
     );
   });
-  // A call may wait for an approval longer than any default.
-  server.requestTimeout = 0;
-  server.headersTimeout = 0;
-  if (!(await listen(server, paths))) {
-    await guard.close();
-    return null;
+  try {
+    journal.prune(Date.now() - KEEP_JOURNAL_MS);
+  } catch (error) {
+    // A socket that still listens would keep this process alive.
+    server.close();
+    throw error;
   }
   const sweeping = setInterval(() => {
     guard.sweep();

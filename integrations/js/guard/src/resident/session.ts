@@ -27,8 +27,8 @@ export class GuardedSession {
   readonly parent: GuardedSession | undefined;
   /** Calls by the host's id, or by signature and number on hosts without ids. */
   readonly calls = new Map<string, AskedCall>();
-  /** Questions that timed out while they waited for a person, by signature. */
-  readonly openQuestions = new Map<string, { readonly platformId: string; readonly approvalId: string }>();
+  /** Platform ids of questions that timed out while they waited for a person, by signature. */
+  readonly openQuestions = new Map<string, string>();
   /** Absolute paths of files that this session wrote. */
   readonly written = new Set<string>();
   readonly asked = new Map<string, number>();
@@ -43,7 +43,6 @@ export class GuardedSession {
   project: string | undefined;
   transcript: string | undefined;
   model: string | undefined;
-  cwd: string | undefined;
 
   constructor(contract: HostContract, agentId: string, event: HookEvent, parent: GuardedSession | undefined) {
     this.host = contract.id;
@@ -63,7 +62,6 @@ export class GuardedSession {
   /** Takes over what an event says about the session. */
   refresh({ cwd, transcript, model, kind }: HookEvent): void {
     this.project ??= cwd;
-    this.cwd = cwd ?? this.cwd;
     this.transcript = transcript ?? this.transcript;
     this.model = model ?? this.model;
     this.ended = this.ended && kind === 'session-end';
@@ -114,7 +112,7 @@ export class GuardedSession {
           break;
         }
         case 'open':
-          if (as !== undefined) this.openQuestions.set(sig, { platformId: as, approvalId: line.note ?? '' });
+          if (as !== undefined) this.openQuestions.set(sig, as);
           break;
         case 'latch':
           // The platform repeats orders that still stand.

@@ -149,7 +149,9 @@ export class Sessions {
   }
 
   *#linesOf(session: GuardedSession): Generator<JournalLine> {
-    for (const line of this.#deps.journal.read(this.#deps.now() - RESTORE_MS))
+    // Two days of all sessions: only lines that name this one are worth parsing.
+    const named = JSON.stringify(session.id);
+    for (const line of this.#deps.journal.read(this.#deps.now() - RESTORE_MS, named))
       if (line.host === session.host && line.session === session.id && line.agent === session.agent) yield line;
   }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { HostId } from '../hosts/host.ts';
 import { signatureOf } from '../judge/redact.ts';
 import type { Env, Journal, JournalLine } from '../state.ts';
-import { callsInLine, executedInLine, type RecordedCall, sessionInLine } from './records.ts';
+import { callsIn, executedIn, type RecordedCall, recordIn, sessionIn } from './records.ts';
 
 /** A call that the guard should know and does not, or that it refused and that ran. */
 export interface AuditFinding {
@@ -97,9 +97,11 @@ function readTranscript(host: HostId, file: string): Transcript {
   const executed = new Set<string>();
   let reportsExecution = false;
   for (const [number, line] of readFileSync(file, 'utf8').split('\n').entries()) {
-    session = sessionInLine(host, line) ?? session;
-    for (const call of callsInLine(host, line)) calls.set(call.id ?? `${number}`, call);
-    const { ids, known } = executedInLine(host, line);
+    const record = recordIn(line);
+    if (record === undefined) continue;
+    session = sessionIn(host, record) ?? session;
+    for (const call of callsIn(host, record)) calls.set(call.id ?? `${number}`, call);
+    const { ids, known } = executedIn(host, record);
     reportsExecution ||= known;
     for (const id of ids) executed.add(id);
   }

@@ -17,7 +17,7 @@ export interface RecordedUsage {
 
 /** Model call in one line of a transcript. @param at offset of the line, which names records without an id */
 export function usageInLine(host: HostId, line: string, at: number): RecordedUsage | undefined {
-  const record = parsed(line);
+  const record = recordIn(line);
   if (record === undefined) return undefined;
   switch (host) {
     case 'claude-code':
@@ -112,10 +112,8 @@ function copilotUsage(record: JsonRecord, at: number): RecordedUsage | undefined
   };
 }
 
-/** Tool calls in one line of a transcript. */
-export function callsInLine(host: HostId, line: string): RecordedCall[] {
-  const record = parsed(line);
-  if (record === undefined) return [];
+/** Tool calls in one record of a transcript. */
+export function callsIn(host: HostId, record: JsonRecord): RecordedCall[] {
   const at = Date.parse(text(record.timestamp) ?? '');
   const timed = Number.isNaN(at) ? {} : { at };
   const found = (id: unknown, tool: unknown, input: unknown): RecordedCall[] => {
@@ -148,14 +146,12 @@ export function callsInLine(host: HostId, line: string): RecordedCall[] {
   }
 }
 
-/** Ids of calls that ran, and whether the line reports such results at all. */
-export function executedInLine(
+/** Ids of calls that ran, and whether the record reports such results at all. */
+export function executedIn(
   host: HostId,
-  line: string,
+  record: JsonRecord,
 ): { readonly ids: readonly string[]; readonly known: boolean } {
-  const record = parsed(line);
   const none = { ids: [], known: false };
-  if (record === undefined) return none;
   const found = (all: readonly JsonRecord[], id: string, ran: (part: JsonRecord) => boolean) => ({
     ids: all.filter(ran).flatMap((part) => text(part[id]) ?? []),
     known: all.length > 0,
@@ -176,10 +172,8 @@ export function executedInLine(
   }
 }
 
-/** Session that a line names. */
-export function sessionInLine(host: HostId, line: string): string | undefined {
-  const record = parsed(line);
-  if (record === undefined) return undefined;
+/** Session that a record names. */
+export function sessionIn(host: HostId, record: JsonRecord): string | undefined {
   if (host === 'codex') return record.type === 'session_meta' ? text(recordOf(record.payload).id) : undefined;
   return host === 'copilot-cli' ? undefined : text(record.sessionId);
 }
@@ -190,10 +184,11 @@ function parts(value: unknown): JsonRecord[] {
 
 function inputOf(value: unknown): JsonRecord {
   if (typeof value !== 'string') return recordOf(value);
-  return parsed(value) ?? { input: value };
+  return recordIn(value) ?? { input: value };
 }
 
-function parsed(line: string): JsonRecord | undefined {
+/** @returns undefined for a line that holds no object */
+export function recordIn(line: string): JsonRecord | undefined {
   if (!line.trimStart().startsWith('{')) return undefined;
   try {
     const value: unknown = JSON.parse(line);
