@@ -1,12 +1,14 @@
 import type { PriceBook, PricedCall, PriceOverride, PriceRates, Quote, Usage } from '@agentlens/contracts';
 import { modelNames } from './model-names.ts';
-import type { PriceTable } from './price-table.ts';
+import { type PriceTable, remembered } from './price-table.ts';
 import { isStandardTier } from './service-tiers.ts';
 
 /** A tenant's own prices over the table. */
 export class OwnPrices implements PriceBook {
   readonly #table: PriceTable;
   readonly #overrides: readonly Prepared[];
+  /** The own prices of each model whatever the day. A tenant has up to a thousand, and every event asks. */
+  readonly #ofModel = new Map<string, readonly PriceOverride[]>();
 
   constructor(table: PriceTable, overrides: readonly PriceOverride[]) {
     this.#table = table;
@@ -26,11 +28,17 @@ export class OwnPrices implements PriceBook {
   matching({ model, provider, atMs }: Pick<PricedCall, 'model' | 'provider' | 'atMs'>): readonly PriceOverride[] {
     if (this.#overrides.length === 0) return [];
     const day = new Date(atMs).toISOString().slice(0, 10);
+    // A newer table may know the model under another provider.
+    const key = JSON.stringify([this.#table.version, provider, model]);
+    const ofModel = remembered(this.#ofModel, key, () => this.#matchingModel(model, provider));
+    return ofModel.filter(({ fromDay }) => fromDay <= day);
+  }
+
+  #matchingModel(model: string, provider: string | undefined): readonly PriceOverride[] {
     const names = new Set(modelNames(model, provider).map(({ modelId }) => modelId.toLowerCase()));
     const hosts = new Set([provider, this.#table.providerOf(model)].map((name) => name?.toLowerCase()));
     return this.#overrides
       .filter(({ override, matches }) => {
-        if (override.fromDay > day) return false;
         if (override.provider !== undefined && !hosts.has(override.provider.toLowerCase())) return false;
         return [...names].some(matches);
       })

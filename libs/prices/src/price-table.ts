@@ -1,5 +1,13 @@
 import type { PriceBook, PricedCall, Quote, UnpricedReason, Usage } from '@agentlens/contracts';
-import { calcPrice, findProvider, type ModelPrice, type Provider, updatePrices } from '@pydantic/genai-prices';
+import {
+  calcPrice,
+  findProvider,
+  type ModelPrice,
+  type PriceCalculationResult,
+  type PriceOptions,
+  type Provider,
+  updatePrices,
+} from '@pydantic/genai-prices';
 import { type ModelName, modelNames } from './model-names.ts';
 import { tierFactor } from './service-tiers.ts';
 import type { TableFile } from './table-file.ts';
@@ -40,7 +48,7 @@ export interface ListedPrice {
 export class PriceTable implements PriceBook {
   #version: string = SHIPPED_TABLE.version;
   #providers = new Map<string, string | undefined>();
-  #listed = new Map<string, readonly ModelName[]>();
+  #listed = new Map<string, readonly ListedName[]>();
   #dearest = new Map<string, string | undefined>();
 
   get version(): string {
@@ -86,17 +94,17 @@ export class PriceTable implements PriceBook {
     const tokens = tokensOf(usage);
     const timestamp = new Date(atMs);
     const names = this.#listedNames(model, provider);
-    for (const name of names) {
-      const price = priceOf(tokens, name, timestamp);
+    for (const { modelId, provider: found } of names) {
+      const price = priceOf(tokens, modelId, { provider: found, timestamp });
       if (price !== undefined) return price;
     }
     return names.length === 0 ? 'unknown_model' : 'invalid_counts';
   }
 
   /** Looking a name up scans the whole table, so the names that it lists are remembered, also if there are none. */
-  #listedNames(model: string, provider: string | undefined): readonly ModelName[] {
+  #listedNames(model: string, provider: string | undefined): readonly ListedName[] {
     return remembered(this.#listed, JSON.stringify([provider, model]), () =>
-      modelNames(model, provider).filter((name) => priceOf(NO_TOKENS, name, new Date()) !== undefined),
+      modelNames(model, provider).flatMap((name) => listedName(name) ?? []),
     );
   }
 
@@ -109,7 +117,7 @@ export class PriceTable implements PriceBook {
     if (modelId === undefined) return undefined;
     // As text, because the dearest model need not have a price for audio or for writes that live for an hour.
     const text = { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens };
-    return priceOf(tokensOf(text), { modelId, providerId }, new Date(atMs))?.usd;
+    return priceOf(tokensOf(text), modelId, { providerId, timestamp: new Date(atMs) })?.usd;
   }
 }
 
@@ -131,7 +139,7 @@ function dearestOf(providerId: string, atMs: number): string | undefined {
   const timestamp = new Date(atMs);
   let dearest: { readonly id: string; readonly usd: number } | undefined;
   for (const { id } of models) {
-    const usd = priceOf(SAMPLE_TOKENS, { modelId: id, providerId }, timestamp)?.usd ?? 0;
+    const usd = priceOf(SAMPLE_TOKENS, id, { providerId, timestamp })?.usd ?? 0;
     if (usd > (dearest?.usd ?? 0)) dearest = { id, usd };
   }
   return dearest?.id;
@@ -174,17 +182,35 @@ function unpriceable(rates: ModelPrice, usage: Usage): UnpricedReason | undefine
   return NEED_RATES.find(([kind, rate]) => (usage[kind] ?? 0) > 0 && rates[rate] === undefined)?.[2];
 }
 
-function priceOf(tokens: TableTokens, name: ModelName, timestamp: Date): ListedPrice | undefined {
+function priceOf(tokens: TableTokens, modelId: string, options: PriceOptions): ListedPrice | undefined {
+  const result = calculated(tokens, modelId, options);
+  if (result == null) return undefined;
+  const { total_price: usd, provider: from, model, model_price: rates } = result;
+  return { usd, providerId: from.id, modelId: model.id, rates };
+}
+
+function calculated(tokens: TableTokens, modelId: string, options: PriceOptions): PriceCalculationResult {
   try {
-    const { modelId, ...provider } = optionsOf(name);
-    const result = calcPrice({ ...tokens }, modelId, { timestamp, ...provider });
-    if (result == null) return undefined;
-    const { total_price: usd, provider: from, model, model_price: rates } = result;
-    return { usd, providerId: from.id, modelId: model.id, rates };
+    return calcPrice({ ...tokens }, modelId, options);
   } catch {
     // The table throws for counts that contradict each other. The event is fine; it has no known price.
-    return undefined;
+    return null;
   }
+}
+
+/** A name that the table lists, with a provider that has only this model, so that a price needs no search. */
+interface ListedName {
+  readonly modelId: string;
+  readonly provider: Provider;
+}
+
+function listedName(name: ModelName): ListedName | undefined {
+  const { modelId, ...of } = optionsOf(name);
+  const found = calculated(NO_TOKENS, modelId, { ...of, timestamp: new Date() });
+  if (found == null) return undefined;
+  const { fallback_model_providers: _, ...provider } = found.provider;
+  const { model } = found;
+  return { modelId: model.id, provider: { ...provider, models: [{ ...model, match: { equals: model.id } }] } };
 }
 
 function optionsOf({ modelId, providerId }: ModelName): { modelId: string; providerId?: string } {
@@ -192,7 +218,7 @@ function optionsOf({ modelId, providerId }: ModelName): { modelId: string; provi
 }
 
 /** Looks up or computes an entry; forgets the oldest when the memory is full. */
-function remembered<T>(memory: Map<string, T>, key: string, compute: () => T): T {
+export function remembered<T>(memory: Map<string, T>, key: string, compute: () => T): T {
   if (memory.has(key)) return memory.get(key) as T;
   const value = compute();
   if (memory.size >= MAX_REMEMBERED_NAMES) memory.delete(memory.keys().next().value as string);
