@@ -115,3 +115,62 @@ async function partitions(pool: Pool, table: string, days: number): Promise<void
     [days],
   );
 }
+
+/** Calls per run, agents and days are those of a busy month. */
+const CALLS_PER_RUN = 50;
+
+/** Writes `rows` model calls without a cost, and the totals of their runs, agents and days. @returns their number */
+export async function seedModelCalls(pool: Pool, rows: number, progress: (text: string) => void): Promise<number> {
+  const runs = Math.max(1, Math.round(rows / CALLS_PER_RUN));
+  await partitions(pool, 'events', DAYS + 1);
+  const seededAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
+  const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / CALLS_PER_RUN));
+  for (let first = 1; first <= runs; first += step) {
+    const last = Math.min(runs, first + step - 1);
+    progress(`seeding model calls of ${last} of ${runs} runs`);
+    await pool.query(
+      `insert into events (tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type,
+         severity, is_error, model, provider, input_tokens, output_tokens, total_tokens, cost_source, pricing, payload,
+         metadata, hash, received_at)
+       select 'default', at, run_id || '-' || i, run_id, 'priced-' || r % ${AGENTS}, run_id, 'llm.completed', 'agentlens',
+         'llm_response', 'info', false, 'gpt-4o', 'openai', 1000 + i, 100 + i, 1100 + 2 * i, 'unpriced',
+         '{"unpricedReason": "unknown_model"}', '{}', '{}', md5(run_id || i) || md5(run_id), at
+       from (
+         select r, i, 'priced-' || r as run_id, date_trunc('milliseconds', '${seededAt}'::timestamptz
+           - r * interval '${DAYS - 1} days' / ${runs}) + i * interval '1 second' as at
+         from generate_series($1::int, $2::int) r cross join generate_series(0, ${CALLS_PER_RUN - 1}) i
+       ) as calls order by at`,
+      [first, last],
+    );
+  }
+  progress('adding up runs, agents and days');
+  const sums = `count(*) as event_count, 0 as error_count, 0 as tool_call_count, count(*) as llm_call_count,
+    sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens`;
+  const seeded = `from events where run_id like 'priced-%'`;
+  await pool.query(
+    `insert into runs (tenant_id, run_id, agent_id, session_id, status, started_at, last_event_at, ended_at, event_count,
+       llm_call_count, input_tokens, output_tokens, unpriced_count, updated_at)
+     select 'default', run_id, min(agent_id), run_id, 'succeeded', min(occurred_at), max(occurred_at), max(occurred_at),
+       count(*), count(*), sum(input_tokens), sum(output_tokens), count(*), now() ${seeded} group by run_id`,
+  );
+  await pool.query(
+    `insert into agents (tenant_id, agent_id, first_seen_at, last_seen_at)
+     select 'default', agent_id, min(occurred_at), max(occurred_at) ${seeded} group by agent_id`,
+  );
+  await pool.query(
+    `insert into agent_daily (tenant_id, agent_id, day, event_count, error_count, tool_call_count, llm_call_count,
+       input_tokens, output_tokens)
+     select 'default', agent_id, (occurred_at at time zone 'UTC')::date, ${sums} ${seeded} group by 2, 3`,
+  );
+  await pool.query(
+    `insert into activity (tenant_id, grain, bucket, agent_id, event_count, error_count, tool_call_count, llm_call_count,
+       input_tokens, output_tokens)
+     select 'default', grain, date_trunc(grain, occurred_at, 'UTC'), agent_id, ${sums}
+     from events cross join (values ('minute'), ('hour')) as grains(grain)
+     where run_id like 'priced-%' group by 2, 3, 4`,
+  );
+  progress('analysing and writing to disk');
+  for (const table of ['events', 'runs', 'agent_daily', 'activity']) await pool.query(`vacuum analyze ${table}`);
+  await pool.query('checkpoint');
+  return runs * CALLS_PER_RUN;
+}

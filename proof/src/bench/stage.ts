@@ -132,6 +132,18 @@ export class Stage {
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
+  /** Sends an authorized POST to the query service. @throws if it answers with another status than `expected` */
+  async post<T>(path: string, body: object, expected: number): Promise<T> {
+    const answer = await request(`${this.stack.queryUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode !== expected) throw new Error(`POST ${path} was rejected: ${answer.statusCode} ${text}`);
+    return JSON.parse(text) as T;
+  }
+
   /** Rejects a server without durable writes, because its figures would not be comparable. */
   private async refuseIfNotDurable(): Promise<void> {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
@@ -142,15 +154,7 @@ export class Stage {
   }
 
   private async createRule(draft: HarnessRule): Promise<string> {
-    const answer = await request(`${this.stack.queryUrl}/api/guardrails`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(draft),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 201)
-      throw new Error(`the rule "${draft.name}" was rejected: ${answer.statusCode} ${text}`);
-    return (JSON.parse(text) as { readonly id: string }).id;
+    return (await this.post<{ readonly id: string }>('/api/guardrails', draft, 201)).id;
   }
 
   private async announced(tenants: readonly string[]): Promise<void> {

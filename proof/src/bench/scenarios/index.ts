@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.ts';
 import { counters } from './counters.ts';
 import { decisions } from './decisions.ts';
 import { hostile } from './hostile.ts';
+import { backtests, reprices } from './jobs.ts';
 import { lifecycle } from './lifecycle.ts';
 import { machine } from './machine.ts';
 import { otlp } from './otlp.ts';
@@ -32,4 +33,6 @@ export const SCENARIOS: readonly Scenario[] = [
   standalone,
   lifecycle,
   queries,
+  reprices,
+  backtests,
 ];
