@@ -46,7 +46,7 @@ export class BacktesterModule implements OnApplicationBootstrap, OnApplicationSh
     const database = platform.database('backtester');
     const repository = new BacktestsRepository(database, clock);
     const writer = new BacktestWriter(repository, clock, config.retentionDays);
-    const url = database.pool.options.connectionString ?? '';
+    const url = config.replicaUrl ?? database.pool.options.connectionString ?? '';
     const runner = new JobRunner({ repository, bus, logger, execute: (job, hooks) => inThread(url, job, hooks) });
     return { module: BacktesterModule, providers: providersOf({ repository, writer, runner }) };
   }

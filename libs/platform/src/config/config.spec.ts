@@ -186,6 +186,21 @@ describe('secrets of the configuration', () => {
     });
   });
 
+  it('reads history from a replica with the login of the database', () => {
+    const of = (replica: string) =>
+      loadConfig('backtester', {
+        ...SERVERS,
+        DATABASE_URL: 'postgres://agentlens_backtester@primary:6432/agentlens?sslmode=require',
+        DATABASE_PASSWORD: 'p/q',
+        AGENTLENS_READ_REPLICA: replica,
+      }).replicaUrl;
+    expect(of('replica:5433')).toBe('postgres://agentlens_backtester:p%2Fq@replica:5433/agentlens?sslmode=require');
+    expect(of('10.0.0.7')).toBe('postgres://agentlens_backtester:p%2Fq@10.0.0.7/agentlens?sslmode=require');
+    expect(() => of('postgres://replica')).toThrow('AGENTLENS_READ_REPLICA: must be a host or host:port');
+    expect(() => loadConfig('standalone', { AGENTLENS_READ_REPLICA: 'replica' })).toThrow('needs DATABASE_URL');
+    expect(loadConfig('backtester', SERVERS).replicaUrl).toBeUndefined();
+  });
+
   it.each([
     ['a file that does not exist', () => ({ REDIS_URL_FILE: join(folder, 'absent') }), /^REDIS_URL_FILE: cannot read/],
     ['an empty file', () => ({ DATABASE_PASSWORD_FILE: file('empty', '\n') }), /^DATABASE_PASSWORD_FILE: .* is empty/],

@@ -96,6 +96,7 @@ const aesKey = z.string().refine((text) => Buffer.from(text, 'base64').length ==
   message: 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)',
 });
 const cidr = z.union([z.cidrv4(), z.cidrv6()], 'must be networks in CIDR form, such as 127.0.0.1/32');
+const hostAndPort = z.string().regex(/^[\w.-]+(:\d{1,5})?$/, 'must be a host or host:port, such as replica:5432');
 const toggle = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** All variables with their defaults. `.env.example` documents the same list. */
@@ -106,6 +107,7 @@ const Environment = z.object({
   AGENTLENS_STATE: z.enum(['memory', 'redis']).optional(),
   REDIS_URL: z.string().optional(),
   DATABASE_URL: databaseUrl.optional(),
+  AGENTLENS_READ_REPLICA: hostAndPort.optional(),
   AGENTLENS_DATABASE_PASSWORDS: servicePasswords.default({}),
   AGENTLENS_DATA_DIR: z.string().default('.agentlens'),
   AGENTLENS_HTTP_PORT: port.default(3400),
@@ -158,6 +160,8 @@ export interface PlatformConfig {
       };
   readonly state: { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   readonly database: { readonly kind: 'embedded' } | { readonly kind: 'external'; readonly url: string };
+  /** Address of the replica from which backtests read history. Undefined: they read from the database itself. */
+  readonly replicaUrl: string | undefined;
   /** Passwords that the migration sets for the database roles of services. */
   readonly databasePasswords: ServicePasswords;
   readonly dataDir: string;
@@ -225,6 +229,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     bus: busOf(service, env),
     state: stateOf(service, env),
     database: databaseOf(service, env),
+    replicaUrl: replicaUrlOf(env),
     databasePasswords: env.AGENTLENS_DATABASE_PASSWORDS,
     dataDir: env.AGENTLENS_DATA_DIR,
     http: {
@@ -287,6 +292,19 @@ function databaseOf(service: ProcessName, env: Environment): PlatformConfig['dat
   if (env.DATABASE_URL === undefined && service === 'standalone') return { kind: 'embedded' };
   const url = required(service, 'DATABASE_URL', env.DATABASE_URL, 'postgres://user:password@127.0.0.1:5432/agentlens');
   return { kind: 'external', url };
+}
+
+/** The replica has the user, the password and the database of `DATABASE_URL`. */
+function replicaUrlOf({ AGENTLENS_READ_REPLICA: host, DATABASE_URL: database }: Environment): string | undefined {
+  if (host === undefined) return undefined;
+  if (database === undefined) {
+    throw new ConfigError('AGENTLENS_READ_REPLICA needs DATABASE_URL, which names user and database. Set both');
+  }
+  const url = new URL(database);
+  url.host = host;
+  // Otherwise the port of the primary would stay.
+  url.port = host.split(':')[1] ?? '';
+  return url.href;
 }
 
 function secretKeysOf(service: ProcessName, env: Environment): readonly string[] | undefined {
