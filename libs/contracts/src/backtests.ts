@@ -13,6 +13,8 @@ export const BacktestDraft = z
     rule: JsonObject.optional(),
     /** A stored rule, or with `rule` the one that the draft would replace. */
     ruleId: z.string().min(1).max(100).optional(),
+    /** A draft to compare with, instead of the version in force. */
+    against: JsonObject.optional(),
     /** A version of the stored rule; the current one by default. */
     version: z.int().min(1).optional(),
     /** By default seven days before `to`. */
@@ -83,9 +85,17 @@ export const BacktestResult = z.object({
     of: z.int().meta({ description: 'All such runs, at most 10,000.' }),
   }),
   compared: z
-    .object({ version: z.int(), same: z.int(), onlyDraft: z.int(), onlyInForce: z.int() })
+    .object({
+      version: z
+        .int()
+        .optional()
+        .meta({ description: 'The version in force. Absent if it is a draft, sent as "against".' }),
+      ...{ same: z.int(), onlyDraft: z.int(), onlyInForce: z.int() },
+    })
     .nullable()
-    .meta({ description: 'Difference to the version in force. Null for a new rule.' }),
+    .meta({
+      description: 'Difference to the version in force, or to the draft sent as "against". Null without either.',
+    }),
   saved: z.object({
     afterStopUsd: z.number().meta({ description: 'Cost of the affected runs after their first stop: an upper bound.' }),
     basis: z.string(),

@@ -7,7 +7,7 @@ import { isStandardTier } from './service-tiers.ts';
 export class OwnPrices implements PriceBook {
   readonly #table: PriceTable;
   readonly #overrides: readonly Prepared[];
-  /** The own prices of each model whatever the day. A tenant has up to a thousand, and every event asks. */
+  /** Own prices of each model, of any day. A tenant has up to a thousand, and every event asks for some. */
   readonly #ofModel = new Map<string, readonly PriceOverride[]>();
 
   constructor(table: PriceTable, overrides: readonly PriceOverride[]) {

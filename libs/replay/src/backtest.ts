@@ -60,6 +60,12 @@ export interface BacktestQuestion {
   readonly assume: 'as_happened' | 'as_if_enforced';
 }
 
+/** Whether events feed what the rule reads when it decides a call. */
+function isFed(rule: GuardrailRule): boolean {
+  const active = activate(rule);
+  return active.ok && active.value.cadence === 'call' && active.value.feeds.length > 0;
+}
+
 type Acts = BacktestFinding['kind'] | null;
 
 /**
@@ -90,12 +96,12 @@ export class RuleBacktest {
     if (!active.ok) throw new Error(active.reason);
     if (active.value.cadence === 'tick') throw new Error(NO_TICKS);
     this.#decides = active.value.cadence === 'call' ? active.value : null;
+    const { tenantId, inForce } = question;
     this.needs = {
-      events: this.#decides === null || this.#decides.feeds.length > 0,
+      events: this.#decides === null || [rule, ...(inForce === undefined ? [] : [inForce])].some(isFed),
       decisions: this.#decides !== null,
     };
-    this.#replay = new Replay(question.tenantId, [rule], startMs);
-    const { tenantId, inForce } = question;
+    this.#replay = new Replay(tenantId, [rule], startMs);
     this.#inForce = inForce === undefined ? null : new Replay(tenantId, [enforced(inForce)], startMs);
   }
 

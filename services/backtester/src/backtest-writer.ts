@@ -15,7 +15,8 @@ import type { BacktestsRepository, NewBacktest } from './backtests.repository.ts
 const DEFAULT_RANGE_DAYS = 7;
 const MAX_RANGE_DAYS = 31;
 
-type Answer = { readonly ok: true; readonly value: Backtest } | { readonly ok: false; readonly problem: Problem };
+type Refusal = { readonly ok: false; readonly problem: Problem };
+type Answer = { readonly ok: true; readonly value: Backtest } | Refusal;
 
 /** Queues and cancels backtests. Refusals are returned, not thrown. */
 export class BacktestWriter {
@@ -58,33 +59,45 @@ export class BacktestWriter {
     return found === null ? refused('Backtest not found', 404) : { ok: true, value: found };
   }
 
-  async #rules(
-    tenantId: string,
-    { rule: draft, ruleId, version }: BacktestDraft,
-  ): Promise<Pick<NewBacktest, 'rule' | 'inForce'> | Extract<Answer, { ok: false }>> {
+  async #rules(tenantId: string, draft: BacktestDraft): Promise<Pick<NewBacktest, 'rule' | 'inForce'> | Refusal> {
+    const { against, ruleId } = draft;
     const stored = ruleId === undefined ? null : await this.#repository.rule(tenantId, ruleId);
+    const rule = await this.#judged(tenantId, draft, stored);
+    if ('ok' in rule) return rule;
+    const cadence = cadenceOf(rule, 'rule');
+    if (typeof cadence !== 'string') return cadence;
+    if (against === undefined)
+      return { rule: withoutSecrets(rule), inForce: stored ? withoutSecrets(stored) : undefined };
+    const other = this.#drafted({ tenantId, id: AGAINST }, 'against', against);
+    if ('ok' in other) return other;
+    const its = cadenceOf(other, 'against');
+    if (typeof its !== 'string') return its;
+    if (its === cadence) return { rule: withoutSecrets(rule), inForce: withoutSecrets(other) };
+    const message = 'must decide calls or watch events, as "rule" does';
+    return refused('The rules cannot be compared', 422, { details: [{ path: 'against.conditionType', message }] });
+  }
+
+  /** The rule to evaluate: the draft, the version of the stored rule, or the stored rule. */
+  async #judged(
+    tenantId: string,
+    { rule, ruleId, version }: BacktestDraft,
+    stored: GuardrailRule | null,
+  ): Promise<GuardrailRule | Refusal> {
     if (ruleId !== undefined && stored === null) return refused('Guardrail rule not found', 404);
-    let rule = stored;
-    if (draft !== undefined) {
-      const valid = validateDraft(draft);
-      if (!valid.ok) return { ok: false, problem: { ...valid.problem, details: placed(valid.problem) } };
-      const at = new Date(this.#clock.now()).toISOString();
-      rule = { ...valid.value, id: ruleId ?? 'draft', tenantId, version: 1, createdAt: at, updatedAt: at };
-    } else if (ruleId !== undefined && version !== undefined) {
-      rule = await this.#repository.rule(tenantId, ruleId, version);
-      if (rule === null) return refused(`Version ${version} of this rule is not recorded`, 404);
-    }
-    const active = rule === null ? null : activate(rule);
-    if (rule === null || active === null || !active.ok) {
-      return refused('The rule cannot be evaluated', 422, { hint: active?.ok === false ? active.reason : '' });
-    }
-    if (active.value.cadence === 'tick') {
-      return refused('The rule cannot be backtested', 422, {
-        details: [{ path: 'rule.conditionType', message: NO_TICKS }],
-      });
-    }
-    const inForce = stored === null ? undefined : withoutSecrets(stored);
-    return { rule: withoutSecrets(rule), inForce };
+    if (rule !== undefined) return this.#drafted({ tenantId, id: ruleId ?? 'draft' }, 'rule', rule);
+    const found = version === undefined ? stored : await this.#repository.rule(tenantId, ruleId ?? '', version);
+    return found ?? refused(`Version ${version} of this rule is not recorded`, 404);
+  }
+
+  #drafted(
+    names: Pick<GuardrailRule, 'tenantId' | 'id'>,
+    field: 'rule' | 'against',
+    draft: unknown,
+  ): GuardrailRule | Refusal {
+    const valid = validateDraft(draft);
+    if (!valid.ok) return { ok: false, problem: { ...valid.problem, details: placed(valid.problem, field) } };
+    const at = new Date(this.#clock.now()).toISOString();
+    return { ...valid.value, ...names, version: 1, createdAt: at, updatedAt: at };
   }
 
   #range({ from, to }: BacktestDraft, nowMs: number) {
@@ -108,17 +121,31 @@ export class BacktestWriter {
   }
 }
 
+/** Id of a draft that is only compared with. */
+export const AGAINST = 'against';
 const IN_FUTURE = 'must be before "to" and in the past';
+
+/** What makes the rule fire, or why it cannot be backtested. */
+function cadenceOf(rule: GuardrailRule, field: 'rule' | 'against') {
+  const active = activate(rule);
+  if (!active.ok)
+    return refused('The rule cannot be evaluated', 422, { details: [{ path: field, message: active.reason }] });
+  const { cadence } = active.value;
+  if (cadence !== 'tick') return cadence;
+  return refused('The rule cannot be backtested', 422, {
+    details: [{ path: `${field}.conditionType`, message: NO_TICKS }],
+  });
+}
 
 /** Only decision actions are part of an evaluation; the configs of others may hold secrets. */
 function withoutSecrets(rule: GuardrailRule): GuardrailRule {
   return decidesCalls(rule.actionType) ? rule : { ...rule, actionConfig: {} };
 }
 
-function placed({ details = [] }: Problem) {
-  return details.map(({ path, message }) => ({ path: path === '' ? 'rule' : `rule.${path}`, message }));
+function placed({ details = [] }: Problem, field: string) {
+  return details.map(({ path, message }) => ({ path: path === '' ? field : `${field}.${path}`, message }));
 }
 
-function refused(error: string, status: number, more: Partial<Problem> = {}): Extract<Answer, { ok: false }> {
+function refused(error: string, status: number, more: Partial<Problem> = {}): Refusal {
   return { ok: false, problem: { error, status, ...more } };
 }

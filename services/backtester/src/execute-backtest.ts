@@ -1,4 +1,4 @@
-import type { BacktestExample, BacktestProgress, BacktestResult } from '@agentlens/contracts';
+import type { BacktestExample, BacktestProgress, BacktestResult, GuardrailRule } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { ratesOf } from '@agentlens/guardrails';
 import {
@@ -11,6 +11,7 @@ import {
   type StoredDecisionRow,
   WARM_UP_MS,
 } from '@agentlens/replay';
+import { AGAINST } from './backtest-writer.ts';
 import type { ClaimedBacktest, FinishedBacktest } from './backtests.repository.ts';
 import { History, type HistoryRange } from './history.ts';
 import type { JobHooks } from './job-runner.ts';
@@ -172,7 +173,7 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
     affectedRuns: totals.byRun.size,
     falseRejections: { count: harmless.length, judged, rate },
     misses: { count: found.missed.count, of: found.missed.of },
-    compared: compared === null || inForce === undefined ? null : { version: inForce.version, ...compared },
+    compared: compared === null || inForce === undefined ? null : { ...versionOf(inForce), ...compared },
     saved: { afterStopUsd: Number(found.cost.toFixed(6)), basis: SAVED_BASIS },
     coverage: {
       percent: asked === 0 ? 100 : Math.round((1_000 * (asked - undecided)) / asked) / 10,
@@ -208,4 +209,8 @@ function most(groups: ReadonlyMap<string, BacktestCounts>) {
     .map(([name, counts]) => ({ name, ...counts }))
     .sort((a, b) => stops(b) - stops(a) || (a.name < b.name ? -1 : 1))
     .slice(0, TOP_GROUPS);
+}
+
+function versionOf({ id, version }: GuardrailRule): { readonly version?: number } {
+  return id === AGAINST ? {} : { version };
 }

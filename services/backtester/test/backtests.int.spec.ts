@@ -21,6 +21,11 @@ const BLOCK_LARGE = {
   conditionConfig: { path: 'amount', type: 'number', operator: 'gt', value: 100 },
 };
 
+const ON_ERRORS = {
+  ...{ name: 'Errors', conditionType: 'error_rate_threshold', actionType: 'notify_webhook' },
+  ...{ conditionConfig: { threshold: 50, windowMinutes: 5 }, actionConfig: { url: 'https://93.184.216.34/in' } },
+};
+
 let fresh: FreshDatabase;
 let owner: pg.Pool;
 let database: Database;
@@ -223,6 +228,13 @@ describe('the request of a backtest', () => {
       400,
       'to',
     ],
+    ['an invalid draft to compare with', { rule: BLOCK_LARGE, against: { ...BLOCK_LARGE, actionType: 'x' } }, 400, 'against.'],
+    [
+      'a draft of another kind to compare with',
+      { rule: BLOCK_LARGE, against: ON_ERRORS },
+      422,
+      'against.conditionType',
+    ],
     ['a version of a draft', { rule: BLOCK_LARGE, ruleId: 'x', version: 2 }, 400, 'version'],
     [
       'a rule on health scores',
@@ -241,6 +253,17 @@ describe('the request of a backtest', () => {
     expect(await writer.create('acme', body)).toMatchObject({
       problem: { status, details: [{ path: expect.stringContaining(path) }] },
     });
+  });
+
+  it('compares with a draft instead of the version in force', async () => {
+    await aRun('drafts', 'r', 'succeeded');
+    for (const amount of [50, 500, 5_000]) await aCall('drafts', 'r', { amount });
+    const larger = { ...BLOCK_LARGE, conditionConfig: { ...BLOCK_LARGE.conditionConfig, value: 1_000 } };
+    const job = await queued('drafts', { rule: BLOCK_LARGE, against: larger });
+    await runnerWith().runNext();
+    const { result } = (await repository.find('drafts', job.id)) ?? {};
+    expect(result).toMatchObject({ blocked: 2, compared: { same: 1, onlyDraft: 1, onlyInForce: 0 } });
+    expect(result?.compared).not.toHaveProperty('version');
   });
 
   it('is rejected for an unknown rule', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@agentlens/client';
 import type { FileRule } from '@agentlens/replay';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
@@ -6,7 +7,7 @@ import type { AnswerOf, DefineCommand } from '../context.ts';
 import { CommandError } from '../errors.ts';
 import { plainText } from '../output/table.ts';
 import { instantBefore } from '../parse.ts';
-import { readRuleset } from '../rule-files/read-ruleset.ts';
+import { readRuleset, readRulesetAt } from '../rule-files/read-ruleset.ts';
 import { findingsReport, type RuleReport } from '../rule-files/test-reports.ts';
 
 type Backtest = AnswerOf<'getBacktest'>;
@@ -23,33 +24,57 @@ export const backtestRules: DefineCommand = (command, context) => {
   command
     .argument('<paths...>', 'files of one ruleset, or folders that contain them')
     .option('--since <age>', 'start of the history, such as 7d; at most 31d', instantBefore(Date.now))
+    .option(
+      '--against <commit>',
+      'compare with the files of this commit, such as origin/main; skip rules it has unchanged',
+    )
     .option('--fail-over <rate>', 'fail if a rule would stop more than this share of the calls, such as 0.02', share)
     .option('--fail-over-false <rate>', 'fail if more than this share would be false rejections', share)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('text' as const))
-    .action(async (paths, { since, failOver, failOverFalse, format }) => {
+    .action(async (paths, { since, against, failOver, failOverFalse, format }) => {
       const ruleset = await readRuleset(paths, context);
+      const base = against === undefined ? undefined : ((await readRulesetAt(against, paths, context))?.rules ?? []);
       const client = await context.connect();
-      const inForce = await client.listRules({ query: { limit: 500 } });
-      const ids = new Map(inForce.rules.map((rule) => [rule.key ?? '', rule.id]));
+      const bodyOf = base === undefined ? await besideInForce(client) : (rule: FileRule) => besideFile(rule, base);
       const tested: Tested[] = [];
       for (const rule of ruleset.rules) {
-        context.output.note(`Testing ${rule.key}`);
-        const ruleId = ids.get(rule.key);
-        const body = { rule: { ...rule.draft }, ...(ruleId && { ruleId }), ...(since && { from: since }) };
-        tested.push({
-          rule,
-          job: await finished(client, (await client.createBacktest({ body })).id, context.host.signal),
-        });
+        const body = bodyOf(rule);
+        context.output.note(body === undefined ? `${rule.key} is as in ${against}` : `Testing ${rule.key}`);
+        if (body === undefined) continue;
+        const { id } = await client.createBacktest({ body: { ...body, ...(since && { from: since }) } });
+        tested.push({ rule, job: await finished(client, id, context.host.signal) });
       }
       const reports = tested.map((one) => reportOf(one, failOver, failOverFalse));
       context.output.print(
         tested.map(({ rule, job }) => ({ key: rule.key, ...job })),
-        () => (format === 'markdown' ? markdownOf(tested, reports) : findingsReport(reports, format)),
+        () =>
+          format === 'markdown'
+            ? markdownOf(tested, reports, against ?? 'the version in force')
+            : findingsReport(reports, format),
       );
       const failed = reports.filter(({ failures }) => failures.length > 0).length;
       if (failed > 0) throw new CommandError(`${failed} of ${reports.length} rules exceed a bound.`);
     });
 };
+
+type Body = NonNullable<NonNullable<Parameters<Client['createBacktest']>[0]>['body']>;
+
+/** Compares a rule with the version in force. */
+async function besideInForce(client: Client): Promise<(rule: FileRule) => Body> {
+  const { rules } = await client.listRules({ query: { limit: 500 } });
+  const ids = new Map(rules.map(({ key, id }) => [key ?? '', id]));
+  return ({ key, draft }) => {
+    const ruleId = ids.get(key);
+    return { rule: { ...draft }, ...(ruleId && { ruleId }) };
+  };
+}
+
+/** Compares a rule with the same rule of other files. @returns undefined if it is unchanged */
+function besideFile({ key, draft }: FileRule, others: readonly FileRule[]): Body | undefined {
+  const against = others.find((one) => one.key === key)?.draft;
+  if (against === undefined) return { rule: { ...draft } };
+  return isDeepStrictEqual(draft, against) ? undefined : { rule: { ...draft }, against: { ...against } };
+}
 
 function share(text: string): number {
   const rate = Number(text);
@@ -89,29 +114,34 @@ function stopRateOf({ asked, blocked, wouldAsk }: Result): number {
 
 function summaryOf({ status, result }: Backtest): string {
   if (result === undefined) return status;
-  const { asked, blocked, wouldAsk, triggers, falseRejections, misses, coverage } = result;
-  if (triggers > 0 || asked === 0) return `${triggers} triggers, ${misses.count} runs missed`;
+  const { asked, blocked, wouldAsk, triggers, falseRejections, misses, coverage, compared } = result;
+  const change = compared === null ? '' : `, ${changeOf(compared)}`;
+  if (triggers > 0 || asked === 0) return `${triggers} triggers${change}, ${misses.count} runs missed`;
   return (
-    `${blocked + wouldAsk} of ${asked} calls (${percent(stopRateOf(result))}), ` +
+    `${blocked + wouldAsk} of ${asked} calls (${percent(stopRateOf(result))})${change}, ` +
     `${falseRejections.count} false rejections of ${falseRejections.judged} judged, ${coverage.percent} % judged`
   );
 }
 
+function changeOf({ onlyDraft, onlyInForce }: NonNullable<Result['compared']>): string {
+  return `+${onlyDraft} −${onlyInForce}`;
+}
+
 /** A table for a pull request. */
-function markdownOf(tested: readonly Tested[], reports: readonly RuleReport[]): string {
+function markdownOf(tested: readonly Tested[], reports: readonly RuleReport[], against: string): string {
   const rows = tested.map(({ rule, job }, at) => {
     const { result } = job;
     const mark = reports[at]?.failures.length === 0 ? 'ok' : '**over its bound**';
     if (result === undefined) return `| ${plainText(rule.key)} | ${job.status} | | | | ${mark} |`;
     const { blocked, wouldAsk, triggers, falseRejections, compared, coverage } = result;
-    const change = compared === null ? 'new' : `+${compared.onlyDraft} −${compared.onlyInForce}`;
+    const change = compared === null ? 'new' : changeOf(compared);
     const stops = `${blocked + wouldAsk + triggers} (${percent(stopRateOf(result))})`;
     return `| ${plainText(rule.key)} | ${stops} | ${falseRejections.count} of ${falseRejections.judged} | ${change} | ${coverage.percent} % | ${mark} |`;
   });
   return [
     '### Backtest',
     '',
-    '| Rule | Stops | False rejections | Against the version in force | Judged | |',
+    `| Rule | Stops | False rejections | Against ${plainText(against)} | Judged | |`,
     '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
