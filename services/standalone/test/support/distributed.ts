@@ -23,11 +23,12 @@ import { ruleCountOf } from './rule-count.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
-/** Two evaluators, so that nothing relies on being the only one. */
-const PARTS: readonly [ServiceName, ServiceModule][] = [
+const partsWith = (evaluators: number): [ServiceName, ServiceModule][] => [
   ['run-tracking', RunTrackingModule],
-  ['guardrail-evaluator', GuardrailEvaluatorModule],
-  ['guardrail-evaluator', GuardrailEvaluatorModule],
+  ...Array.from({ length: evaluators }, (): [ServiceName, ServiceModule] => [
+    'guardrail-evaluator',
+    GuardrailEvaluatorModule,
+  ]),
   ['action-dispatcher', ActionDispatcherModule],
   ['backtester', BacktesterModule],
   ['query', QueryModule],
@@ -41,8 +42,11 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** Every service as its own application with its own connections to real NATS, Redis and Postgres. */
-export async function startDistributed(): Promise<PlatformUnderTest> {
+/**
+ * Every service as its own application with its own connections to real NATS, Redis and Postgres. By default two
+ * evaluators, so that nothing relies on being the only one.
+ */
+export async function startDistributed({ evaluators = 2 } = {}): Promise<PlatformUnderTest> {
   const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const env = {
     NATS_URL: nats.url,
@@ -55,7 +59,7 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
     AGENTLENS_LOG_LEVEL: 'error',
   };
   const stopServers = () => Promise.all([nats.stop(), redis.stop(), database.drop()]);
-  const start = () => startParts(env);
+  const start = () => startParts(partsWith(evaluators), env);
   let running = await start().catch(async (error: unknown) => {
     await stopServers();
     throw error;
@@ -94,10 +98,13 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
  * Starts all parts or none, because a part that is left running would fail later suites. They start one after the
  * other: they share a process, and while one is being built, NATS answers to another are not read in time.
  */
-async function startParts(env: Readonly<Record<string, string>>): Promise<readonly Running[]> {
+async function startParts(
+  parts: readonly [ServiceName, ServiceModule][],
+  env: Readonly<Record<string, string>>,
+): Promise<readonly Running[]> {
   const running: Running[] = [];
   try {
-    for (const [name, module] of PARTS) running.push(await startPart(name, module, env));
+    for (const [name, module] of parts) running.push(await startPart(name, module, env));
     return running;
   } catch (error) {
     await Promise.all(running.map((part) => part.stop()));
