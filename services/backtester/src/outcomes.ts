@@ -94,6 +94,7 @@ export class Outcomes {
         and (a.kind <> 'approval' or a.status = 'denied')) as is) as flagged
       left join lateral (select bool_or(e.is_error) as is from events e
         where e.tenant_id = ${tenantId} and e.run_id = c."runId" and e.call_id = c."callId"
+          and e.occurred_at >= c.at - interval '1 day'
           and e.kind in ('tool.completed', 'llm.completed')) as failed on true`.execute(this.#db);
     return new Map(rows.map(({ n, outcome }) => [n, outcome]));
   }

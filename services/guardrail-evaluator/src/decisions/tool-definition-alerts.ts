@@ -1,13 +1,11 @@
-import { type AgentEvent, COMMANDS, type EventBatch, sha256Hex } from '@agentlens/contracts';
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
 import { visible } from '@agentlens/contracts/visible';
-import { BackgroundWork, type EventBus } from '@agentlens/messaging';
+import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import { BoundedMap } from '@agentlens/state';
+import { DailyAlerts } from './daily-alerts.ts';
 
 /** Recorded by the MCP proxy when a tool definition is new or changed. */
 const SOURCE_TYPE = 'mcp.tool_definition';
-/** Changes that are remembered as reported. Forgetting one costs a question that the dispatcher ignores. */
-const MAX_REMEMBERED = 10_000;
 const MAX_ALERTS_PER_BATCH = 20;
 const MAX_NAME_CHARS = 200;
 const MAX_LINES = 10;
@@ -15,47 +13,25 @@ const MAX_LINE_CHARS = 1_000;
 
 /** Raises an alert, once per change and UTC day, when an MCP server defines a tool in a new way. */
 export class ToolDefinitionAlerts {
-  readonly #bus: Pick<EventBus, 'request'>;
-  readonly #logger: Platform['logger'];
-  readonly #reported = new BoundedMap<true>(MAX_REMEMBERED);
-  readonly #asking = new BackgroundWork();
+  readonly #alerts: DailyAlerts;
 
   constructor(bus: Pick<EventBus, 'request'>, logger: Platform['logger']) {
-    this.#bus = bus;
-    this.#logger = logger;
+    this.#alerts = new DailyAlerts(bus, logger, 'tool-definition');
   }
 
-  /** Does not wait for the answers: the next report of a change tries again if the dispatcher could not be reached. */
   async report({ tenantId, events }: EventBatch): Promise<void> {
     const changes = events.filter(({ sourceType }) => sourceType === SOURCE_TYPE);
-    for (const event of changes.slice(0, MAX_ALERTS_PER_BATCH)) this.#report(tenantId, event);
-  }
-
-  async stop(): Promise<void> {
-    await this.#asking.ended();
-  }
-
-  #report(tenantId: string, event: AgentEvent): void {
-    const { agentId, runId, occurredAt } = event;
-    const { title, message } = textOf(event.payload);
-    const day = occurredAt.slice(0, 10);
-    const digest = sha256Hex(JSON.stringify([agentId, title, message, day]));
-    const key = `${tenantId}/${digest}`;
-    if (this.#reported.has(key)) return;
-    this.#reported.set(key, true);
-    const asked = this.#bus
-      .request(COMMANDS.raiseAlert, {
-        ...{ tenantId, kind: 'rule', severity: 'warn', agentId, runId, title, message },
-        ...{ about: `tool-definition:${digest}`, at: `${day}T00:00:00.000Z` },
-      })
-      .then((answer) => {
-        if (!answer.ok) throw new Error(answer.problem.error);
-      })
-      .catch((err: unknown) => {
-        this.#reported.delete(key);
-        this.#logger.warn({ err, tenantId }, 'raising an alert about a tool definition failed');
+    for (const { agentId, runId, occurredAt, payload } of changes.slice(0, MAX_ALERTS_PER_BATCH)) {
+      const text = textOf(payload);
+      this.#alerts.raise({
+        ...{ tenantId, kind: 'rule', severity: 'warn', agentId, runId, occurredAt, ...text },
+        identity: [agentId, text.title, text.message],
       });
-    this.#asking.add(asked);
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#alerts.stop();
   }
 }
 
