@@ -249,6 +249,23 @@ for (const id of chosen)
       proven.push('restored');
     });
 
+    void it('uses an approval that came after the call was refused', async () => {
+      writeConfig(installation.paths, config);
+      await installHost(installation, id, { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 1 });
+      try {
+        const push = 'git push -q origin story:late';
+        const late = ['--git-dir', join(folder, 'remote.git'), 'rev-parse', '--verify', 'late'];
+        const { output } = await play([push, push], async (turn) => {
+          if (turn !== 1) return;
+          assert.throws(() => execFileSync('git', late, { stdio: 'pipe' }), 'the first call was refused');
+          await decide(id, 'story:late', 'approve');
+        });
+        assert.doesNotThrow(() => execFileSync('git', late, { stdio: 'pipe' }), output);
+      } finally {
+        await uninstallHost(installation, id);
+      }
+    });
+
     void it('stops a sub-agent with its session', async () => {
       writeConfig(installation.paths, config);
       if (id === 'codex') {
