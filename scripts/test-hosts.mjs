@@ -17,6 +17,7 @@ import {
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../apps/cli/build/package.mjs';
 import { startPlatform } from '../integrations/js/build/start-platform.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -94,6 +95,7 @@ async function play() {
     const env = {
       ...{ AGENTLENS_KIT_URL: url, AGENTLENS_KIT_KEY: key, GUARD_HOSTS_BIN: bin, GUARD_HOSTS_REPORT: reports },
       GUARD_HOSTS: chosen.join(','),
+      GUARD_HOSTS_BUNDLE: join(await makeFolder(), 'dist/agentlens-hook.cjs'),
     };
     const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
     const code = await run([...flags, '--test', 'test/hosts.story.ts'], env);
@@ -115,7 +117,7 @@ function run(args, env) {
 async function compareTable() {
   const { HOSTS } = await import('../integrations/js/guard/dist/index.js');
   const versions = JSON.parse(readFileSync(join(workspace, 'package-lock.json'), 'utf8')).packages;
-  const columns = ['refuses', 'approval', 'kill', 'tokens', 'budget', 'restored'];
+  const columns = ['refuses', 'approval', 'kill', 'sub-agents', 'managed', 'tokens', 'budget', 'restored'];
   const rows = Object.values(HOSTS).map(({ id, title, grade, tested }) => {
     const { proven } = JSON.parse(readFileSync(join(reports, `${id}.json`), 'utf8'));
     const version = versions[`node_modules/${PACKAGES[id]}`].version;

@@ -1,6 +1,8 @@
 // What a hook of a coding agent costs, against a Node program that does nothing: node apps/cli/build/measure-hook.mjs [times]
-// Prints the median of each in ms. Programs take turns, so that a busy machine slows all of them alike.
+// Prints median, 95th percentile and processor time of each in ms. Programs take turns, so that a busy machine slows all of
+// them alike.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,12 +47,24 @@ try {
   ];
   // The first call starts the resident.
   programs[1].run();
-  const measured = programs.map(() => []);
-  for (let turn = 0; turn < times; turn++) for (const [i, { run }] of programs.entries()) measured[i].push(run());
-  const [base, launcher, slow] = measured.map(medianOf);
-  for (const [i, ms] of [base, launcher, slow].entries())
-    console.log(`${ms.toFixed(0).padStart(5)} ms  ${(ms / base).toFixed(2)}x  ${programs[i].name}`);
-  if (launcher > base * MAX_LAUNCHER_RATIO || slow > base * MAX_SLOW_PATH_RATIO) {
+  const measured = programs.map(() => ({ wallMs: [], cpuMs: 0 }));
+  for (let turn = 0; turn < times; turn++) {
+    for (const [i, { run }] of programs.entries()) {
+      const before = childrenCpuMs();
+      measured[i].wallMs.push(run());
+      measured[i].cpuMs += childrenCpuMs() - before;
+    }
+  }
+  const [base, launcher, slow] = measured.map(({ wallMs }) => percentile(wallMs, 0.5));
+  console.log('   p50    p95    CPU  ratio');
+  for (const [i, { wallMs, cpuMs }] of measured.entries()) {
+    const [p50, p95] = [percentile(wallMs, 0.5), percentile(wallMs, 0.95)];
+    const columns = [p50, p95, cpuMs / times].map((ms) => ms.toFixed(0).padStart(6));
+    console.log(`${columns.join(' ')}  ${(p50 / base).toFixed(2)}x  ${programs[i].name}`);
+  }
+  const [baseCpu, launcherCpu] = measured.map(({ cpuMs }) => cpuMs);
+  const isDear = launcher > base * MAX_LAUNCHER_RATIO || launcherCpu > baseCpu * MAX_LAUNCHER_RATIO;
+  if (isDear || slow > base * MAX_SLOW_PATH_RATIO) {
     console.error(
       `The launcher may cost ${MAX_LAUNCHER_RATIO} and the slow path ${MAX_SLOW_PATH_RATIO} empty programs.`,
     );
@@ -69,8 +83,15 @@ function timeOf(program, words, input = '', expected = 0) {
   return performance.now() - startedMs;
 }
 
-function medianOf(list) {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
+function percentile(list, share) {
+  return list.toSorted((a, b) => a - b)[Math.floor(list.length * share)];
+}
+
+/** Processor time of all child processes that ended, with theirs. Linux counts it in ticks of 10 ms. */
+function childrenCpuMs() {
+  if (process.platform !== 'linux') return 0;
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * 10;
 }
 
 /** A platform in a process of its own, because this one waits for each hook. */

@@ -1,26 +1,25 @@
 import './telemetry/on-load.ts';
+import { hasFirstKey } from './auth/bootstrap-key.ts';
 import { loadConfig } from './config/config.ts';
 import { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 import { explain } from './run-service.ts';
 
 /**
- * Migration job of a deployment: brings schema, database logins, streams and the first admin key up to date, then
- * exits. Safe to repeat and to run concurrently.
+ * Migration job of a deployment: brings schema, database logins, streams and given first keys up to date, then exits.
+ * Prints no key, because a container keeps its log. Safe to repeat and to run concurrently.
  */
 try {
   const platform = await openPlatform(loadConfig('setup'));
-  const key = await ensureBootstrapKey(platform);
-  const platformKey = await ensurePlatformKey(platform);
+  const { bootstrapKey, platformKey } = platform.config;
+  if (bootstrapKey !== undefined) await ensureBootstrapKey(platform);
+  if (platformKey !== undefined) await ensurePlatformKey(platform);
+  const isReady = await hasFirstKey(platform.database('query'), platform.clock);
   await platform.close();
   process.stdout.write('The schema and the streams are up to date.\n');
-  if (key !== null && platform.config.bootstrapKey === undefined) {
-    process.stdout.write(`First admin key of tenant "default", shown this once:\n${key}\n`);
-  }
-  if (platformKey !== null && platform.config.platformKey === undefined) {
-    process.stdout.write(`Key that creates tenants, shown this once:\n${platformKey}\n`);
-  }
-  if (key !== null || platformKey !== null) {
-    process.stdout.write('Store new keys in a safe place, then delete this log.\n');
+  if (!isReady) {
+    process.stdout.write(
+      'There is no admin key yet. To create it, run in a container of query: node libs/platform/dist/first-key.js\n',
+    );
   }
 } catch (error) {
   process.stderr.write(`${explain('setup', error)}\n`);

@@ -8,19 +8,27 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { proveHost } from '../../guard/src/doctor/doctor.ts';
 import { prepareHome, runHost, SHELL_TOOLS, shellInput, type Stage, stageEnv } from '../../guard/src/doctor/drive.ts';
-import { type ModelScript, type ModelServer, startModelServer } from '../../guard/src/doctor/model-server.ts';
+import {
+  type ModelScript,
+  type ModelServer,
+  type ScriptedCall,
+  startModelServer,
+} from '../../guard/src/doctor/model-server.ts';
 import { HOST_IDS, type HostId } from '../../guard/src/hosts/host.ts';
 import { HOSTS } from '../../guard/src/hosts/index.ts';
 import { type Installation, installHost, stopResident, uninstallHost } from '../../guard/src/install/install.ts';
+import { MANAGED_HOSTS } from '../../guard/src/install/managed.ts';
 import { starterRules } from '../../guard/src/starter-rules.ts';
 import { DEFAULT_SETTINGS, type GuardConfig, guardPaths, Journal, writeConfig } from '../../guard/src/state.ts';
 import { auditHost } from '../../guard/src/transcripts/audit.ts';
+import { managedMachine } from './managed-machine.ts';
 
 /** Given by `npm run test:hosts`, which installs the hosts and starts a platform. */
 const {
   AGENTLENS_KIT_URL: url = '',
   AGENTLENS_KIT_KEY: key = '',
   GUARD_HOSTS_BIN: bin = '',
+  GUARD_HOSTS_BUNDLE: bundle = '',
   GUARD_HOSTS_REPORT: report = '',
 } = process.env;
 assert.ok(url !== '' && key !== '' && bin !== '', 'run this with: npm run test:hosts');
@@ -30,6 +38,8 @@ const chosen = HOST_IDS.filter(
 );
 const main = fileURLToPath(new URL('../../guard/src/main.ts', import.meta.url));
 const runtime = { node: process.execPath, nodeArgs: ['--conditions=@agentlens/source'], entry: main, bundle: false };
+const PROMPT = 'Follow the instructions.';
+const SUB_AGENT_PROMPT = 'Do your part of the work.';
 const DEADLINE_MS = 60_000;
 const EVERY_MS = 100;
 
@@ -84,6 +94,7 @@ async function decide(agentId: string, words: string, decision: 'approve' | 'den
 interface Run {
   readonly id: string;
   readonly status: string;
+  readonly parentRunId?: string | null;
   readonly runTags?: Readonly<Record<string, string>>;
   readonly totals: Readonly<Record<string, number>>;
 }
@@ -135,7 +146,11 @@ for (const id of chosen)
       if (report !== '') writeFileSync(join(report, `${id}.json`), JSON.stringify({ host: id, proven }));
     });
 
-    const play = async (commands: readonly string[], onTurn: (turn: number) => Promise<void> = async () => {}) => {
+    const play = async (
+      commands: readonly string[],
+      onTurn: (turn: number) => Promise<void> = async () => {},
+      binary = stage.binary,
+    ) => {
       let problem: unknown;
       script = async ({ turn }) => {
         // The host would only see a model that fails.
@@ -147,7 +162,27 @@ for (const id of chosen)
           ? { text: 'done' }
           : { calls: [{ name: SHELL_TOOLS[id], input: shellInput(id, command) }] };
       };
-      const run = await runHost(id, stage, 'Follow the instructions.', { env: installation.env });
+      const run = await runHost(id, { ...stage, binary }, PROMPT, { env: installation.env });
+      if (problem !== undefined) throw problem;
+      return run;
+    };
+    /** A sub-agent runs two commands; the order is given for its session after the first. */
+    const playSubAgent = async (commands: readonly [string, string], order: () => Promise<void>) => {
+      let problem: unknown = new Error('the sub-agent made no second call');
+      const calls = subAgentCalls(id);
+      script = async ({ turn, body }) => {
+        if (body.includes(PROMPT)) return calls[turn] === undefined ? { text: 'done' } : { calls: [calls[turn]] };
+        if (turn === 1)
+          problem = await order().then(
+            () => undefined,
+            (error: unknown) => error,
+          );
+        const command = turn === 0 || problem === undefined ? commands[turn] : undefined;
+        return command === undefined
+          ? { text: 'done' }
+          : { calls: [{ name: SHELL_TOOLS[id], input: shellInput(id, command) }] };
+      };
+      const run = await runHost(id, stage, PROMPT, { env: installation.env });
       if (problem !== undefined) throw problem;
       return run;
     };
@@ -196,6 +231,12 @@ for (const id of chosen)
         return found.status === 'killed' ? found : undefined;
       });
       assert.ok((run.totals.toolCalls ?? 0) >= 2, JSON.stringify(run.totals));
+      const filter = `agentId=${id}&tags=${encodeURIComponent('branch=story')}`;
+      const { runs } = await operator<{ runs: Run[] }>('GET', `/api/runs?${filter}`);
+      assert.ok(
+        runs.some((one) => one.id === run.id),
+        'the run is found by its branch',
+      );
       const detail = await operator<Run>('GET', `/api/runs/${run.id}`);
       const { host, project, branch } = detail.runTags ?? {};
       assert.deepEqual({ host, project, branch }, { host: id, project: 'project', branch: 'story' });
@@ -206,6 +247,50 @@ for (const id of chosen)
       await uninstallHost(installation, id);
       assert.deepEqual(bytes(), untouched);
       proven.push('restored');
+    });
+
+    void it('uses an approval that came after the call was refused', async () => {
+      writeConfig(installation.paths, config);
+      await installHost(installation, id, { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 1 });
+      try {
+        const push = 'git push -q origin story:late';
+        const late = ['--git-dir', join(folder, 'remote.git'), 'rev-parse', '--verify', 'late'];
+        const { output } = await play([push, push], async (turn) => {
+          if (turn !== 1) return;
+          assert.throws(() => execFileSync('git', late, { stdio: 'pipe' }), 'the first call was refused');
+          await decide(id, 'story:late', 'approve');
+        });
+        assert.doesNotThrow(() => execFileSync('git', late, { stdio: 'pipe' }), output);
+      } finally {
+        await uninstallHost(installation, id);
+      }
+    });
+
+    void it('stops a sub-agent with its session', async () => {
+      writeConfig(installation.paths, config);
+      if (id === 'codex') {
+        mkdirSync(join(folder, '.codex'), { recursive: true });
+        writeFileSync(join(folder, '.codex/config.toml'), '[features]\nmulti_agent_v2 = true\n');
+      }
+      await installHost(installation, id, { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 5 });
+      try {
+        for (const state of ['paused', 'killed']) {
+          const names = [`sub-before-${state}.txt`, `sub-${state}.txt`] as const;
+          const order = async () => {
+            const { id: runId, parentRunId } = await lastRun();
+            await operator('POST', '/api/control', {
+              ...{ scope: 'run', id: parentRunId ?? runId, state, reason: 'story', waitMs: 5_000 },
+            });
+          };
+          const { output } = await playSubAgent([`echo a > ${names[0]}`, `echo a > ${names[1]}`], order);
+          assert.deepEqual(names.map(made), [true, false], output);
+        }
+        const run = await lastRun();
+        if (id !== 'gemini-cli') assert.ok(run.parentRunId, 'the sub-agent is a run of its own');
+        proven.push('sub-agents');
+      } finally {
+        await uninstallHost(installation, id);
+      }
     });
 
     void it('stops when its budget is spent', {
@@ -229,7 +314,59 @@ for (const id of chosen)
         await uninstallHost(installation, id);
       }
     });
+
+    const managed = MANAGED_HOSTS.find((one) => one === id);
+    void it('obeys managed settings in a project that turns hooks off', {
+      skip: managed === undefined ? 'it has no managed settings' : false,
+    }, async () => {
+      if (managed === undefined) return;
+      writeConfig(installation.paths, config);
+      const settings = { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 5 } as const;
+      const binary = managedMachine(managed, { home: folder, url, bundle, settings, binary: stage.binary });
+      const { output } = await play(
+        ['echo a > managed.txt', 'echo a > unmanaged.txt'],
+        async (turn) => {
+          if (turn !== 1) return;
+          const { id: runId } = await lastRun();
+          await operator('POST', '/api/control', {
+            scope: 'run',
+            id: runId,
+            state: 'killed',
+            reason: 'story',
+            waitMs: 5_000,
+          });
+        },
+        binary,
+      );
+      assert.deepEqual(['managed.txt', 'unmanaged.txt'].map(made), [true, false], output);
+      proven.push('managed');
+    });
   });
+
+/** The calls, one in each reply, with which a model of this host gives a task to a sub-agent and waits for it. */
+function subAgentCalls(id: HostId): readonly ScriptedCall[] {
+  const prompt = SUB_AGENT_PROMPT;
+  const task = { description: 'd', prompt };
+  switch (id) {
+    case 'claude-code':
+      return [{ name: 'Agent', input: { ...task, subagent_type: 'general-purpose', run_in_background: false } }];
+    case 'codex': {
+      const namespace = 'collaboration';
+      return [
+        { name: 'spawn_agent', namespace, input: { message: prompt, task_name: 'd', fork_turns: 'none' } },
+        { name: 'wait_agent', namespace, input: { timeout_ms: DEADLINE_MS } },
+      ];
+    }
+    case 'gemini-cli':
+      return [{ name: 'invoke_agent', input: { agent_name: 'generalist', prompt } }];
+    case 'qwen-code':
+      return [{ name: 'agent', input: { ...task, subagent_type: 'general-purpose' } }];
+    case 'copilot-cli':
+      return [{ name: 'task', input: { ...task, agent_type: 'general-purpose', name: 'd' } }];
+    case 'opencode':
+      return [{ name: 'task', input: { ...task, subagent_type: 'general' } }];
+  }
+}
 
 const SETTINGS: Readonly<Record<HostId, readonly string[]>> = {
   'claude-code': ['.claude/settings.json'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -360,6 +361,26 @@ void describe('the resident', () => {
     assert.deepEqual(sent, [
       ['cc-s1:m1', { in: 12, out: 9, cacheRead: 7, cacheWrite: 0 }],
       ['cc-s1:m2', { in: 12, out: 3, cacheRead: 7, cacheWrite: 0 }],
+    ]);
+  });
+
+  void it('names the repository and its branch, also in a worktree', async () => {
+    const [shop, worktree] = [join(folder, 'shop'), join(folder, 'copy')];
+    const git = (...words: string[]) => execFileSync('git', ['-C', shop, ...words], { stdio: 'pipe' });
+    mkdirSync(join(shop, 'src'), { recursive: true });
+    git('init', '-q', '-b', 'main');
+    git('-c', 'user.name=dev', '-c', 'user.email=dev@example.com', 'commit', '-q', '--allow-empty', '-m', 'first');
+    git('worktree', 'add', '-q', '-b', 'feature/pay', worktree);
+    await asked('t1', 'ls', { cwd: join(shop, 'src') });
+    await asked('t2', 'ls', { cwd: worktree, session_id: 's2' });
+    const tags = ['cc-s1', 'cc-s2'].map((run) => {
+      const { body } = platform.received.find(({ path }) => path === `/v1/runs/${run}/start`) ?? {};
+      const { project, branch } = recordOf(recordOf(body).tags);
+      return { project, branch };
+    });
+    assert.deepEqual(tags, [
+      { project: 'shop', branch: 'main' },
+      { project: 'shop', branch: 'feature/pay' },
     ]);
   });
 

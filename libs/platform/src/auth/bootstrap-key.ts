@@ -51,6 +51,12 @@ export function bootstrapPlatformKey(
   return makeFirst(PLATFORM, database, clock, given);
 }
 
+/** Whether the tenant `default` has a live admin key. */
+export function hasFirstKey({ db }: Database, clock: Clock): Promise<boolean> {
+  const now = new Date(clock.now()).toISOString();
+  return hasLiveKey(db, { tenantId: ADMIN.tenantId, scope: ADMIN.scope, now });
+}
+
 function makeFirst(
   { tenantId, tenantName, keyName, scope, variable }: FirstKey,
   database: Database,

@@ -5,6 +5,8 @@ import { isRecord, type JsonRecord, recordOf } from '../hosts/host.ts';
 export interface ScriptedCall {
   readonly name: string;
   readonly input: JsonRecord;
+  /** Group of the tool, on hosts that have groups. */
+  readonly namespace?: string;
 }
 
 /** What the model says next. */
@@ -200,11 +202,11 @@ const RESPONSES: Protocol = {
 function responseItems({ text, calls = [] }: ScriptedReply, id: string): JsonRecord[] {
   const content = [{ type: 'output_text', text, annotations: [] }];
   const said = text === undefined ? [] : [{ type: 'message', id: `m_${id}`, role: 'assistant', content }];
-  const made = calls.map(({ name, input }, at) =>
+  const made = calls.map(({ name, input, namespace }, at) =>
     name === 'apply_patch'
       ? { type: 'custom_tool_call', id: `c_${id}_${at}`, call_id: `call_${id}_${at}`, name, input: String(input.input) }
       : {
-          ...{ type: 'function_call', id: `f_${id}_${at}`, call_id: `call_${id}_${at}`, name },
+          ...{ type: 'function_call', id: `f_${id}_${at}`, call_id: `call_${id}_${at}`, name, namespace },
           arguments: JSON.stringify(input),
         },
   );

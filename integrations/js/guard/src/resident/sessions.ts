@@ -227,7 +227,7 @@ function endLater(watched: WatchedProcess): void {
 }
 
 interface Repository {
-  /** Name of the project's folder. */
+  /** Name of the repository's folder. A worktree has that of its repository. */
   readonly project: string;
   readonly branch?: string;
 }
@@ -236,9 +236,22 @@ interface Repository {
 function repositoryOf(folder: string): Repository {
   for (let at = folder; ; at = dirname(at)) {
     const git = gitFolder(at);
-    if (git !== undefined) return { project: basename(at), branch: branchOf(git) };
+    if (git !== undefined) return { project: basename(repositoryFolder(at, git)), branch: branchOf(git) };
     if (dirname(at) === at) return { project: basename(folder) };
   }
+}
+
+/** The folder that the repository of a worktree was cloned into; `at` for any other. */
+function repositoryFolder(at: string, git: string): string {
+  let shared: string;
+  try {
+    shared = resolve(git, readFileSync(join(git, 'commondir'), 'utf8').trim());
+  } catch {
+    // Only worktrees share a folder.
+    return at;
+  }
+  // A bare repository is such a folder itself.
+  return basename(shared) === '.git' ? dirname(shared) : shared.replace(/\.git$/, '');
 }
 
 /** A worktree and a submodule have a file that names the folder. */
