@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Decision } from '../api/model.ts';
 import { count, duration, shortId } from '../figures/figures.ts';
@@ -40,6 +41,7 @@ export function DecisionsPage() {
   const budgets = useRead(['budgets', 'names'], (signal) => client.listBudgets({ query: { limit: 100 }, signal })).data;
   const names: DeciderNames = {
     rules: new Map(rules.map(({ id, name }) => [id, name])),
+    words: new Map(rules.map((rule) => [rule.id, ruleWords(rule)])),
     budgets: new Map(budgets?.budgets.map(({ id, name }) => [id, name])),
   };
   const [following, setFollowing] = useState(true);
