@@ -16,6 +16,7 @@ import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
 import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { SavedViews } from '../ui/saved-views.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
@@ -113,6 +114,7 @@ export function DecisionsPage() {
           onChange={(tool) => change({ tool })}
         />
         <span className="sp" />
+        <SavedViews page="decisions" />
         <ExportMenu
           list={{
             name: 'decisions',
