@@ -60,7 +60,10 @@ for (const mode of MODES) {
     void it('finds out why in two clicks', async () => {
       await page.getByRole('button', { name: /Next problem/ }).click();
       await page.getByText('Demo: same search more than 3 times').first().waitFor();
-      await page.getByText('“This search was already made three times. Use the results you have.”').waitFor();
+      await page
+        .locator('.told')
+        .getByText('“This search was already made three times. Use the results you have.”')
+        .waitFor();
     });
 
     void it('writes a rule from the step, tests it against the run, saves it as shadow and promotes it', async () => {
@@ -71,6 +74,9 @@ for (const mode of MODES) {
       await page.getByRole('button', { name: 'Save as shadow' }).click();
       await page.waitForURL(/\/guardrails\/[\w-]{20,}$/);
       await page.locator('.top').getByText('Shadow').waitFor();
+      await page
+        .getByText(/^Ask a human about calls of buy_report when amount is at least 49, for demo-/)
+        .waitFor();
       await page.getByRole('button', { name: 'Enforce…' }).click();
       await page.getByRole('button', { name: 'Enforce it', exact: true }).click();
       await page.getByText(/requires 200/).waitFor();

@@ -36,6 +36,8 @@ export const CHANGE_KINDS = [
   'reprice.finished',
   'erasure.started',
   'erasure.finished',
+  'saved_view.set',
+  'saved_view.deleted',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

@@ -180,6 +180,7 @@ export {
   RulesetDraft,
   RulesetPlan,
 } from './rulesets.ts';
+export { MAX_SAVED_VIEWS, SavedViewDraft, type ViewPage } from './saved-views.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';

@@ -39,6 +39,7 @@ export { MAX_REPRICE_DAYS, Reprice, RepriceDraft, RepricedModel } from './repric
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, Promotion, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
+export { MAX_SAVED_VIEWS, SavedViewDraft, VIEW_PAGES } from './saved-views.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { DAY_MS, HOUR_MS } from './times.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';

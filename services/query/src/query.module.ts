@@ -80,6 +80,8 @@ import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
 import { RunTreeQueries } from './runs/run-tree.queries.ts';
 import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
+import { SavedViewsController } from './saved-views/saved-views.controller.ts';
+import { SavedViewsRepository } from './saved-views/saved-views.repository.ts';
 import { SearchController } from './search/search.controller.ts';
 import { SearchQueries } from './search/search.queries.ts';
 import { TextSearchQueries } from './search/text-search.queries.ts';
@@ -154,6 +156,7 @@ export class QueryModule {
         WebhooksController,
         EventsController,
         ErasuresController,
+        SavedViewsController,
         SearchController,
         SessionsController,
         RunsController,
@@ -192,6 +195,7 @@ export class QueryModule {
         WebhooksQueries,
         EventsQueries,
         ErasuresQueries,
+        SavedViewsRepository,
         SearchQueries,
         TextSearchQueries,
         SessionsQueries,

@@ -79,6 +79,10 @@ beforeAll(async () => {
       ...{ tenant_id: '', session_id: FOREIGN, key_id: FOREIGN, user_agent: FOREIGN },
       ...{ created_at: '2026-03-01T00:00:00Z', expires_at: '2036-03-01T00:00:00Z' },
     },
+    saved_views: {
+      ...{ tenant_id: '', view_id: FOREIGN, page: 'runs', name: FOREIGN, query: FOREIGN },
+      ...{ updated_at: '2026-03-01T00:00:00Z', updated_by: FOREIGN },
+    },
     alerts: anAlertRow({ title: FOREIGN, approval: null }),
     control_orders: anOrderRow({ reason: FOREIGN }),
     control_acknowledgements: anAcknowledgementRow(),

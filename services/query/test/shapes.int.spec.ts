@@ -175,6 +175,10 @@ beforeAll(async () => {
     ...{ tenant_id: 'acme', session_id: 'browser-1', key_id: api.keys.admin.id, user_agent: 'Firefox' },
     ...{ created_at: NOW, expires_at: '2999-01-01T00:00:00.000Z' },
   });
+  await api.insert('saved_views', {
+    ...{ tenant_id: 'acme', view_id: 'view-1', page: 'runs', name: 'Failed', query: '?status=failed' },
+    ...{ updated_at: NOW, updated_by: 'ann' },
+  });
   const { body: reprice } = await api.get('/api/reprices/reprice-1');
   await api.bus.serve(COMMANDS.startReprice, async () => granted(reprice));
   await api.insert('price_overrides', {
@@ -215,6 +219,7 @@ const DRAFT = {
 
 const BODIES: Readonly<Record<string, object>> = {
   'put /api/prices/overrides': { model: 'other', fromDay: '2026-01-01', rates: { input: 1, output: 2 } },
+  'put /api/saved-views': { page: 'runs', name: 'Failed today', query: '?status=failed' },
   'put /api/prices/table': {
     version: 'shapes',
     providers: [{ id: 'p', name: 'P', api_pattern: 'p', models: [{ id: 'm', match: { equals: 'm' }, prices: {} }] }],
@@ -241,6 +246,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/backtests/:id/cancel': 'backtest-1',
   '/api/backtests/:id/findings': 'backtest-1',
   '/api/browser-sessions/:id': 'browser-1',
+  '/api/saved-views/:id': 'view-1',
   '/api/guardrails/:id': 'rule-1',
   '/api/guardrails/:id/status': 'rule-1',
   '/api/guardrails/:id/versions': 'rule-1',

@@ -7,7 +7,8 @@ import { problemOf } from '../api/problem.ts';
 import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, moneyCell, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { modeOf, ruleMark, scopeOf, useRules } from '../rules/use-rules.ts';
+import { RuleSentence } from '../rules/rule-sentence.tsx';
+import { modeOf, ruleMark, useRules } from '../rules/use-rules.ts';
 import { taskOf } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
@@ -256,8 +257,8 @@ function RulesInForce({ agent }: { agent: Agent }) {
                     <td className="w100 clip">
                       <Link to="/guardrails/$id" params={{ id: rule.id }}>
                         {rule.name}
-                      </Link>{' '}
-                      <span className="t3">{scopeOf(rule)}</span>
+                      </Link>
+                      <RuleSentence rule={rule} />
                     </td>
                     <td>
                       <State mark={ruleMark(rule)} />

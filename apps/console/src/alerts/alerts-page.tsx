@@ -21,6 +21,7 @@ import { FilterChip, NewRows } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { State } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { SavedViews } from '../ui/saved-views.tsx';
 import { Facts } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
@@ -105,6 +106,7 @@ export function AlertsPage() {
           onChange={(agent) => change({ agent })}
         />
         <span className="sp" />
+        <SavedViews page="alerts" />
         <NewRows waiting={waiting} onShow={showNew} />
       </div>
       {list.rows === undefined ? (

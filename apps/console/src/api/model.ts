@@ -26,6 +26,7 @@ export type Budget = BudgetStanding['budget'];
 export type OrderAnswer = Answer<'createOrder'>;
 export type ApiKey = Answer<'listKeys'>['keys'][number];
 export type NewKey = Answer<'createKey'>;
+export type SavedView = Answer<'listSavedViews'>['views'][number];
 export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
 export type AuditEntry = Answer<'listAudit'>['entries'][number];

@@ -28,8 +28,9 @@ export function problemOf(error: unknown): Problem {
 
 /** Why a request failed and what to do about it, in a line. */
 export function problemText(error: unknown): string {
-  const { message, hint } = problemOf(error);
-  return `${message}. ${hint ?? ''}`;
+  const { message, details, hint } = problemOf(error);
+  const parts = details.map((detail) => `${detail.path} ${detail.message}`.trim()).join('; ');
+  return `${[parts === '' ? message : parts, hint].filter((part) => part !== undefined).join('. ')}`;
 }
 
 /** A retry gets the same answer. */

@@ -32,6 +32,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   tenant: 'tenants',
   run: 'deleted runs',
   erasure: 'user erasures',
+  saved_view: 'saved views',
 };
 
 /** Every change by a person or a program. */
@@ -149,7 +150,7 @@ function Target({ entry: { target, targetId, before, after } }: { entry: AuditEn
   const name = typeof named === 'string' ? named : shortId(targetId.replace(/^\w+:/, ''));
   if (target === 'rule')
     return (
-      <Link className="link" to="/rules/$id" params={{ id: targetId }}>
+      <Link className="link" to="/guardrails/$id" params={{ id: targetId }}>
         {name}
       </Link>
     );

@@ -1,15 +1,19 @@
 import { Link } from '@tanstack/react-router';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Decision } from '../api/model.ts';
 
 /** Names of what can decide, by id. */
 export interface DeciderNames {
   readonly rules: ReadonlyMap<string, string>;
+  /** What each rule says, in words. */
+  readonly words?: ReadonlyMap<string, string>;
   readonly budgets: ReadonlyMap<string, string>;
 }
 
 export interface Because {
   readonly text: string;
+  /** The rule in words. */
+  readonly words?: string | undefined;
   readonly to: string;
   readonly params?: { readonly id: string };
   readonly search?: Readonly<Record<string, string>>;
@@ -21,9 +25,10 @@ type Reasons = Pick<
 >;
 
 /** What decided a call: rules, a budget, a breaker, an order, an approval, or that a rule could not be evaluated. */
-export function becauseOf(decision: Reasons, { rules, budgets }: DeciderNames): readonly Because[] {
+export function becauseOf(decision: Reasons, { rules, budgets, words }: DeciderNames): readonly Because[] {
   const rule = (id: string, how = ''): Because => ({
     text: `${rules.get(id) ?? 'a deleted rule'}${how}`,
+    words: words?.get(id),
     to: '/guardrails/$id',
     params: { id },
   });
@@ -64,10 +69,16 @@ export function becauseOf(decision: Reasons, { rules, budgets }: DeciderNames): 
 export function BecauseLinks({ decision, names }: { decision: Reasons; names: DeciderNames }) {
   return (
     <span className="t2 clip">
-      {becauseOf(decision, names).map(({ text, to, params, search = {} }, index) => (
+      {becauseOf(decision, names).map(({ text, words, to, params, search = {} }, index) => (
         <span key={text}>
           {index > 0 && ', '}
-          <Link className="link" to={to} params={params ?? {}} search={search as never} title={visibleName(text)}>
+          <Link
+            className="link"
+            to={to}
+            params={params ?? {}}
+            search={search as never}
+            title={words === undefined ? visibleName(text) : visible(words)}
+          >
             {visibleName(text)}
           </Link>
         </span>

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Decision } from '../api/model.ts';
 import { count, duration, shortId } from '../figures/figures.ts';
@@ -15,6 +16,7 @@ import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
 import { VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { SavedViews } from '../ui/saved-views.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
@@ -40,6 +42,7 @@ export function DecisionsPage() {
   const budgets = useRead(['budgets', 'names'], (signal) => client.listBudgets({ query: { limit: 100 }, signal })).data;
   const names: DeciderNames = {
     rules: new Map(rules.map(({ id, name }) => [id, name])),
+    words: new Map(rules.map((rule) => [rule.id, ruleWords(rule)])),
     budgets: new Map(budgets?.budgets.map(({ id, name }) => [id, name])),
   };
   const [following, setFollowing] = useState(true);
@@ -111,6 +114,7 @@ export function DecisionsPage() {
           onChange={(tool) => change({ tool })}
         />
         <span className="sp" />
+        <SavedViews page="decisions" />
         <ExportMenu
           list={{
             name: 'decisions',

@@ -123,15 +123,3 @@ export function fits(catalog: Catalog, conditionType: string, actionType: string
 export function decides(catalog: Catalog, actionType: string): boolean {
   return catalog.actions.find(({ type }) => type === actionType)?.phases.includes('decision') ?? false;
 }
-
-/** The lines that differ, for the dialog and the panel: old with `-`, new with `+`. */
-export function differences(
-  before: Record<string, unknown>,
-  after: Record<string, unknown>,
-): { readonly name: string; readonly before: string; readonly after: string }[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.flatMap((name) => {
-    const [old, now] = [JSON.stringify(before[name]) ?? '', JSON.stringify(after[name]) ?? ''];
-    return old === now ? [] : [{ name, before: old, after: now }];
-  });
-}

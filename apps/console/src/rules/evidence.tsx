@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { ruleDifferences } from '../../../../libs/guardrails/src/words/rule-differences.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
@@ -12,7 +13,8 @@ import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { BacktestPanel } from './backtest-panel.tsx';
 import { DayStrip } from './day-strip.tsx';
-import { bodyOf, type Draft, differences, draftOf } from './draft.ts';
+import { type Draft, draftOf } from './draft.ts';
+import { Differences } from './rule-versions.tsx';
 import { type TrialCall, TryCall } from './try-call.tsx';
 
 interface EvidenceProps {
@@ -123,35 +125,14 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
 }
 
 function Changes({ draft, rule }: { draft: Draft; rule: Rule }) {
-  const changes = differences(bodyOf(draftOf(rule), draft.mode), bodyOf(draft, draft.mode));
-  if (changes.length === 0) return <p className="bt t2">The draft says the same as version {rule.version}.</p>;
+  const changes = ruleDifferences({ ...draftOf(rule), mode: draft.mode }, draft);
   return (
     <div className="bt">
-      <div className="df">
-        {changes.map(({ name, before, after }) => (
-          <div key={name} className="dfg">
-            <div className="fh">
-              <span />
-              <span />
-              <span>{name}</span>
-            </div>
-            {before !== '' && (
-              <div className="m">
-                <span />
-                <span>-</span>
-                <span>{before}</span>
-              </div>
-            )}
-            {after !== '' && (
-              <div className="p">
-                <span />
-                <span>+</span>
-                <span>{after}</span>
-              </div>
-            )}
-          </div>
-        ))}
-      </div>
+      {changes.length === 0 ? (
+        <p className="t2">The draft says the same as version {rule.version}.</p>
+      ) : (
+        <Differences differences={changes} />
+      )}
     </div>
   );
 }

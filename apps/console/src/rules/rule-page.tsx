@@ -1,6 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
+import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleStatus, RuleSummary } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
@@ -11,8 +13,7 @@ import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Empty, Failed, Loading } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
-import { JsonView } from '../ui/json-view.tsx';
-import { actionMark, ModeChip, State } from '../ui/marks.tsx';
+import { ModeChip } from '../ui/marks.tsx';
 import { Ago, Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
@@ -21,8 +22,9 @@ import { draftOf } from './draft.ts';
 import { Days } from './evidence.tsx';
 import { PromoteDialog, RolloutSection, SuspendButton } from './rollout.tsx';
 import { RuleEditor } from './rule-editor.tsx';
+import { RuleVersions } from './rule-versions.tsx';
 import { thresholdOf } from './threshold.ts';
-import { chipOf, modeOf, scopeOf, titleOf, useCatalog } from './use-rules.ts';
+import { chipOf, modeOf, useCatalog } from './use-rules.ts';
 import './editor.css';
 
 export function RulePage() {
@@ -87,7 +89,6 @@ function Shown({
   onEdit: () => void;
 }) {
   const { rule, agents, recentTriggers } = status;
-  const catalog = useCatalog().data;
   const threshold = thresholdOf(rule);
   return (
     <div className="pad rulep">
@@ -95,15 +96,9 @@ function Shown({
         <Head rule={rule} onEdit={onEdit} />
         <RolloutSection rule={rule} />
         <Section title="What it says">
+          <p className="rule-words">{visible(ruleWords(rule))}</p>
           <Facts
             facts={[
-              ['When', scopeOf(rule)],
-              ['If', titleOf(catalog, rule.conditionType)],
-              ['Then', <State key="then" mark={actionMark(rule.actionType)} />],
-              [
-                'If it cannot be evaluated',
-                `${rule.onMissing} where something is missing, ${rule.onUnavailable} where it is late`,
-              ],
               ['Priority', String(rule.priority)],
               [
                 'Version',
@@ -113,16 +108,6 @@ function Shown({
               ],
             ]}
           />
-          <div className="cfg">
-            <div>
-              <h3 className="lab">If, in full</h3>
-              <JsonView label="Condition" value={rule.conditionConfig} />
-            </div>
-            <div>
-              <h3 className="lab">Then, in full</h3>
-              <JsonView label="Action" value={rule.actionConfig} />
-            </div>
-          </div>
         </Section>
         <Section title="Now" note={agents.length === 0 ? undefined : `${agents.length} agents`}>
           {agents.length === 0 ? (
@@ -199,6 +184,7 @@ function Shown({
             </table>
           </Section>
         )}
+        <RuleVersions ruleId={rule.id} />
       </div>
       <aside className="p-editor-days" aria-label="Evidence">
         <Days rule={rule} summary={summary} />

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router';
+import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
 import { count, money } from '../figures/figures.ts';
@@ -12,6 +13,7 @@ import { ACTIONS, MODE_NAMES, ModeChip, State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Strip } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
+import { RuleSentence } from './rule-sentence.tsx';
 import { thresholdOf } from './threshold.ts';
 import { chipOf, modeOf, ruleMark, scopeOf, useRules } from './use-rules.ts';
 import './rules.css';
@@ -34,9 +36,7 @@ export function RulesPage() {
 
 function List({ rules, summaries }: { rules: readonly Rule[]; summaries: ReadonlyMap<string, RuleSummary> }) {
   const { search, change, clear } = useListSearch<Name>();
-  const modes = MODES.map((mode) => ({ mode, rules: rules.filter((rule) => modeOf(rule) === mode).length })).filter(
-    (one) => one.rules > 0 || !['canary', 'suspended'].includes(one.mode),
-  );
+  const modes = MODES.map((mode) => ({ mode, rules: rules.filter((rule) => modeOf(rule) === mode).length }));
   const shown = rules
     .filter(
       (rule) =>
@@ -47,7 +47,7 @@ function List({ rules, summaries }: { rules: readonly Rule[]; summaries: Readonl
     .filter(
       (rule) =>
         search.q === undefined ||
-        `${rule.name} ${rule.description ?? ''} ${scopeOf(rule)}`.toLowerCase().includes(search.q.toLowerCase()),
+        `${rule.name} ${rule.description ?? ''} ${ruleWords(rule)}`.toLowerCase().includes(search.q.toLowerCase()),
     )
     .toSorted((a, b) => total(summaries.get(b.id)) - total(summaries.get(a.id)) || (a.name < b.name ? -1 : 1));
   const agents = [...new Set(rules.flatMap(({ agentId }) => agentId ?? []))].sort().map((id) => ({ id, name: id }));
@@ -141,7 +141,7 @@ function Table({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
                 <Link to="/guardrails/$id" params={{ id: rule.id }}>
                   <bdi>{rule.name}</bdi>
                 </Link>
-                <span className="sc">{scopeOf(rule)}</span>
+                <RuleSentence rule={rule} />
                 {mode === 'shadow' && sum(summary?.wouldHave) > 0 && (
                   <span className="dg gh">
                     <Icon name="v-shadow" size={12} />
@@ -214,6 +214,7 @@ function Cards({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
             <Does rule={rule} />
             <span className="ml t3 clip">{scopeOf(rule)}</span>
           </span>
+          <RuleSentence rule={rule} />
         </li>
       ))}
     </ul>

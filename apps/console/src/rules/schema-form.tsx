@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react';
+import { CHOICE_WORDS } from '../../../../libs/guardrails/src/words/choice-words.ts';
 import { asText } from '../ui/as-text.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Problem } from './draft.ts';
@@ -120,7 +121,7 @@ function Input({ id, schema, value, onChange, invalid }: InputProps) {
         {shown === undefined && <option value="">any</option>}
         {schema.enum.map((one) => (
           <option key={one} value={one}>
-            {WORDS[one] ?? one}
+            {CHOICE_WORDS[one] ?? one}
           </option>
         ))}
       </select>
@@ -170,30 +171,6 @@ function Input({ id, schema, value, onChange, invalid }: InputProps) {
     );
   return <JsonText {...common} value={shown} onChange={onChange} />;
 }
-
-/** Operators and the like, in words. */
-export const WORDS: Readonly<Record<string, string>> = {
-  eq: 'is',
-  neq: 'is not',
-  contains: 'contains',
-  startsWith: 'begins with',
-  endsWith: 'ends with',
-  in: 'is one of',
-  regex: 'matches the pattern',
-  glob: 'looks like',
-  gt: 'is more than',
-  gte: 'is at least',
-  lt: 'is less than',
-  lte: 'is at most',
-  exists: 'is there',
-  notExists: 'is missing',
-  anyOf: 'any of them',
-  allOf: 'all of them',
-  hasValue: 'is',
-  hasValueAny: 'is one of',
-  session: 'a run',
-  daily: 'a day',
-};
 
 /** A value whose type its text tells: numbers, yes and no, lists with commas, else text. */
 function Free({

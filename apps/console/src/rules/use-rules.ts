@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
-import type { Catalog, Rule } from '../api/model.ts';
+import type { Rule } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { actionMark, type Mark, VERDICTS } from '../ui/marks.tsx';
 
@@ -20,13 +20,6 @@ export function useCatalog() {
     queryFn: ({ signal }) => client.getRuleCatalog({ signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-}
-
-export function titleOf(catalog: Catalog | undefined, type: string): string {
-  return (
-    [...(catalog?.conditions ?? []), ...(catalog?.actions ?? [])].find((entry) => entry.type === type)?.title ??
-    type.replaceAll('_', ' ')
-  );
 }
 
 export type ShownMode = 'off' | 'suspended' | 'shadow' | 'canary' | 'enforce';

@@ -1,7 +1,9 @@
 import { Link } from '@tanstack/react-router';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
+import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import type { Decision, Rule, RuleFinding } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
-import { modeOf, titleOf, useCatalog } from '../rules/use-rules.ts';
+import { modeOf, useCatalog } from '../rules/use-rules.ts';
 import { Gauge } from '../ui/gauge.tsx';
 import { ModeChip, VERDICTS, VerdictMark, wouldWord } from '../ui/marks.tsx';
 import { measuredText, unitOf } from './measured.ts';
@@ -60,9 +62,11 @@ export function RuleLine({ finding, rule, decision }: RuleLineProps) {
             {BYPASS_WORDS[bypass.why]}; its setting is to {bypass.did}.
           </div>
         )}
+        {rule !== undefined && (enforced || finding.violated) && (
+          <div className="t2 vv">{visible(ruleWords(rule))}</div>
+        )}
         <div className="meta">
-          <ModeChip mode={finding.mode} /> v{finding.ruleVersion}{' '}
-          {rule !== undefined && titleOf(catalog, rule.conditionType)}
+          <ModeChip mode={finding.mode} /> v{finding.ruleVersion}
           {rule !== undefined && rule.version !== finding.ruleVersion && (
             <span>
               {' '}

@@ -5,15 +5,15 @@ import { counted, duration } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { useNow } from '../ui/moment.tsx';
-import { type ChildSteps, ChildTimelines } from './child-timelines.tsx';
 import type { EventContents } from './event-contents.ts';
 import { Minimap } from './minimap.tsx';
 import { wantedInRow } from './payload-text.ts';
 import { rowsOf } from './rows.ts';
 import { scaleOf, type View, WHOLE } from './scale.ts';
-import type { Step } from './story.ts';
+import { type Step, storyOf } from './story.ts';
 import { TimelineRow } from './timeline-row.tsx';
 import { useVisibleEntries } from './use-event-contents.ts';
+import { useTimeline } from './use-run.ts';
 
 interface TimelineProps {
   readonly run: RunDetail;
@@ -204,4 +204,21 @@ function useRowPx(box: React.RefObject<HTMLElement | null>): number {
     setPx(Number.isNaN(wanted) ? 26 : wanted);
   }, [box]);
   return px;
+}
+
+type ChildSteps = (id: string, steps: readonly Step[]) => void;
+
+/** Reads the timelines of sub-runs that are expanded in place. */
+function ChildTimelines({ ids, onSteps }: { ids: readonly string[]; onSteps: ChildSteps }) {
+  return ids.map((id) => <ChildTimeline key={id} id={id} onSteps={onSteps} />);
+}
+
+function ChildTimeline({ id, onSteps }: { id: string; onSteps: ChildSteps }) {
+  const { data } = useTimeline(id);
+  const steps = useMemo(() => (data === undefined ? undefined : storyOf(data.entries, true)), [data]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reported once per result
+  useEffect(() => {
+    if (steps !== undefined) onSteps(id, steps);
+  }, [id, steps]);
+  return null;
 }

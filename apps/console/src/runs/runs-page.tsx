@@ -17,6 +17,7 @@ import { FilterChip, FilterField, NewRows } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { SavedViews } from '../ui/saved-views.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
@@ -107,6 +108,7 @@ export function RunsPage() {
           <FilterChip name="User" value={search.actor} choices={[]} onChange={(actor) => change({ actor })} />
         )}
         <span className="sp" />
+        <SavedViews page="runs" />
         <ExportMenu
           list={{
             name: 'runs',

@@ -67,6 +67,17 @@ export interface BrowserSessionsTable {
   ended_at: Timestamp | null;
 }
 
+/** Writer: query. */
+export interface SavedViewsTable {
+  tenant_id: string;
+  view_id: string;
+  page: string;
+  name: string;
+  query: string;
+  updated_at: Timestamp;
+  updated_by: string;
+}
+
 /** Writer: the service that makes the change. Rows are append-only. */
 export interface AuditEntriesTable {
   tenant_id: string;

@@ -28,6 +28,7 @@ import type {
   BrowserSessionsTable,
   PriceOverridesTable,
   PriceTablesTable,
+  SavedViewsTable,
   TenantsTable,
 } from './query.tables.ts';
 import type {
@@ -102,6 +103,7 @@ export interface Tables {
   backtest_findings: BacktestFindingsTable;
   api_keys: ApiKeysTable;
   browser_sessions: BrowserSessionsTable;
+  saved_views: SavedViewsTable;
   audit_entries: AuditEntriesTable;
   agents: AgentsTable;
   runs: RunsTable;

@@ -18,6 +18,7 @@ export * from './rule-versions.operations.ts';
 export * from './rules.operations.ts';
 export * from './run.ts';
 export * from './runs.operations.ts';
+export * from './saved-views.operations.ts';
 export * from './sessions.operations.ts';
 export * from './sign-in.operations.ts';
 export * from './spend.operations.ts';

@@ -1,0 +1,1 @@
+function e(e){return e===void 0?``:typeof e==`string`?e:JSON.stringify(e)}export{e as t};

@@ -1,0 +1,1 @@
+var e=class{text;constructor(e){this.text=e}toJSON(){return JSON.rawJSON(this.text)}};function t(t){if(!(`rawJSON`in JSON))return;let n=(t,n,r)=>typeof n==`number`&&r?.source!==void 0&&r.source!==String(n)?new e(r.source):n;try{return JSON.parse(t,n)}catch{return}}export{t as n,e as t};

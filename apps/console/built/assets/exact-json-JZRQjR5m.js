@@ -1,1 +1,0 @@
-function e(e){return e===void 0?``:typeof e==`string`?e:JSON.stringify(e)}var t=class{text;constructor(e){this.text=e}toJSON(){return JSON.rawJSON(this.text)}};function n(e){if(!(`rawJSON`in JSON))return;let n=(e,n,r)=>typeof n==`number`&&r?.source!==void 0&&r.source!==String(n)?new t(r.source):n;try{return JSON.parse(e,n)}catch{return}}export{n,e as r,t};

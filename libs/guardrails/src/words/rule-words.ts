@@ -1,0 +1,161 @@
+import { choice, counted, list, value } from './choice-words.ts';
+import { conditionWords, toolsWords } from './condition-words.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** The members of a rule or a draft that its words need. */
+export interface WordedRule {
+  readonly conditionType: string;
+  readonly conditionConfig: Config;
+  readonly actionType: string;
+  readonly actionConfig: Config;
+  readonly agentId?: string | null | undefined;
+  readonly toolNames?: readonly string[] | undefined;
+  readonly selector?: Config | null | undefined;
+  readonly onMissing?: 'allow' | 'block' | undefined;
+  readonly onUnavailable?: 'allow' | 'block' | undefined;
+  readonly cooldownMinutes?: number | undefined;
+}
+
+/** The parts of a rule, each in words. Two rules that act differently differ in at least one part. */
+export interface RuleParts {
+  readonly action: string;
+  readonly condition: string;
+  readonly agents: string;
+  /** What the action uses: messages, deadlines, addresses. Empty if there is nothing to say. */
+  readonly details: string;
+  /** What happens if the rule cannot be evaluated, or how long it rests after it fired. */
+  readonly fallback: string;
+}
+
+/** Says what a rule does: "Block calls of pay_* when amount is more than 1,000, for every agent; …". */
+export function ruleWords(rule: WordedRule): string {
+  const { action, condition, agents, details, fallback } = rulePartsInWords(rule);
+  return `${[`${action} when ${condition}, for ${agents}`, details, fallback].filter((part) => part !== '').join('; ')}.`;
+}
+
+export function rulePartsInWords(rule: WordedRule): RuleParts {
+  const { actionType, actionConfig, conditionType, conditionConfig } = rule;
+  const words = ACTION_WORDS[actionType];
+  const calls = callsWords(rule);
+  return {
+    action: words?.says(actionConfig, calls) ?? `Take the action ${actionType.replaceAll('_', ' ')} on ${calls}`,
+    condition: conditionWords({ type: conditionType, config: conditionConfig }),
+    agents: agentsWords(rule),
+    details: (words?.details?.(actionConfig) ?? []).filter((part) => part !== '').join(', '),
+    fallback:
+      words?.onEvents === true
+        ? `at most once in ${counted(rule.cooldownMinutes ?? 15, 'minute')}`
+        : `if a value is missing: ${choice(rule.onMissing ?? 'allow')}; if it cannot be evaluated in time: ${choice(rule.onUnavailable ?? 'allow')}`,
+  };
+}
+
+interface ActionWords {
+  says(config: Config, calls: string): string;
+  details?(config: Config): string[];
+  /** True if it acts on events that have arrived, not on a call that an agent asks about. */
+  readonly onEvents?: true;
+}
+
+const MESSAGE = { details: ({ message }: Config) => [labeled('message', message)] };
+
+const ACTION_WORDS: Readonly<Record<string, ActionWords>> = {
+  block: { says: (_, calls) => `Block ${calls}`, ...MESSAGE },
+  terminate_run: { says: (_, calls) => `End the run on ${calls}`, ...MESSAGE },
+  require_approval: {
+    says: (_, calls) => `Ask a human about ${calls}`,
+    details: ({ title, expiresInSeconds = 900 }) => [
+      labeled('question', title),
+      `denied after ${time(expiresInSeconds)}`,
+    ],
+  },
+  modify_arguments: {
+    says: (config, calls) => `Change the arguments of ${calls} (${list(changesWords(config), 'and')})`,
+  },
+  allow: { says: (_, calls) => `Allow ${calls}` },
+  pause_agent: { says: () => 'Pause the agent', ...MESSAGE, onEvents: true },
+  notify_webhook: {
+    says: ({ url }) => `Call the webhook ${url}`,
+    details: ({ headers, secret }) => [
+      headers === undefined ? '' : 'with extra headers',
+      secret === undefined ? '' : 'signed',
+    ],
+    onEvents: true,
+  },
+  downgrade_model: { says: ({ targetModel }) => `Use the model ${targetModel} instead`, ...MESSAGE, onEvents: true },
+  agentgate_policy: {
+    says: ({ policyId = 'default', action = 'restrict' }) => `Set the policy ${policyId} to ${action}`,
+    details: ({ agentgateUrl, apiKey }) => [
+      `on the AgentGate server ${agentgateUrl}`,
+      apiKey === undefined ? '' : 'with an API key',
+    ],
+    onEvents: true,
+  },
+  raise_alert: {
+    says: ({ severity = 'warn' }) => `Raise an alert (${choice(severity)})`,
+    details: ({ title, message, webhookUrl, webhookAlso, secret }) => [
+      labeled('title', title),
+      labeled('message', message),
+      webhookUrl === undefined ? '' : `webhook ${webhookUrl}${secret === undefined ? '' : ', signed'}`,
+      Array.isArray(webhookAlso) ? `also about ${list(webhookAlso.map(choice), 'and')} of these agents` : '',
+    ],
+    onEvents: true,
+  },
+};
+
+/** True if the action has words of its own. */
+export function hasActionWords(type: string): boolean {
+  return Object.hasOwn(ACTION_WORDS, type);
+}
+
+function labeled(label: string, text: unknown): string {
+  return text === undefined ? '' : `${label} ${value(text)}`;
+}
+
+/** `15 minutes`, `90 seconds`. */
+function time(seconds: unknown): string {
+  if (typeof seconds !== 'number' || seconds % 60 !== 0) return counted(seconds, 'second');
+  return counted(seconds / 60, 'minute');
+}
+
+function changesWords({ set, remove, redact }: Config): string[] {
+  return [
+    ...Object.entries((set ?? {}) as Config).map(([path, to]) => `set ${path} to ${value(to)}`),
+    ...(Array.isArray(remove) ? [`remove ${list(remove.map(String), 'and')}`] : []),
+    ...(Array.isArray(redact) ? [`redact what looks like ${list(redact.map(choice))}`] : []),
+  ];
+}
+
+/** `calls of send_email or pay_*`, `model calls`, `results of search`. */
+function callsWords({ conditionType, toolNames, selector }: WordedRule): string {
+  const { phases, ...selects } = selector ?? {};
+  const tools = toolsWords({ ...selects, tools: selects.tools ?? (toolNames?.length ? toolNames : undefined) });
+  const about: Readonly<Record<string, string>> = {
+    'tool.before': `calls of ${tools}`,
+    'tool.after': `results of ${tools}`,
+    'llm.before': 'model calls',
+  };
+  return list(
+    (Array.isArray(phases) ? phases : [defaultPhase(conditionType)]).map(
+      (phase) => about[String(phase)] ?? String(phase),
+    ),
+    'and',
+  );
+}
+
+/** The phase of a rule that names none. */
+export function defaultPhase(conditionType: string): string {
+  return conditionType === 'execution_time' ? 'tool.after' : 'tool.before';
+}
+
+function agentsWords({ agentId, selector }: WordedRule): string {
+  const { agentSlugsAny, agentTagsAll, agentTagsAny } = selector ?? {};
+  const named = agentId ?? (Array.isArray(agentSlugsAny) ? list(agentSlugsAny.map(String)) : '');
+  const also = agentId != null && Array.isArray(agentSlugsAny) ? ` if it is ${list(agentSlugsAny.map(String))}` : '';
+  const tags = [
+    ...(Array.isArray(agentTagsAny) ? [list(agentTagsAny.map(String))] : []),
+    ...(Array.isArray(agentTagsAll) ? [list(agentTagsAll.map(String), 'and')] : []),
+  ];
+  if (tags.length === 0) return `${named || 'every agent'}${also}`;
+  return `${named || 'agents'}${also} tagged ${tags.join(', and also ')}`;
+}
