@@ -66,6 +66,16 @@ export class RuleLibrary {
     return this.#rules.ofTenant(tenantId);
   }
 
+  /** Identifies the active decision rules of a tenant, and when a suspension ends. */
+  decisionMarks(tenantId: string): { readonly marks: readonly string[]; readonly resumesAtMs: number | null } {
+    const held = [...(this.#held.get(tenantId) ?? NONE)];
+    const resuming = held.flatMap(([, { resumesAtMs }]) => resumesAtMs ?? []);
+    return {
+      marks: held.flatMap(([id, { version, active }]) => (active?.cadence === 'call' ? `${id}@${version}` : [])).sort(),
+      resumesAtMs: resuming.length === 0 ? null : Math.min(...resuming),
+    };
+  }
+
   get loaded(): boolean {
     return this.#loaded;
   }
