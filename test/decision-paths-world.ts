@@ -251,11 +251,11 @@ export class DecisionWorld {
 
   async #serve(): Promise<void> {
     await this.#bus.serve(COMMANDS.decide, async (question) => {
-      return { ok: true, value: await this.#service.decide(question) };
+      return { ok: true as const, value: await this.#service.decide(question) };
     });
     await this.#bus.serve(COMMANDS.tenantBook, async (question) => {
       await this.#held?.promise;
-      return { ok: true, value: await this.#books.answer(question) };
+      return { ok: true as const, value: await this.#books.answer(question) };
     });
     await this.#bus.serve(COMMANDS.resolveApproval, async ({ tenantId, agentId, binding, title, message }) => {
       const key = JSON.stringify(binding);
@@ -266,11 +266,11 @@ export class DecisionWorld {
         ...{ title, message, agentId, approval: binding, createdAt: new Date(START_MS).toISOString(), version: 1 },
       };
       this.#approvals.set(key, alert);
-      return { ok: true, value: alert };
+      return { ok: true as const, value: alert };
     });
     await this.#bus.serve(COMMANDS.spendApprovals, async ({ calls }) => {
       this.#spent.push(calls);
-      return { ok: true, value: { spent: calls.length } };
+      return { ok: true as const, value: { spent: calls.length } };
     });
   }
 

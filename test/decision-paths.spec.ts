@@ -263,7 +263,7 @@ function requestOf({ call, ...question }: AnyQuestion, at: number, nowMs: number
     args: phase === 'llm.before' ? undefined : args,
     result: phase === 'tool.after' ? result : undefined,
     estimate: phase === 'llm.before' ? estimate : undefined,
-  } as DecisionRequest;
+  } as unknown as DecisionRequest;
 }
 
 async function perform(world: DecisionWorld, step: Step, at: number, clock: WorldClock): Promise<string | undefined> {

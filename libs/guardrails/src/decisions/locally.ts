@@ -54,6 +54,8 @@ export interface GatewayKnowledge {
 /** `ordered`: the standing order decides. */
 export type LocalAnswer = { readonly ask: AskReason } | { readonly ruling: Ruling } | { readonly ordered: true };
 
+/** Maximum number of rules that a gateway evaluates for a call, because each may use its free steps. */
+const MAX_RULES = 200;
 /** Maximum difference between the clocks of gateway and evaluator. */
 const MAX_CLOCK_OFFSET_MS = 1_000;
 
@@ -104,8 +106,9 @@ class LocalQuestion {
     return this.#ruling;
   }
 
-  /** True if a rule costs more steps than are free. */
+  /** True if a rule costs more steps than are free, or there are too many rules. */
   get exceedsSteps(): boolean {
+    if (this.matching.length > MAX_RULES) return true;
     void this.ruling;
     return this.#exceeds;
   }

@@ -6,7 +6,7 @@ const MAX_NAMED_RULES = 500;
 
 /** A refusal of a budget. */
 interface RefusedByBudget {
-  readonly budget: Pick<Budget, 'scope' | 'period'>;
+  readonly budget: Budget;
   readonly why: string;
 }
 

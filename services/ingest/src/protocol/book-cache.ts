@@ -1,5 +1,5 @@
 import { breakerChanged, breakersDue, COMMANDS, rulesChanged, type TenantBook } from '@agentlens/contracts';
-import type { BreakerRef, KnownBook } from '@agentlens/guardrails';
+import type { ActiveRule, BreakerRef, KnownBook } from '@agentlens/guardrails';
 import { BackgroundWork, CommandUnanswered, type EventBus, type Subscription } from '@agentlens/messaging';
 import { type Clock, nextSlice, type Platform } from '@agentlens/platform';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
@@ -28,6 +28,8 @@ const RULES_PER_SLICE = 50;
 
 interface Held {
   readonly book: KnownBook;
+  /** Prepared rules by id and version, which the next book of the tenant shares. */
+  readonly rules: ReadonlyMap<string, ActiveRule>;
   readonly version: string;
   readonly limitsVersion: string;
   readonly open: ReadonlySet<string>;
@@ -80,6 +82,7 @@ export class BookCache {
   /** When the connection to the bus last carried an answer. */
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #bytes = 0;
+  #isWatching = false;
   #watches: readonly Subscription[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #fetching = new BackgroundWork();
@@ -89,14 +92,9 @@ export class BookCache {
     this.#now = parts.monotonicMs ?? (() => performance.now());
   }
 
-  /** @throws BusUnavailable if the bus cannot be watched; may then be called again */
+  /** Until the bus can be watched, no book is fresh. Retries in the background. */
   async start(): Promise<void> {
-    const { bus } = this.#parts;
-    this.#watches = await Promise.all([
-      bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.noticed(value.tenantId)),
-      bus.watch(breakerChanged, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, [value])),
-      bus.watch(breakersDue, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, value.breakers)),
-    ]);
+    await this.#watch();
     this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
@@ -150,6 +148,7 @@ export class BookCache {
     const nowMs = this.#now();
     this.#forgetSuspects();
     let newest: [string, CachedBook] | undefined;
+    if (this.#watches.length === 0) this.#fetching.add(this.#watch());
     for (const [tenantId, cached] of this.#cached) {
       if (nowMs - cached.usedAtMs > Math.max(IN_USE_MS, this.#parts.bookTtlMs)) continue;
       newest = [tenantId, cached];
@@ -163,8 +162,31 @@ export class BookCache {
     await this.#fetching.ended();
   }
 
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    const { bus, logger } = this.#parts;
+    const opened = await Promise.allSettled([
+      bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.noticed(value.tenantId)),
+      bus.watch(breakerChanged, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, [value])),
+      bus.watch(breakersDue, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, value.breakers)),
+    ]);
+    const watches = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const failed = opened.find((one) => one.status === 'rejected');
+    if (failed === undefined) {
+      // A book that was read before may lack a change.
+      for (const cached of this.#cached.values()) cached.changes += 1;
+      this.#watches = watches;
+      return;
+    }
+    this.#isWatching = false;
+    logger.warn({ err: failed.reason }, 'watching rules failed, the evaluator decides all calls; will retry');
+    await Promise.all(watches.map((watch) => watch.close()));
+  }
+
   #isFresh({ changes, readChanges, confirmedAtMs }: CachedBook, { endsAtMs }: Held, nowMs: number): boolean {
     return (
+      this.#watches.length > 0 &&
       changes === readChanges &&
       nowMs - confirmedAtMs <= this.#parts.bookTtlMs &&
       nowMs - this.#heardAtMs <= MAX_SILENCE_MS &&
@@ -231,7 +253,7 @@ export class BookCache {
       if (held === undefined) throw new Error('the evaluator did not send a book that is not known here');
       cached.held = { ...held, book: { ...held.book, clockOffsetMs } };
     } else {
-      const fresh = value.kind === 'book' ? await this.#heldOf(tenantId, value.book, clockOffsetMs) : undefined;
+      const fresh = value.kind === 'book' ? await this.#heldOf(tenantId, value.book, clockOffsetMs, held) : undefined;
       if (this.#cached.get(tenantId) === cached) this.#bytes += (fresh?.bytes ?? 0) - (held?.bytes ?? 0);
       cached.held = fresh;
     }
@@ -241,11 +263,24 @@ export class BookCache {
   }
 
   /** Undefined if this gateway does not know a rule's condition or action. */
-  async #heldOf(tenantId: string, book: TenantBook, clockOffsetMs: number): Promise<Held | undefined> {
+  async #heldOf(
+    tenantId: string,
+    book: TenantBook,
+    clockOffsetMs: number,
+    before: Held | undefined,
+  ): Promise<Held | undefined> {
     const { activate, DecisionBook } = this.#parts.guardrails;
-    const active = [];
-    for (const [at, rule] of book.rules.entries()) {
-      if (at > 0 && at % RULES_PER_SLICE === 0) await nextSlice();
+    const rules = new Map<string, ActiveRule>();
+    let prepared = 0;
+    for (const rule of book.rules) {
+      const name = `${rule.id}@${rule.version}`;
+      const known = before?.rules.get(name);
+      if (known !== undefined) {
+        rules.set(name, known);
+        continue;
+      }
+      prepared += 1;
+      if (prepared % RULES_PER_SLICE === 0) await nextSlice();
       const activated = activate(rule);
       if (!activated.ok) {
         this.#parts.logger.warn(
@@ -254,10 +289,15 @@ export class BookCache {
         );
         return undefined;
       }
-      active.push(activated.value);
+      rules.set(name, activated.value);
     }
     return {
-      book: { rules: DecisionBook.EMPTY.withTenant(tenantId, active), budgets: book.budgets, clockOffsetMs },
+      book: {
+        rules: DecisionBook.EMPTY.withTenant(tenantId, [...rules.values()]),
+        budgets: book.budgets,
+        clockOffsetMs,
+      },
+      rules,
       version: book.version,
       limitsVersion: book.limitsVersion,
       open: new Set(book.openBreakers),

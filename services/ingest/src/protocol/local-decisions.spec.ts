@@ -217,6 +217,27 @@ describe('a gateway that decides', () => {
   });
 });
 
+describe('while the bus cannot be watched', () => {
+  it('the gateway asks, and decides once it is', async () => {
+    await serveBooks();
+    const watch = bus.watch.bind(bus);
+    bus.watch = async () => {
+      throw new Error('away');
+    };
+    const { ask, known, books } = await gateway();
+    await known();
+    expect(counted.at(-1)).toBe('evaluator stale');
+    bus.watch = watch;
+    for (let seconds = 0; seconds < 2; seconds++) {
+      mono += 1_000;
+      books.tick();
+      await books.settled();
+    }
+    await ask();
+    expect(counted.at(-1)).toBe('gateway known');
+  });
+});
+
 describe('without an evaluator', () => {
   it('the gateway decides by the rules it has for their time, and then asks', async () => {
     const served = await serveBooks();
