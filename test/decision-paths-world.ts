@@ -71,7 +71,7 @@ export class DecisionWorld {
   readonly #books: TenantBooks;
   readonly #approvals = new Map<string, Alert>();
   readonly #spent: unknown[] = [];
-  readonly #open = new Map<string, { state: RecordedChange['state']; version: number }>();
+  #open: ReadonlyMap<string, { state: RecordedChange['state']; version: number }> = new Map();
   readonly #orders = new Map<string, ControlState>();
   #rules: readonly GuardrailRule[] = [];
   #budgets: readonly Budget[] = [];
@@ -280,8 +280,10 @@ export class DecisionWorld {
   }
 
   #recorded({ tenantId, agentId, ref, state, version }: RecordedChange): void {
-    if (state.kind === 'closed') this.#open.delete(recordKey(ref));
-    else this.#open.set(recordKey(ref), { state, version });
+    const open = new Map(this.#open);
+    open.delete(recordKey(ref));
+    if (state.kind !== 'closed') open.set(recordKey(ref), { state, version });
+    this.#open = open;
     const at = new Date(this.#options.clock.nowMs).toISOString();
     void this.#bus.publish(breakerChanged, { tenantId, agentId, ...ref, state, version, at });
   }

@@ -13,7 +13,10 @@ export type Guardrails = Pick<
 const MAX_TENANTS = 500;
 const MAX_BYTES = 64 * 1024 * 1024;
 const TICK_MS = 1_000;
-/** Interval at which the version of a book in use is compared. */
+/**
+ * Interval at which the version of a book is compared. A book that was used since the last time is compared every
+ * second, because changed settings of a tenant are not announced and must take effect within 5 s.
+ */
 const COMPARE_MS = 10_000;
 /** A book that no question used for this long is not compared any more. */
 const IN_USE_MS = 60_000;
@@ -194,8 +197,9 @@ export class BookCache {
     );
   }
 
-  #isDue({ held, changes, readChanges, confirmedAtMs }: CachedBook, nowMs: number): boolean {
-    if (changes !== readChanges || nowMs - confirmedAtMs >= COMPARE_MS) return true;
+  #isDue({ held, changes, readChanges, confirmedAtMs, usedAtMs }: CachedBook, nowMs: number): boolean {
+    const everyMs = usedAtMs >= confirmedAtMs ? TICK_MS : COMPARE_MS;
+    if (changes !== readChanges || nowMs - confirmedAtMs >= everyMs) return true;
     return held !== undefined && this.#parts.clock.now() >= held.endsAtMs;
   }
 

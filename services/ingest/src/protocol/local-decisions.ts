@@ -112,9 +112,9 @@ export class LocalDecisions {
     const { reason, bypasses } = asked.decision;
     if (asked.by === 'gateway') return asked;
     if (reason === 'breaker') {
+      const ofAgent = !isOfRun(asked.decision);
       this.#parts.books.suspect(tenantId, [
-        { scope: 'run', scopeId: runId },
-        { scope: 'agent', scopeId: agentId },
+        ofAgent ? { scope: 'agent', scopeId: agentId } : { scope: 'run', scopeId: runId },
       ]);
     } else if (reason !== 'order' && !bypasses.some(({ ruleId }) => ruleId === 'circuit_breaker')) {
       this.#knownRuns.set(nameOf(request), { sentAtMs, limitsVersion });
@@ -165,6 +165,11 @@ export function comparable(decision: Decision): string {
 /** The decision without payload. */
 function shown({ verdict, control, effect, cause, reason, finalRuleId, bypasses }: Decision) {
   return { verdict, control, effect, cause: cause.kind, reason, finalRuleId, bypasses: bypasses.length };
+}
+
+/** Returns true if the breaker that blocked a call is that of its run, and false if it is that of its agent. */
+function isOfRun({ cause, runId }: Decision): boolean {
+  return cause.kind === 'LOCKDOWN' && cause.lockdownId === `breaker:run:${runId}`;
 }
 
 /** A run that several agents ask for has limits of each. */

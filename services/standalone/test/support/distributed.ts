@@ -42,7 +42,7 @@ interface Running {
 }
 
 /** Every service as its own application with its own connections to real NATS, Redis and Postgres. */
-export async function startDistributed(): Promise<PlatformUnderTest> {
+export async function startDistributed(own: Readonly<Record<string, string>> = {}): Promise<PlatformUnderTest> {
   const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const env = {
     NATS_URL: nats.url,
@@ -53,6 +53,7 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
     AGENTLENS_HTTP_PORT: '0',
     AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     AGENTLENS_LOG_LEVEL: 'error',
+    ...own,
   };
   const stopServers = () => Promise.all([nats.stop(), redis.stop(), database.drop()]);
   const start = () => startParts(env);
