@@ -76,7 +76,7 @@ export class DecisionWorld {
   #rules: readonly GuardrailRule[] = [];
   #budgets: readonly Budget[] = [];
   #limits: TenantLimits | undefined;
-  #held: PromiseWithResolvers<void> | undefined;
+  #held: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
   readonly #current = { decisions: guardrails.DecisionBook.EMPTY };
   #gateway: { readonly books: BookCache; readonly local: LocalDecisions } | undefined;
 
