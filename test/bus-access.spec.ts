@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const topicNames = new Map(Object.entries(contracts).filter(([, value]) => TOPICS.some((topic) => topic === value)));
 const commandNames = new Map(Object.entries(COMMANDS));
 
-/** What libs do for a service: evict keys and report their use, follow orders, give up messages. */
+/** What libs do for a service: evict keys and report their use, follow orders, publish decisions, give up messages. */
 const IN_LIBS = new Set<object>([
   contracts.keysChanged,
   contracts.keyUsed,
@@ -18,6 +18,7 @@ const IN_LIBS = new Set<object>([
   contracts.directiveIssued,
   contracts.deadLetters,
   contracts.pricesChanged,
+  contracts.decisionDecided,
 ]);
 
 describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do on the bus', (service, access) => {

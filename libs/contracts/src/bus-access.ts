@@ -3,6 +3,7 @@ import {
   agentEvents,
   alertChanged,
   breakerChanged,
+  breakersDue,
   controlOrdered,
   deadLetters,
   decisionDecided,
@@ -43,7 +44,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { cancelBacktest, createBacktest, promoteRule, suspendRule } = COMMANDS;
+const { cancelBacktest, createBacktest, promoteRule, suspendRule, tenantBook } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -69,8 +70,11 @@ const RULE_WRITING = [
 export const BUS_ACCESS = {
   ingest: {
     publishes: [agentEvents, runHeartbeats, directiveAcknowledged, decisionDecided, keyUsed],
-    reads: [agentEvents, keysChanged, rulesChanged, pricesChanged, controlOrdered, directiveIssued, alertChanged],
-    asks: [decide, importPolicy, ruleBundle],
+    reads: [
+      ...[agentEvents, keysChanged, rulesChanged, pricesChanged, controlOrdered, directiveIssued, alertChanged],
+      ...[breakerChanged, breakersDue],
+    ],
+    asks: [decide, importPolicy, ruleBundle, tenantBook],
     answers: [],
   },
   'run-tracking': {
@@ -80,10 +84,13 @@ export const BUS_ACCESS = {
     answers: [deleteRun, eraseActor, startReprice],
   },
   'guardrail-evaluator': {
-    publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
+    publishes: [guardrailTriggered, decisionDecided, breakerChanged, breakersDue, rulesChanged, keyUsed, deadLetters],
     reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
     asks: [resolveApproval, spendApprovals, raiseAlert],
-    answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
+    answers: [
+      ...[...RULE_WRITING, importPolicy, decide, ruleBundle, tenantBook],
+      ...[budgetStanding, settleReservation, rearmRules],
+    ],
   },
   'action-dispatcher': {
     publishes: [deliverySettled, alertChanged, directiveIssued, controlOrdered, keyUsed, deadLetters],

@@ -14,6 +14,7 @@ import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule, Promotion, Suspension } from './rules.ts';
 import { RulesetPlan } from './rulesets.ts';
+import { TenantBookAnswer } from './tenant-book.ts';
 import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 
 /** Request to the one service that owns the answer, over core request/reply. */
@@ -158,6 +159,16 @@ export const COMMANDS = {
   ),
   /** Returns the rules of one agent that its own process may evaluate; 404 if the tenant does not offer them. */
   ruleBundle: command('guardrail.rules.bundle', z.object({ tenantId: TenantId, agentId: ClientId }), RuleBundle, 1_000),
+  /**
+   * Returns what a gateway needs to decide calls of a tenant. `haveVersion` avoids sending a known book again; `reread`
+   * reads everything from the database first.
+   */
+  tenantBook: command(
+    'guardrail.book',
+    z.object({ tenantId: TenantId, haveVersion: z.string().optional(), reread: z.boolean().optional() }),
+    TenantBookAnswer,
+    2_000,
+  ),
   setBreakerLimits: command('guardrail.breakers.limits', limitsRef.extend({ body: z.unknown() }), StoredBreakerLimits),
   /** Changes only the limits that are sent. 404 if none are set there. */
   patchBreakerLimits: command(

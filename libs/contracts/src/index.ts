@@ -183,11 +183,13 @@ export {
 export { MAX_SAVED_VIEWS, SavedViewDraft, type ViewPage } from './saved-views.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
+export { BreakersDue, DECISION_PATHS, type DecisionPath, TenantBook, TenantBookAnswer } from './tenant-book.ts';
 export { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 export {
   agentEvents,
   alertChanged,
   breakerChanged,
+  breakersDue,
   type CloudEventAttributes,
   CONSUMERS,
   controlOrdered,

@@ -11,6 +11,7 @@ import { EventBatch } from './events.ts';
 import { TenantId } from './ids.ts';
 import { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
+import { BreakersDue } from './tenant-book.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
 
@@ -41,6 +42,7 @@ export const STREAMS = {
       'delivery.settled.>',
       'alert.changed.>',
       'breaker.changed.>',
+      'breaker.due.>',
       'directive.acknowledged.>',
     ],
     maxAgeMs: 14 * DAY_MS,
@@ -281,6 +283,15 @@ export const breakerChanged: Topic<BreakerChanged> = {
   messageId: (change) => `${change.tenantId}:${change.scope}:${change.scopeId}:${change.version}`,
 };
 
+export const breakersDue: Topic<BreakersDue> = {
+  name: 'breaker.due',
+  schema: BreakersDue,
+  stream: 'GUARDRAILS',
+  subject: (due) => `breaker.due.${due.tenantId}`,
+  pattern: (tenantId = '*') => `breaker.due.${tenantId}`,
+  messageId: () => undefined,
+};
+
 export const controlOrdered: Topic<ControlOrder> = {
   name: 'control.order',
   schema: ControlOrder,
@@ -325,6 +336,7 @@ export const TOPICS = [
   decisionDecided,
   alertChanged,
   breakerChanged,
+  breakersDue,
   deadLetters,
 ] as const;
 

@@ -16,6 +16,8 @@ export {
   trip as tripBreaker,
   usageOfEvent,
 } from './breaker/index.ts';
+export { usageOfQuestion } from './breaker/usage-of-question.ts';
+export { payingScope, type Spender } from './budgets/scope-of-budget.ts';
 export type {
   ActionDependencies,
   ActionEffect,
@@ -52,6 +54,14 @@ export { DecisionBook } from './decisions/decision-book.ts';
 export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
+export {
+  type AskReason,
+  type GatewayKnowledge,
+  type KnownBook,
+  type LocalAnswer,
+  locally,
+  MUST_ASK,
+} from './decisions/locally.ts';
 export { standingOf } from './decisions/rule-verdict.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';

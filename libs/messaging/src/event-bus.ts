@@ -168,10 +168,20 @@ export class CommandUnanswered extends Error {
   override readonly name = 'CommandUnanswered';
   /** False if the command did not reach a handler, so it certainly had no effect. */
   readonly wasAsked: boolean;
+  /** True if the broker answered that no handler is subscribed; the connection works then. */
+  readonly hasNoHandler: boolean;
 
-  constructor(message: string, { wasAsked = true, ...options }: ErrorOptions & { readonly wasAsked?: boolean } = {}) {
+  constructor(
+    message: string,
+    {
+      wasAsked = true,
+      hasNoHandler = false,
+      ...options
+    }: ErrorOptions & { readonly wasAsked?: boolean; readonly hasNoHandler?: boolean } = {},
+  ) {
     super(message, options);
     this.wasAsked = wasAsked;
+    this.hasNoHandler = hasNoHandler;
   }
 }
 

@@ -42,6 +42,16 @@ export {
   parsePosition,
   START_POSITION,
 } from './control/index.ts';
+export { DecisionMetrics } from './decisions/decision-metrics.ts';
+export {
+  beyondEffect,
+  type DecisionOutcome,
+  decisionOf,
+  orderedOutcome,
+  ruledOutcome,
+} from './decisions/decision-outcome.ts';
+export { DecisionPublisher } from './decisions/decision-publisher.ts';
+export { keptArguments } from './decisions/kept-arguments.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';

@@ -14,7 +14,7 @@ export const EVENTS: ConsumeOptions = {
   lazy: true,
 };
 
-/** Handles decisions and events. Both start when the rules are loaded. */
+/** Handles decisions, the books of gateways, and events. All start when the rules are loaded. */
 @Controller()
 export class EvaluationController {
   constructor(@Inject(GuardrailEvaluator) private readonly evaluator: GuardrailEvaluator) {}
@@ -22,6 +22,11 @@ export class EvaluationController {
   @HandlesCommand(COMMANDS.decide, { whenReady: (find) => find(GuardrailEvaluator).loaded })
   async decide(request: QuestionOf<typeof COMMANDS.decide>) {
     return { ok: true as const, value: await this.evaluator.decisions.service.decide(request) };
+  }
+
+  @HandlesCommand(COMMANDS.tenantBook, { whenReady: (find) => find(GuardrailEvaluator).loaded })
+  async tenantBook(question: QuestionOf<typeof COMMANDS.tenantBook>) {
+    return { ok: true as const, value: await this.evaluator.decisions.books.answer(question) };
   }
 
   @Consumes(agentEvents, { ...EVENTS, whenReady: (find) => find(GuardrailEvaluator).recovered })

@@ -49,6 +49,7 @@ import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
+import { DecisionPathParts } from './protocol/decision-path.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
 import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
 import { BatchPublisher } from './publish/batch-publisher.ts';
@@ -103,6 +104,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     @Inject(EventPublisher) private readonly publisher: EventPublisher,
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
+    @Inject(DecisionPathParts) private readonly decisionPath: DecisionPathParts,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
@@ -172,6 +174,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   async beforeApplicationShutdown(): Promise<void> {
     await this.admission.stop();
     await this.decisions.drain();
+    await this.decisionPath.drain();
     await this.publisher.drain();
     await this.heartbeats.drain();
     await this.prices.stop();

@@ -44,7 +44,7 @@ export function commandsContract(start: StartBus): void {
       const { bus } = current();
       const unheard = bus.request(COMMANDS.redeliver, question);
       await expect(unheard).rejects.toBeInstanceOf(CommandUnanswered);
-      await expect(unheard).rejects.toMatchObject({ wasAsked: false });
+      await expect(unheard).rejects.toMatchObject({ wasAsked: false, hasNoHandler: true });
       const never = gate();
       await bus.serve(COMMANDS.redeliver, async () => {
         await never.opened;
@@ -52,7 +52,7 @@ export function commandsContract(start: StartBus): void {
       });
       const late = bus.request(hasty(COMMANDS.redeliver), question);
       await expect(late).rejects.toBeInstanceOf(CommandUnanswered);
-      await expect(late).rejects.toMatchObject({ wasAsked: true });
+      await expect(late).rejects.toMatchObject({ wasAsked: true, hasNoHandler: false });
       never.open();
     });
 

@@ -33,7 +33,8 @@ export class MemoryCommands {
   async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
     const owners = this.owners.get(command.subject) ?? [];
     const owner = owners.shift();
-    if (!owner) throw new CommandUnanswered(`no handler for ${command.subject}`, { wasAsked: false });
+    if (!owner)
+      throw new CommandUnanswered(`no handler for ${command.subject}`, { wasAsked: false, hasNoHandler: true });
     owners.push(owner);
     const bytes = encodeQuestion(question);
     const onTimeout = () =>

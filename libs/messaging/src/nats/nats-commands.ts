@@ -25,6 +25,7 @@ export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, 
     throw new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`, {
       cause: error,
       wasAsked: !isUnheard(error),
+      hasNoHandler: isUnheard(error),
     });
   }
   return readAnswer(command, answer.data);

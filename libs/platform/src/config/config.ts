@@ -1,4 +1,4 @@
-import { nearestName } from '@agentlens/contracts';
+import { DECISION_PATHS, type DecisionPath, nearestName } from '@agentlens/contracts';
 import { DATABASE_ROLES, type ServicePasswords } from '@agentlens/database';
 import { InvalidNatsAddress, natsServers } from '@agentlens/messaging';
 import { z } from 'zod';
@@ -138,6 +138,8 @@ const Environment = z.object({
   AGENTLENS_OTLP_STEPS: z.enum(['drop', 'keep']).default('drop'),
   AGENTLENS_OTLP_QUIET_SECONDS: z.coerce.number().int().min(1).default(120),
   AGENTLENS_OTLP_CORS_ORIGINS: list.default([]),
+  AGENTLENS_DECISION_PATH: z.enum(DECISION_PATHS).default('evaluator'),
+  AGENTLENS_DECISION_BOOK_TTL_SECONDS: z.coerce.number().int().min(1).max(900).default(30),
   AGENTLENS_MIGRATE: toggle.optional(),
 });
 
@@ -182,6 +184,12 @@ export interface PlatformConfig {
   /** Compare accepted events with stored and evaluated events continuously. */
   readonly auditEnabled: boolean;
   readonly otlp: OtlpConfig;
+  readonly decisions: {
+    /** Where calls are decided: always at the evaluator, or at the gateway if it knows the evaluator's answer. */
+    readonly path: DecisionPath;
+    /** How long a gateway decides by rules that no evaluator has confirmed. */
+    readonly bookTtlSeconds: number;
+  };
   /** Migrate the schema and the streams at startup. */
   readonly migrate: boolean;
 }
@@ -253,6 +261,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
       quietSeconds: env.AGENTLENS_OTLP_QUIET_SECONDS,
       corsOrigins: env.AGENTLENS_OTLP_CORS_ORIGINS,
     },
+    decisions: { path: env.AGENTLENS_DECISION_PATH, bookTtlSeconds: env.AGENTLENS_DECISION_BOOK_TTL_SECONDS },
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
   };
 }

@@ -6,6 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import type { LatencySummary } from '../../harness/latencies.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
+import { startDecidingGateway } from './decisions/deciding-gateway.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
 import { neighbours } from './decisions/neighbours.ts';
@@ -54,15 +55,17 @@ export const decisions: Scenario = {
     if (natsUrl === undefined) throw new Error('the distributed shape has a NATS server');
     const connection = await connect({ servers: natsUrl });
     const empty = fork(fileURLToPath(new URL('../empty-handler.ts', import.meta.url)), [natsUrl, EMPTY_SUBJECT]);
+    const gateway = await startDecidingGateway(stage);
     try {
       const [port] = (await once(empty, 'message')) as [number];
       const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
-      await withSchemaLock(bench, stage, endpoints);
+      await withSchemaLock(bench, stage, { ...endpoints, gatewayUrl: gateway.url });
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
       await killed(bench, stage);
       await atTheEdgeOfABudget(bench, stage);
     } finally {
+      await gateway.stop();
       await stopped(empty);
       await connection.close();
     }

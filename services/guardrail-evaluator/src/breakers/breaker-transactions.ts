@@ -14,6 +14,7 @@ import type { TenantSettingsCache } from '@agentlens/platform';
 import type { BreakerRecorder } from './breaker-recorder.ts';
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';
+import type { DueBreakers } from './due-breakers.ts';
 
 /** Number of write conflicts after which a writer gives up. Each conflict means that another writer succeeded. */
 const MAX_ATTEMPTS = 50;
@@ -38,6 +39,7 @@ interface BreakerTransactionsDependencies {
   readonly now: () => number;
   /** Cache to invalidate for every agent whose breakers this instance changes. */
   readonly closed?: Pick<ClosedBreakers, 'forget'>;
+  readonly due?: Pick<DueBreakers, 'report'>;
 }
 
 /**
@@ -72,11 +74,15 @@ export class BreakerTransactions {
       const breakers = read.breakers.map((one, at) => this.#recovered(tenantId, question.refs[at], one));
       const { revisions, events, answer } = work(breakers, read.counted);
       this.#recordAgain(question, breakers);
-      if (revisions.length === 0) return answer;
+      if (revisions.length === 0) {
+        this.#parts.due?.report(question, breakers);
+        return answer;
+      }
       const changes = revisions.map((revision) => this.#changeOf(revision));
       if (await this.#parts.store.write(tenantId, agentId, changes, events)) {
         this.#parts.closed?.forget(tenantId, agentId);
         this.#record(tenantId, agentId, revisions, changes);
+        this.#parts.due?.report(question, withRevisions(question, breakers, revisions));
         return answer;
       }
       if (attempt >= MAX_ATTEMPTS) throw new Error(`breakers of agent ${agentId} are written too often to be changed`);
@@ -119,6 +125,18 @@ export class BreakerTransactions {
       this.#parts.recorder.record({ tenantId, agentId, ref, state: breaker.state, version });
     });
   }
+}
+
+function withRevisions(
+  { refs }: BreakerQuestion,
+  breakers: readonly StoredBreaker[],
+  revisions: readonly Revision[],
+): readonly Pick<StoredBreaker, 'breaker' | 'asked'>[] {
+  const changed = new Map(revisions.map(({ ref, to }) => [recordKey(ref), to]));
+  return breakers.map(({ breaker, asked }, at) => {
+    const ref = refs[at];
+    return { breaker: (ref && changed.get(recordKey(ref))) ?? breaker, asked };
+  });
 }
 
 /** The limit that an open breaker exceeded. */

@@ -8,6 +8,7 @@ import {
   type NextCall,
   NO_BREAKER_LIMITS,
   type StoredBreaker,
+  usageOfQuestion,
 } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
@@ -47,7 +48,7 @@ export class BreakerService {
    * instance has not changed them since, and the call adds nothing that could open them.
    */
   remembers({ tenantId, agentId, runId, phase, metrics }: DecisionRequest): boolean {
-    if (phase === 'llm.before' || reportedUsage({ metrics }) !== null) return false;
+    if (phase === 'llm.before' || usageOfQuestion({ metrics }) !== null) return false;
     const { closed, limits, open } = this.#parts;
     if (!closed.has(tenantId, agentId, runId, limits.of(tenantId))) return false;
     const opened = open.of(tenantId);
@@ -72,7 +73,7 @@ export class BreakerService {
     ];
     if (ofAgent !== null) watched.push({ ref: { scope: 'agent', scopeId: agentId }, limits: ofAgent });
     const next = nextCall(request, once ?? decisionId);
-    const usage = reportedUsage(request);
+    const usage = usageOfQuestion(request);
     const question = {
       ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
       ...(usage === null ? {} : { adding: { at: 0, usage, ...additionName(usage, once) } }),
@@ -124,17 +125,7 @@ function nextCall({ phase, runId, callId, estimate }: DecisionRequest, question:
   return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
 }
 
-function reportedUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | null {
-  const tokens = amount(metrics.llm_tokens_in) + amount(metrics.llm_tokens_out);
-  const costUsd = amount(metrics.llm_cost_usd);
-  return tokens > 0 || costUsd > 0 ? { tokens, costUsd, iterations: 0 } : null;
-}
-
 /** The name under which usage is added once. The same question with different usage is a separate addition. */
 function additionName({ tokens, costUsd }: AskedUsage, question: string | undefined): { readonly once?: string } {
   return question === undefined ? {} : { once: `${question}#${tokens}#${costUsd}` };
-}
-
-function amount(value: number | undefined): number {
-  return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0;
 }

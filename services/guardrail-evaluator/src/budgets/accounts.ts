@@ -1,5 +1,5 @@
 import { type Budget, DAY_MS, periodStart, sha256Hex } from '@agentlens/contracts';
-import type { ChargedAccount } from '@agentlens/guardrails';
+import { type ChargedAccount, payingScope, type Spender } from '@agentlens/guardrails';
 
 /** How long an account is kept after its last use: well past its period, so that late costs still find it. */
 const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
@@ -9,16 +9,6 @@ const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
   total: 400 * DAY_MS,
 };
 
-/** Who spends the money of a call or an event. */
-interface Spender {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly runId: string;
-  /** If absent, the run is its own session. */
-  readonly sessionId?: string | undefined;
-  readonly actorId?: string | undefined;
-}
-
 export interface AppliedBudget {
   readonly budget: Budget;
   readonly account: ChargedAccount & { readonly limitUsd: number };
@@ -27,29 +17,13 @@ export interface AppliedBudget {
 /** The budget accounts that a spender draws on at a given time. */
 export function applying(budgets: readonly Budget[], spender: Spender, atMs: number): AppliedBudget[] {
   return budgets.flatMap((budget) => {
-    if (!budget.enabled) return [];
-    const scopeId = scopeIdOf(budget.scope, spender);
-    if (scopeId === undefined || (budget.scopeId !== undefined && budget.scopeId !== scopeId)) return [];
+    const scopeId = payingScope(budget, spender);
+    if (scopeId === undefined) return [];
     const { id: budgetId, period, limitUsd, onUnpriced } = budget;
     const start = periodStart(period, atMs);
     const account = { budgetId, scopeId, periodStart: start, keptMs: KEPT_MS[period], limitUsd, onUnpriced };
     return [{ budget, account }];
   });
-}
-
-function scopeIdOf(scope: Budget['scope'], spender: Spender): string | undefined {
-  switch (scope) {
-    case 'run':
-      return spender.runId;
-    case 'session':
-      return spender.sessionId ?? spender.runId;
-    case 'agent':
-      return spender.agentId;
-    case 'actor':
-      return spender.actorId;
-    case 'tenant':
-      return spender.tenantId;
-  }
 }
 
 export function keptMsOf(period: Budget['period']): number {

@@ -13,33 +13,37 @@ import {
   type Unavailable,
 } from '@agentlens/guardrails';
 import { BackgroundWork, type EventBus } from '@agentlens/messaging';
-import { type Clock, type ControlBoard, moreSevere, type Platform } from '@agentlens/platform';
+import {
+  type Clock,
+  type ControlBoard,
+  type DecisionMetrics,
+  type DecisionOutcome,
+  type DecisionPublisher,
+  decisionOf,
+  keptArguments,
+  moreSevere,
+  orderedOutcome,
+  type Platform,
+  ruledOutcome,
+} from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetService } from '../budgets/budget.service.ts';
 import { resolveApproval, spendApproval } from './approvals.ts';
 import { Deadline } from './deadline.ts';
-import type { DecisionMetrics } from './decision-metrics.ts';
-import type { DecisionPublisher } from './decision-publisher.ts';
 import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
-import { keptArguments } from './kept-arguments.ts';
 import {
   approvalOutcome,
   type BudgetRefusal,
   breakerOutcome,
   budgetOutcome,
-  type DecisionOutcome,
-  orderedOutcome,
-  ruledOutcome,
   unaskedOutcome,
   unlabelledOutcome,
 } from './outcome.ts';
 import type { StateCircuit } from './state-circuit.ts';
 import type { TenantSteps } from './tenant-steps.ts';
 
-/** Tool names are cut to this length in stored decisions. */
-const MAX_NAME_CHARS = 256;
 /** Maximum number of rules that can each require an approval of one call. */
 const MAX_APPROVALS = 5;
 
@@ -383,23 +387,4 @@ function unavailableBudgets(
     if (budget.onUnavailable === 'block') blocking ??= budget;
   }
   return blocking === undefined ? null : { budget: blocking, why: 'unavailable' };
-}
-
-function decisionOf(
-  { tenantId, agentId, runId, phase, tool, callId }: DecisionRequest,
-  { decisionId: id, argsHash: inputsDigest }: CallIdentity,
-  nowMs: number,
-  { outcome, ruling, reservationId }: Answer,
-  bypasses: RuleBypass[],
-  latencyMs: number,
-): Decision {
-  return {
-    ...{ id, tenantId, agentId, runId, phase },
-    ...(tool === undefined ? {} : { toolName: tool.name.slice(0, MAX_NAME_CHARS).toWellFormed() }),
-    ...(callId === undefined ? {} : { callId }),
-    ...outcome,
-    evaluatedRules: [...(ruling?.findings ?? [])],
-    ...(reservationId === undefined ? {} : { reservationId }),
-    ...{ bypasses, inputsDigest, latencyMs, decidedAt: new Date(nowMs).toISOString() },
-  };
 }

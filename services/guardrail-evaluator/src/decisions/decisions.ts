@@ -1,5 +1,5 @@
 import { breakerChanged, rulesChanged } from '@agentlens/contracts';
-import { TenantSettingsCache } from '@agentlens/platform';
+import { DecisionMetrics, DecisionPublisher, TenantSettingsCache } from '@agentlens/platform';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
 import { BreakerFeeder } from '../breakers/breaker-feeder.ts';
@@ -8,6 +8,7 @@ import { BreakerTransactions } from '../breakers/breaker-transactions.ts';
 import { BreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
+import { DueBreakers } from '../breakers/due-breakers.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
 import { BudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
@@ -21,12 +22,11 @@ import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
 import { ReportedResults } from './approvals.ts';
 import { DecisionService } from './decision.service.ts';
-import { DecisionMetrics } from './decision-metrics.ts';
-import { DecisionPublisher } from './decision-publisher.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
+import { TenantBooks } from './tenant-books.ts';
 import { TenantSteps } from './tenant-steps.ts';
 import { ToolDefinitionAlerts } from './tool-definition-alerts.ts';
 
@@ -41,6 +41,8 @@ export class Decisions {
   /** Work of breakers and budgets on each batch of events. */
   readonly batchWork: readonly BatchWork[];
   readonly service: DecisionService;
+  /** What gateways decide by. */
+  readonly books: TenantBooks;
   readonly breakerCommands: BreakerCommands;
   readonly budgetCommands: BudgetCommands;
   readonly ledger: LedgerWriter;
@@ -55,6 +57,7 @@ export class Decisions {
   readonly #breakers: BreakersRepository;
   readonly #budgets: BudgetsRepository;
   readonly #ended: EndedCalls;
+  readonly #due: DueBreakers;
   readonly #unpriced: UnpricedAlerts;
   readonly #toolDefinitions: ToolDefinitionAlerts;
   readonly #limits;
@@ -88,7 +91,11 @@ export class Decisions {
     const limits = this.#limits;
     this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce, drops });
     const closed = new ClosedBreakers();
-    this.#transactions = new BreakerTransactions({ store, now, closed, open: this.#open, recorder: this.#recorder });
+    this.#due = new DueBreakers({ bus, limits, now, logger });
+    this.#transactions = new BreakerTransactions({
+      ...{ store, now, closed, open: this.#open, recorder: this.#recorder, due: this.#due },
+    });
+    this.books = new TenantBooks({ rules, limits, budgets: this.#tenantBudgets, open: this.#open, clock });
     this.#budgetStore = new SeededBudgetStore(budgets, this.#budgets, now);
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
     const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
@@ -173,6 +180,7 @@ export class Decisions {
     await this.#ended.stop();
     await this.#unpriced.stop();
     await this.#toolDefinitions.stop();
+    await this.#due.drain();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
     await this.#recorder.stop();

@@ -1,41 +1,12 @@
-import type { Alert, Budget, Decision, DecisionEffect } from '@agentlens/contracts';
+import type { Alert, Budget, DecisionEffect } from '@agentlens/contracts';
 import type { DecisionRule, Ruling } from '@agentlens/guardrails';
-import { type ControlState, controlStateMessage } from '@agentlens/platform';
+import { beyondEffect, type DecisionOutcome } from '@agentlens/platform';
 import type { BreakerVerdict } from '../breakers/breaker.service.ts';
-
-/** The content of a decision, without the question it answers. */
-export type DecisionOutcome = Pick<
-  Decision,
-  | 'verdict'
-  | 'control'
-  | 'effect'
-  | 'wouldHave'
-  | 'cause'
-  | 'message'
-  | 'finalRuleId'
-  | 'approvalId'
-  | 'modifiedArgs'
-  | 'reason'
-  | 'budgetId'
->;
 
 /** The refusal of a budget. `unavailable`: the budget could not be checked and is set to block in that case. */
 export interface BudgetRefusal {
   readonly budget: Budget;
   readonly why: 'spent' | 'estimate' | 'unavailable';
-}
-
-const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
-
-/** The outcome for a killed or paused run. */
-export function orderedOutcome(controlState: ControlState): DecisionOutcome {
-  const { because } = controlState;
-  return {
-    ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
-    cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
-    message: controlStateMessage(controlState),
-    reason: 'order',
-  };
 }
 
 export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowed: false }>): DecisionOutcome {
@@ -57,35 +28,11 @@ export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Dec
   return { ...blocked(id, message), reason: 'budget', budgetId: id };
 }
 
-/** The outcome of a ruling that needs no approval. */
-export function ruledOutcome(ruling: Ruling): DecisionOutcome {
-  const { effect, wouldBe, finalRule, message, modifiedArgs } = ruling;
-  const final = finalRule === undefined ? {} : { finalRuleId: finalRule.id };
-  const common = { ...final, effect, ...beyond(effect, wouldBe), message };
-  if (effect === 'block' || effect === 'terminate') {
-    const control = effect === 'terminate' ? 'TERMINATE' : 'CONTINUE';
-    return {
-      ...common,
-      reason: 'rule',
-      verdict: 'BLOCK',
-      control,
-      cause: { kind: 'RULE_VIOLATION', ruleId: finalRule?.id ?? '' },
-    };
-  }
-  const changed = effect === 'modify' ? ({ reason: 'rule' } as const) : {};
-  return { ...CONTINUE, ...common, ...changed, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
-}
-
 const REFUSALS = {
   denied: 'was denied',
   expired: 'was not decided in time',
   cancelled: 'was cancelled',
 } as const;
-
-/** What shadow rules would have done, if that differs from the actual effect. */
-function beyond(effect: DecisionEffect, wouldBe: DecisionEffect): Pick<Decision, 'wouldHave'> {
-  return wouldBe === effect ? {} : { wouldHave: wouldBe };
-}
 
 /** Returns null if the call is approved. */
 export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): DecisionOutcome | null {
@@ -93,7 +40,7 @@ export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason
   if (status === 'approved' || rule === undefined) return null;
   const common = {
     ...{ approvalId, finalRuleId: rule.id, effect: ruling.effect, reason: 'approval' as const },
-    ...beyond(ruling.effect, ruling.wouldBe),
+    ...beyondEffect(ruling.effect, ruling.wouldBe),
   };
   if (status === 'pending' || status === 'acknowledged') {
     const cause = { kind: 'HITL_PENDING', approvalId, ruleId: rule.id } as const;

@@ -18,6 +18,12 @@ interface Held {
   readonly resumesAtMs: number | null;
 }
 
+/** The active decision rules of a tenant as `id@version`, and when a suspension ends. */
+interface DecisionMarks {
+  readonly marks: readonly string[];
+  readonly resumesAtMs: number | null;
+}
+
 type HeldRules = ReadonlyMap<string, Held>;
 const NONE: HeldRules = new Map();
 
@@ -36,6 +42,7 @@ export class RuleLibrary {
   #loaded = false;
   /** Keyed by tenant and rule. */
   readonly #held = new Map<string, HeldRules>();
+  readonly #marks = new WeakMap<HeldRules, DecisionMarks>();
   readonly #missedMeanwhile = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #queued = new Map<string, Promise<void>>();
@@ -64,6 +71,23 @@ export class RuleLibrary {
   /** All rules of a tenant as they are stored, including inactive ones. */
   stored(tenantId: string): Promise<GuardrailRule[]> {
     return this.#rules.ofTenant(tenantId);
+  }
+
+  /** Identifies the active decision rules of a tenant. The same object until a rule changes. */
+  decisionMarks(tenantId: string): DecisionMarks {
+    const held = this.#held.get(tenantId) ?? NONE;
+    const known = this.#marks.get(held);
+    if (known !== undefined) return known;
+    const rules = [...held];
+    const resuming = rules.flatMap(([, { resumesAtMs }]) => resumesAtMs ?? []);
+    const marks = {
+      marks: rules
+        .flatMap(([id, { version, active }]) => (active?.cadence === 'call' ? `${id}@${version}` : []))
+        .sort(),
+      resumesAtMs: resuming.length === 0 ? null : Math.min(...resuming),
+    };
+    this.#marks.set(held, marks);
+    return marks;
   }
 
   get loaded(): boolean {

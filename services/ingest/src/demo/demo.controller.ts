@@ -65,15 +65,17 @@ export class DemoController implements BeforeApplicationShutdown {
         const event = { id: randomUUID(), ...common, eventType, severity, payload, timestamp: now() };
         await this.events.take({ tenantId }, { events: [event], key: undefined, dialect: AGENTLENS, partial: false });
       },
-      ask: ({ toolName, args, callId }) =>
-        this.decisions.decide(
+      ask: async ({ toolName, args, callId }) => {
+        const { decision } = await this.decisions.decide(
           {
             ...{ tenantId, agentId: DEMO_AGENT, runId, phase: 'tool.before', args, callId },
             ...{ tool: { name: toolName, tags: [] }, tags: {}, subjects: [], metrics: {} },
             ...{ receivedAt: now(), deadlineMs: DEADLINE_MS },
           },
           decisionFailMode,
-        ),
+        );
+        return decision;
+      },
       newId: randomUUID,
       pause: (ms) => pause(ms, undefined, { signal: this.#leaving.signal }),
       nowMs: () => this.clock.now(),

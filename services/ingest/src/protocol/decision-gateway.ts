@@ -22,6 +22,7 @@ import {
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
+import type { Answered, LocalDecisions } from './local-decisions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 /** A client that has not retried its question by then has given up. */
@@ -30,7 +31,7 @@ const KEPT_MS = 10 * 60_000;
 const MAX_ANSWERS = 10_000;
 
 interface Remembered {
-  readonly answer: Promise<Decision>;
+  readonly answer: Promise<Answered>;
   readonly untilMs: number;
 }
 
@@ -48,15 +49,15 @@ class RememberedAnswers {
   }
 
   /** Answers a repeated question from the cache, or joins the first one while it is being answered. */
-  async once(request: DecisionRequest, ask: () => Promise<Decision>): Promise<Decision> {
+  async once(request: DecisionRequest, ask: () => Promise<Answered>): Promise<Answered> {
     const name = nameOf(request);
     const known = this.#answers.get(name);
     if (known !== undefined && known.untilMs > this.#now()) return known.answer;
     const answer = ask();
     this.#answers.set(name, { answer, untilMs: this.#now() + KEPT_MS });
-    const decision = await answer;
-    if (isPassing(decision)) this.#answers.delete(name);
-    return decision;
+    const answered = await answer;
+    if (isPassing(answered.decision)) this.#answers.delete(name);
+    return answered;
   }
 }
 
@@ -129,13 +130,15 @@ interface DecisionGatewayDependencies {
   readonly metrics: ProtocolMetrics;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
+  /** Absent if the evaluator decides every call. */
+  readonly local?: Pick<LocalDecisions, 'decide'> | undefined;
 }
 
 /** The tenant's setting for calls that could not be judged. */
 type FailMode = 'allow' | 'block';
 
 /**
- * Asks the evaluator and always returns an answer. If the evaluator does not answer in time, orders still apply,
+ * Decides a call from what is known here, or asks the evaluator, and always returns an answer. If the evaluator does not answer in time, orders still apply,
  * because the gateway knows them; beyond that the fail mode decides. Such a bypass is counted and recorded after the
  * agent has its answer.
  */
@@ -150,26 +153,35 @@ export class DecisionGateway {
     this.#answers = new RememberedAnswers(() => parts.clock.now());
   }
 
-  async decide(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
+  async decide(request: DecisionRequest, failMode: FailMode): Promise<Answered> {
     const { requestId } = request;
     const controlState = this.#controlState(request);
     this.#reportOddities(request);
+    const answer = () => this.#answer(request, controlState, failMode);
     // Newer orders take precedence over a cached answer.
-    if (requestId === undefined || controlState.kind !== 'none') return this.#ask(request, failMode);
-    return this.#answers.once(request, () => this.#ask(request, failMode));
+    return requestId === undefined || controlState.kind !== 'none' ? answer() : this.#answers.once(request, answer);
   }
 
-  async #ask(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
+  async #answer(request: DecisionRequest, controlState: ControlState, failMode: FailMode): Promise<Answered> {
+    const { local, metrics } = this.#parts;
+    const ask = () => this.#ask(request, failMode);
+    if (local !== undefined) return local.decide(request, controlState, ask);
+    const answered = await ask();
+    metrics.decidedBy(answered.by, 'setting');
+    return answered;
+  }
+
+  async #ask(request: DecisionRequest, failMode: FailMode): Promise<Answered> {
     const { bus, logger } = this.#parts;
     try {
       const command = { ...COMMANDS.decide, deadlineMs: request.deadlineMs + GRACE_MS };
       const answer = await bus.request(command, request);
-      if (answer.ok) return answer.value;
+      if (answer.ok) return { decision: answer.value, by: 'evaluator' };
       logger.error({ problem: answer.problem, runId: request.runId }, 'evaluator rejected a question');
-      return this.#fallback(request, failMode, 'error');
+      return { decision: this.#fallback(request, failMode, 'error'), by: 'gateway' };
     } catch (error) {
       if (!(error instanceof CommandUnanswered)) logger.error({ err: error }, 'asking the evaluator failed');
-      return this.#fallback(request, failMode, 'unavailable');
+      return { decision: this.#fallback(request, failMode, 'unavailable'), by: 'gateway' };
     }
   }
 

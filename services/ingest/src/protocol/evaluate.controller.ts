@@ -1,5 +1,4 @@
 import {
-  type Decision,
   type DecisionBody,
   type DecisionExtras,
   type DecisionRequest,
@@ -20,13 +19,14 @@ import {
   parseOr400,
   Serves,
 } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Req } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { questionKeyOf } from '../http/events-request.ts';
 import { transportable } from './call-content.ts';
 import { DecideQuota } from './decide-quota.ts';
 import { DecisionGateway } from './decision-gateway.ts';
 import { KnownRuns } from './known-runs.ts';
+import type { Answered } from './local-decisions.ts';
 import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
@@ -64,6 +64,7 @@ export class EvaluateController {
     @Param('runId') runIdText: string,
     @Body() body: unknown,
     @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DecisionBody | (DecisionBody & DecisionExtras)> {
     const startedAt = performance.now();
     const runId = readRunId(runIdText);
@@ -90,7 +91,8 @@ export class EvaluateController {
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
     const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => leftOut.includes(part))];
     const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, unsent, written);
-    const decision = await this.#decision(caller, asking, inForm);
+    const { decision, by } = await this.#decision(caller, asking, inForm);
+    void reply.header('x-agentlens-decided-by', by);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
     return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);
   }
@@ -99,11 +101,12 @@ export class EvaluateController {
     { keyId, eventsPerSecond, decisionFailMode = 'allow' }: Caller,
     asking: DecisionRequest,
     inForm: (whole: DecisionRequest) => DecisionRequest | null,
-  ): Promise<Decision> {
+  ): Promise<Answered> {
     const mayAsk = this.quota.take(keyId, eventsPerSecond);
     const request = inForm(mayAsk ? await this.runs.completed(asking) : asking);
-    if (request === null) return this.gateway.tooLarge(asking);
-    return mayAsk ? this.gateway.decide(request, decisionFailMode) : this.gateway.overQuota(request);
+    if (request === null) return { decision: this.gateway.tooLarge(asking), by: 'gateway' };
+    if (mayAsk) return this.gateway.decide(request, decisionFailMode);
+    return { decision: this.gateway.overQuota(request), by: 'gateway' };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AskReason } from '@agentlens/guardrails';
 import { metrics } from '@opentelemetry/api';
 
 /**
@@ -13,6 +14,9 @@ export class ProtocolMetrics {
   readonly #odd;
   readonly #answered;
   readonly #dropped;
+  readonly #decisions;
+  readonly #differences;
+  readonly #evictedBooks;
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
@@ -29,6 +33,15 @@ export class ProtocolMetrics {
     this.#dropped = meter.createCounter('agentlens_ingest_dropped', {
       description: 'Dropped heartbeats, records of bypasses and control streams, by kind',
     });
+    this.#decisions = meter.createCounter('agentlens.ingest.decisions', {
+      description: 'Decisions by who made them (gateway, evaluator) and why: `known`, or why the evaluator was asked',
+    });
+    this.#differences = meter.createCounter('agentlens.ingest.decision_differs', {
+      description: 'Sampled decisions that gateway and evaluator made differently',
+    });
+    this.#evictedBooks = meter.createCounter('agentlens.ingest.books_evicted', {
+      description: 'Rule books of tenants that the gateway dropped because it holds too many',
+    });
     this.#answered = meter.createHistogram('agentlens_ingest_decision_duration_seconds', {
       description: 'Time that a question about a call takes at the gateway, by verdict',
       unit: 's',
@@ -38,6 +51,18 @@ export class ProtocolMetrics {
 
   bypassed(why: 'unavailable' | 'error', verdict: 'ALLOW' | 'BLOCK'): void {
     this.#bypassed.add(1, { why, verdict });
+  }
+
+  decidedBy(by: 'gateway' | 'evaluator', reason: 'known' | AskReason): void {
+    this.#decisions.add(1, { by, reason });
+  }
+
+  differs(): void {
+    this.#differences.add(1);
+  }
+
+  evictedBook(): void {
+    this.#evictedBooks.add(1);
   }
 
   odd(what: 'other_identity' | 'mixed_scripts'): void {

@@ -2,6 +2,7 @@ import type { EventBus } from '@agentlens/messaging';
 import {
   CLOCK,
   type Clock,
+  CONFIG,
   CONTROL_BOARD,
   type ControlBoard,
   EVENT_BUS,
@@ -11,6 +12,7 @@ import {
   type KeyDirectory,
   LOGGER,
   type Platform,
+  type PlatformConfig,
   PRESENCE,
   RUN_CONTEXTS,
   SECRET_BOX,
@@ -25,6 +27,7 @@ import { ProtocolControlController } from './control.controller.ts';
 import { ControlChannel } from './control-channel.ts';
 import { DecideQuota } from './decide-quota.ts';
 import { DecisionGateway } from './decision-gateway.ts';
+import { DecisionPathParts } from './decision-path.ts';
 import { EvaluateController } from './evaluate.controller.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
@@ -70,6 +73,12 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
     inject: [EVENT_BUS, ProtocolMetrics, LOGGER],
   },
   {
+    provide: DecisionPathParts,
+    useFactory: (config: PlatformConfig, bus: EventBus, metrics: ProtocolMetrics, clock: Clock, logger: Logger) =>
+      DecisionPathParts.open({ config, bus, metrics, clock, logger }),
+    inject: [CONFIG, EVENT_BUS, ProtocolMetrics, CLOCK, LOGGER],
+  },
+  {
     provide: DecisionGateway,
     useFactory: (
       bus: EventBus,
@@ -78,8 +87,9 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
       metrics: ProtocolMetrics,
       clock: Clock,
       logger: Logger,
-    ) => new DecisionGateway({ bus, board, ingestor, metrics, clock, logger }),
-    inject: [EVENT_BUS, CONTROL_BOARD, EventIngestor, ProtocolMetrics, CLOCK, LOGGER],
+      path: DecisionPathParts,
+    ) => new DecisionGateway({ bus, board, ingestor, metrics, clock, logger, local: path.local }),
+    inject: [EVENT_BUS, CONTROL_BOARD, EventIngestor, ProtocolMetrics, CLOCK, LOGGER, DecisionPathParts],
   },
   {
     provide: ControlChannel,

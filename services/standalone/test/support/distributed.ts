@@ -46,7 +46,10 @@ interface Running {
  * Every service as its own application with its own connections to real NATS, Redis and Postgres. By default two
  * evaluators, so that nothing relies on being the only one.
  */
-export async function startDistributed({ evaluators = 2 } = {}): Promise<PlatformUnderTest> {
+export async function startDistributed(
+  own: Readonly<Record<string, string>> = {},
+  evaluators = 2,
+): Promise<PlatformUnderTest> {
   const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const env = {
     NATS_URL: nats.url,
@@ -57,6 +60,7 @@ export async function startDistributed({ evaluators = 2 } = {}): Promise<Platfor
     AGENTLENS_HTTP_PORT: '0',
     AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     AGENTLENS_LOG_LEVEL: 'error',
+    ...own,
   };
   const stopServers = () => Promise.all([nats.stop(), redis.stop(), database.drop()]);
   const start = () => startParts(partsWith(evaluators), env);

@@ -7,13 +7,14 @@ import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
 import { ruleCountOf } from './rule-count.ts';
 
 /** One process on embedded Postgres, like `npm start`; webhooks to loopback are allowed. */
-export async function startEmbedded(): Promise<PlatformUnderTest> {
+export async function startEmbedded(env: Readonly<Record<string, string>> = {}): Promise<PlatformUnderTest> {
   const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-e2e-'));
   const config = loadConfig('standalone', {
     AGENTLENS_DATA_DIR: dataDir,
     AGENTLENS_HTTP_PORT: '0',
     AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     AGENTLENS_LOG_LEVEL: 'error',
+    ...env,
   });
   let running: Standalone = await startStandalone(config);
   if (running.key.kind !== 'made') throw new Error('the first start makes a key');

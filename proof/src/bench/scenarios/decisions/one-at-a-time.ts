@@ -3,7 +3,7 @@ import type { HarnessRule } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
-import { type Endpoints, waysOf } from './ways.ts';
+import { type Endpoints, GATEWAY_WAY, waysOf } from './ways.ts';
 
 const WARM_UP = 300;
 
@@ -69,7 +69,12 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: 
     ...{ seconds: measuredSeconds, latency, rssBytes },
     cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
     checks: [{ name: 'answers other than ALLOW', expected: 0, actual: unexpected }],
-    notes: { 'HTTP : empty, p50': ratio('HTTP'), 'NATS : empty, p50': ratio('NATS') },
+    notes: {
+      'HTTP : empty, p50': ratio('HTTP'),
+      'NATS : empty, p50': ratio('NATS'),
+      'gateway : evaluator, p50': ((latency[GATEWAY_WAY]?.p50 ?? 0) / (latency.HTTP?.p50 ?? 1)).toFixed(2),
+      'gateway : empty, p50': ((latency[GATEWAY_WAY]?.p50 ?? 0) / (latency['empty HTTP']?.p50 ?? 1)).toFixed(2),
+    },
   });
 }
 

@@ -5,10 +5,15 @@ import { DEFAULT_TENANT, type Stage } from '../../stage.ts';
 
 export const EMPTY_SUBJECT = 'bench.empty';
 
+/** Name of the way over a gateway that decides itself. */
+export const GATEWAY_WAY = 'HTTP, gateway decides';
+
 /** Address of the empty handler and the NATS connection. */
 export interface Endpoints {
   readonly connection: NatsConnection;
   readonly emptyUrl: string;
+  /** A gateway that decides what it can. */
+  readonly gatewayUrl?: string;
 }
 
 /** One way to request a decision, or the same round trip to a handler that does nothing. */
@@ -27,7 +32,7 @@ const CALL = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'sear
 const ARGS = { query: 'weather in Bern', limit: 10 };
 
 /** @param connections HTTP connections of each way; NATS uses one connection for any number of requests */
-export function waysOf({ stack }: Stage, { connection, emptyUrl }: Endpoints, connections = 1): Way[] {
+export function waysOf({ stack }: Stage, { connection, emptyUrl, gatewayUrl }: Endpoints, connections = 1): Way[] {
   const over = (name: string, url: string, path: (serial: number) => string, decides: boolean): Way => {
     const pool = new Pool(url, { connections });
     const headers = { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' };
@@ -61,8 +66,10 @@ export function waysOf({ stack }: Stage, { connection, emptyUrl }: Endpoints, co
       return ok && (!decides || value?.verdict === 'ALLOW');
     },
   });
+  const path = (serial: number) => `/v1/runs/${runOf(serial)}/evaluate`;
   return [
-    over('HTTP', stack.ingestUrl, (serial) => `/v1/runs/${runOf(serial)}/evaluate`, true),
+    over('HTTP', stack.ingestUrl, path, true),
+    ...(gatewayUrl === undefined ? [] : [over(GATEWAY_WAY, gatewayUrl, path, true)]),
     over('empty HTTP', emptyUrl, () => '/', false),
     onNats('NATS', COMMANDS.decide.subject, true),
     onNats('empty NATS', EMPTY_SUBJECT, false),

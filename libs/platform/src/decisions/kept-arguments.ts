@@ -1,5 +1,5 @@
 import type { Decision, DecisionRequest } from '@agentlens/contracts';
-import { redactDeep } from '@agentlens/guardrails';
+import { redactDeep } from '@agentlens/guardrails/redact';
 
 /**
  * Maximum length of the JSON text of arguments. Larger arguments are in the events of the run, and sealed with

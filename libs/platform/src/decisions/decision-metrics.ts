@@ -1,11 +1,16 @@
-import type { Decision } from '@agentlens/contracts';
+import type { Budget, Decision } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
-import type { BudgetRefusal } from './outcome.ts';
 
 /** Maximum number of rules with their own series, per process. */
 const MAX_NAMED_RULES = 500;
 
-/** Metrics of decisions. Does nothing without a telemetry SDK. */
+/** A refusal of a budget. */
+interface RefusedByBudget {
+  readonly budget: Budget;
+  readonly why: string;
+}
+
+/** Metrics of decisions, of the evaluator and of gateways that decide. Does nothing without a telemetry SDK. */
 export class DecisionMetrics {
   readonly #decisions;
   readonly #bypasses;
@@ -41,7 +46,7 @@ export class DecisionMetrics {
     });
   }
 
-  refusedByBudget({ budget: { scope, period }, why }: BudgetRefusal): void {
+  refusedByBudget({ budget: { scope, period }, why }: RefusedByBudget): void {
     this.#refusals.add(1, { scope, period, why });
   }
 

@@ -1,8 +1,8 @@
 import type { Decision, Topic } from '@agentlens/contracts';
 import type { PublishAck } from '@agentlens/messaging';
-import { createLogger } from '@agentlens/platform';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { createLogger } from '../log/create-logger.ts';
 import { DecisionPublisher, type PublisherLimits } from './decision-publisher.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });

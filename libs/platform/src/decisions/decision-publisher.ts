@@ -1,6 +1,6 @@
 import { type Decision, decisionDecided } from '@agentlens/contracts';
 import { type EventBus, Fifo, observeQueue, within } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import type { Platform } from '../platform.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
 /** Maximum queue length during an outage of the broker. Beyond it, the oldest decisions are dropped and counted. */
@@ -35,11 +35,13 @@ export class DecisionPublisher {
   #resting: NodeJS.Timeout | undefined;
   #stopped = false;
 
+  /** @param queue name of the queue in metrics */
   constructor(
     bus: Pick<EventBus, 'publish'>,
     metrics: Pick<DecisionMetrics, 'dropped'>,
     logger: Platform['logger'],
     limits: PublisherLimits = {},
+    queue = 'decisions',
   ) {
     this.#bus = bus;
     this.#metrics = metrics;
@@ -47,7 +49,7 @@ export class DecisionPublisher {
     const usual = { maxWaiting: MAX_WAITING_DECISIONS, gatherMs: GATHER_MS, retryMs: RETRY_MS, drainMs: DRAIN_MS };
     this.#limits = { ...usual, ...limits };
     const capacity = this.#limits.maxWaiting;
-    observeQueue({ name: 'decisions', capacity, size: () => this.#waiting.length });
+    observeQueue({ name: queue, capacity, size: () => this.#waiting.length });
   }
 
   offer(decision: Decision): void {

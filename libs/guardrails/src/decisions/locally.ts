@@ -1,0 +1,211 @@
+import type { Budget, DecisionRequest } from '@agentlens/contracts';
+import { usageOfQuestion } from '../breaker/usage-of-question.ts';
+import { payingScope } from '../budgets/scope-of-budget.ts';
+import type { BreakerRef } from '../ports/breaker-store.ts';
+import type { CallIdentity } from './call-identity.ts';
+import { decide, type Ruling } from './decide.ts';
+import type { DecisionBook } from './decision-book.ts';
+import type { DecisionRule } from './decision-rule.ts';
+import type { FactNeeds } from './facts.ts';
+import { factsNeeded } from './facts-needed.ts';
+
+/** Why a gateway does not decide a call and asks the evaluator. */
+export type AskReason =
+  | 'setting'
+  | 'stale'
+  | 'approval'
+  | 'other_identity'
+  | 'model_call'
+  | 'usage'
+  | 'budget'
+  | 'breaker'
+  | 'first'
+  | 'needs_state'
+  | 'counted'
+  | 'series'
+  | 'labels'
+  | 'clock'
+  | 'steps'
+  | 'sampled';
+
+/** Copy of what the evaluator decides by for one tenant. */
+export interface KnownBook {
+  readonly rules: DecisionBook;
+  readonly budgets: readonly Pick<Budget, 'enabled' | 'scope' | 'scopeId'>[];
+  /** Time of the evaluator minus time of this process. */
+  readonly clockOffsetMs: number;
+}
+
+/** What a gateway knows when a question arrives. */
+export interface GatewayKnowledge {
+  /** True if the evaluator must be asked about every call of the tenant. */
+  readonly asksAlways: boolean;
+  readonly book: KnownBook | undefined;
+  /** False if the book may be older than what the evaluator decides by. */
+  readonly isFresh: boolean;
+  /** True if an order pauses or kills the run, its agent or its tenant. */
+  readonly isOrdered: boolean;
+  /** True if the evaluator recently checked the breakers of this run and agent. */
+  readonly isRunKnown: boolean;
+  /** Returns true if a breaker is open or may open with the next call. */
+  isSuspect(breaker: BreakerRef): boolean;
+}
+
+/** `ordered`: the standing order decides. */
+export type LocalAnswer = { readonly ask: AskReason } | { readonly ruling: Ruling } | { readonly ordered: true };
+
+/** Maximum number of rules that a gateway evaluates for a call, because each may use its free steps. */
+const MAX_RULES = 200;
+/** Maximum difference between the clocks of gateway and evaluator. */
+const MAX_CLOCK_OFFSET_MS = 1_000;
+
+/** A question with everything that its answer depends on. Rules are found and evaluated on first use. */
+class LocalQuestion {
+  readonly #identify: () => CallIdentity;
+  readonly #nowMs: number;
+  #matching: readonly DecisionRule[] | undefined;
+  #needs: FactNeeds | undefined;
+  #ruling: Ruling | undefined;
+  #exceeds = false;
+
+  constructor(
+    readonly known: GatewayKnowledge,
+    readonly book: KnownBook,
+    readonly request: DecisionRequest,
+    identify: () => CallIdentity,
+    nowMs: number,
+  ) {
+    this.#identify = identify;
+    this.#nowMs = nowMs;
+  }
+
+  get matching(): readonly DecisionRule[] {
+    this.#matching ??= this.book.rules.matching(this.request);
+    return this.#matching;
+  }
+
+  /** The facts that the evaluator would fetch, for the rules of this call and those that count it. */
+  get needs(): FactNeeds {
+    this.#needs ??= factsNeeded(this.matching, this.request, this.book.rules.counting(this.request));
+    return this.#needs;
+  }
+
+  /** The ruling without any fact that has to be fetched. */
+  get ruling(): Ruling {
+    if (this.#ruling !== undefined) return this.#ruling;
+    const { argsHash, resultHash } = this.#identify();
+    const facts = { needs: this.needs, argsHash, ...(resultHash === undefined ? {} : { resultHash }) };
+    // The evaluator bounds expensive rules per tenant, which only one process can do.
+    const free = {
+      take: () => {
+        this.#exceeds = true;
+        return false;
+      },
+    };
+    this.#ruling = decide(this.matching, this.request, facts, this.#nowMs, free);
+    return this.#ruling;
+  }
+
+  /** True if a rule costs more steps than are free, or there are too many rules. */
+  get exceedsSteps(): boolean {
+    if (this.matching.length > MAX_RULES) return true;
+    void this.ruling;
+    return this.#exceeds;
+  }
+
+  get paysFromBudget(): boolean {
+    const { tenantId, agentId, runId, sessionId, actor, phase } = this.request;
+    if (phase === 'tool.after') return false;
+    const spender = { tenantId, agentId, runId, sessionId, actorId: actor?.externalId };
+    return this.book.budgets.some((budget) => {
+      // The session of a run may be known to the evaluator only.
+      if (budget.enabled && budget.scope === 'session' && sessionId === undefined) return true;
+      return payingScope(budget, spender) !== undefined;
+    });
+  }
+
+  get hasSuspectBreaker(): boolean {
+    const { agentId, runId } = this.request;
+    return (
+      this.known.isSuspect({ scope: 'run', scopeId: runId }) ||
+      this.known.isSuspect({ scope: 'agent', scopeId: agentId })
+    );
+  }
+}
+
+interface MustAsk {
+  readonly reason: AskReason;
+  /** True if it also holds for calls that an order stops. Budgets, breakers and rules are not checked for those. */
+  readonly evenIfOrdered?: boolean;
+  applies(question: LocalQuestion): boolean;
+}
+
+/**
+ * When a gateway must ask. For every other call nothing is read or written besides the book, so that the gateway's
+ * answer is the evaluator's. The order affects only which reason is counted.
+ */
+export const MUST_ASK = {
+  setting: { reason: 'setting', evenIfOrdered: true, applies: ({ known }) => known.asksAlways },
+  stale: { reason: 'stale', evenIfOrdered: true, applies: ({ known }) => !known.isFresh },
+  // The result of a call uses up its approval.
+  spendsApproval: {
+    reason: 'approval',
+    evenIfOrdered: true,
+    applies: ({ request, book }) => request.phase === 'tool.after' && book.rules.asksPeople(request.tenantId),
+  },
+  // Two callers are judged, and their rulings combined.
+  otherIdentity: {
+    reason: 'other_identity',
+    evenIfOrdered: true,
+    applies: ({ request }) => request.startedAs !== undefined,
+  },
+  // A model call starts an iteration, which counts for breakers.
+  modelCall: { reason: 'model_call', applies: ({ request }) => request.phase === 'llm.before' },
+  usage: { reason: 'usage', applies: ({ request }) => usageOfQuestion(request) !== null },
+  budget: { reason: 'budget', applies: (question) => question.paysFromBudget },
+  breaker: { reason: 'breaker', applies: (question) => question.hasSuspectBreaker },
+  first: { reason: 'first', applies: ({ known }) => !known.isRunKnown },
+  agentTags: { reason: 'needs_state', applies: ({ needs }) => needs.agent },
+  history: {
+    reason: 'needs_state',
+    applies: ({ request, matching }) => matching.some((rule) => rule.needs(request).history === true),
+  },
+  // Rules that do not apply to the call count it.
+  counted: {
+    reason: 'counted',
+    applies: ({ request, needs, matching }) =>
+      needs.history && !matching.some((rule) => rule.needs(request).history === true),
+  },
+  series: { reason: 'series', applies: ({ needs }) => needs.series.length > 0 },
+  labels: {
+    reason: 'labels',
+    applies: ({ needs: { labels } }) =>
+      labels !== undefined && (labels.reads || labels.sets.length + labels.clears.length > 0),
+  },
+  clock: {
+    reason: 'clock',
+    applies: ({ book, matching }) => matching.length > 0 && Math.abs(book.clockOffsetMs) > MAX_CLOCK_OFFSET_MS,
+  },
+  steps: { reason: 'steps', applies: (question) => question.exceedsSteps },
+  asksPeople: { reason: 'approval', applies: ({ ruling }) => ruling.effect === 'ask' },
+} as const satisfies Record<string, MustAsk>;
+
+/**
+ * Decides a call from what a gateway knows: returns the evaluator's answer, or why the evaluator must be asked.
+ *
+ * @param identify called once, only if the rules are evaluated
+ * @param mustAsk the conditions; a test removes them one by one
+ */
+export function locally(
+  known: GatewayKnowledge,
+  request: DecisionRequest,
+  identify: () => CallIdentity,
+  nowMs: number,
+  mustAsk: readonly MustAsk[] = Object.values(MUST_ASK),
+): LocalAnswer {
+  if (known.book === undefined) return { ask: known.asksAlways ? 'setting' : 'stale' };
+  const question = new LocalQuestion(known, known.book, request, identify, nowMs);
+  const asks = mustAsk.find((one) => (!known.isOrdered || one.evenIfOrdered === true) && one.applies(question));
+  if (asks !== undefined) return { ask: asks.reason };
+  return known.isOrdered ? { ordered: true } : { ruling: question.ruling };
+}

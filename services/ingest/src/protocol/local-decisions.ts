@@ -1,0 +1,178 @@
+import { type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
+import type { AskReason, CallIdentity, GatewayKnowledge, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
+import {
+  type Clock,
+  type ControlState,
+  type DecisionMetrics,
+  type DecisionPublisher,
+  decisionOf,
+  keptArguments,
+  orderedOutcome,
+  type Platform,
+  ruledOutcome,
+} from '@agentlens/platform';
+import { BoundedMap, RecentMap } from '@agentlens/state';
+import type { BookCache, Guardrails } from './book-cache.ts';
+import type { ProtocolMetrics } from './protocol-metrics.ts';
+
+/** How long the evaluator's check of a run's breakers is relied on. Changes are announced meanwhile. */
+const RUN_KNOWN_MS = 30_000;
+const MAX_KNOWN_RUNS = 100_000;
+/** One in this many decisions is also made by the evaluator and compared. */
+const SAMPLE_ONE_IN = 1_000;
+/** How long the evaluator decides for a tenant after a difference. */
+const SWITCHED_MS = 10 * 60_000;
+const MAX_SWITCHED = 10_000;
+
+/** A decision and who made it. */
+export interface Answered {
+  readonly decision: Decision;
+  readonly by: 'gateway' | 'evaluator';
+}
+
+interface LocalDecisionsDependencies {
+  readonly books: Pick<BookCache, 'use' | 'isSuspect' | 'suspect'>;
+  readonly guardrails: Guardrails;
+  readonly publisher: Pick<DecisionPublisher, 'offer'>;
+  readonly decided: Pick<DecisionMetrics, 'decided'>;
+  readonly metrics: Pick<ProtocolMetrics, 'decidedBy' | 'differs'>;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+  /** Monotonic clock, in milliseconds. */
+  readonly monotonicMs?: () => number;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+  /** The conditions under which the evaluator is asked; a test removes them one by one. */
+  readonly mustAsk?: readonly (typeof MUST_ASK)[keyof typeof MUST_ASK][];
+}
+
+/** Decides the calls for which the gateway's answer is the evaluator's, and asks about the others. */
+export class LocalDecisions {
+  readonly #parts: LocalDecisionsDependencies;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #knownRuns: RecentMap<{ readonly sentAtMs: number; readonly limitsVersion: string }>;
+  readonly #switchedUntilMs = new BoundedMap<number>(MAX_SWITCHED);
+
+  constructor(parts: LocalDecisionsDependencies) {
+    this.#parts = parts;
+    this.#now = parts.monotonicMs ?? (() => performance.now());
+    this.#random = parts.random ?? Math.random;
+    this.#knownRuns = new RecentMap(this.#now, { ttlMs: RUN_KNOWN_MS, maxEntries: MAX_KNOWN_RUNS });
+  }
+
+  /** @param order the order in force for the run; `none` if it may continue */
+  async decide(request: DecisionRequest, order: ControlState, ask: () => Promise<Answered>): Promise<Answered> {
+    const startedAtMs = performance.now();
+    const { clock, metrics } = this.#parts;
+    const nowMs = clock.now();
+    let identity: CallIdentity | undefined;
+    const identify = () => {
+      identity ??= this.#parts.guardrails.identityOf(request, timeOrderedId(nowMs));
+      return identity;
+    };
+    const { limitsVersion, ...known } = this.#knowledge(request, order);
+    const { locally } = this.#parts.guardrails;
+    const answer = locally(known, request, identify, nowMs, this.#parts.mustAsk);
+    const isSampled = !('ask' in answer) && this.#random() * SAMPLE_ONE_IN < 1;
+    if ('ask' in answer || isSampled) {
+      const reason: AskReason = 'ask' in answer ? answer.ask : 'sampled';
+      const asked = await this.#ask(request, limitsVersion, ask);
+      metrics.decidedBy(asked.by, reason);
+      if (!('ask' in answer) && asked.by === 'evaluator') {
+        this.#compare(assembled(request, identify(), order, answer, nowMs, 0), asked.decision);
+      }
+      return asked;
+    }
+    const decision = assembled(request, identify(), order, answer, nowMs, performance.now() - startedAtMs);
+    metrics.decidedBy('gateway', 'known');
+    this.#parts.decided.decided(decision);
+    this.#parts.publisher.offer({ ...decision, ...keptArguments(request) });
+    return { decision, by: 'gateway' };
+  }
+
+  #knowledge(request: DecisionRequest, order: ControlState): GatewayKnowledge & { readonly limitsVersion: string } {
+    const { tenantId } = request;
+    const { books } = this.#parts;
+    const { book, isFresh, limitsVersion } = books.use(tenantId);
+    const run = this.#knownRuns.get(nameOf(request));
+    return {
+      ...{ book, isFresh, limitsVersion },
+      asksAlways: this.#now() < (this.#switchedUntilMs.get(tenantId) ?? 0),
+      isOrdered: order.kind !== 'none',
+      isRunKnown: run?.limitsVersion === limitsVersion && this.#now() - run.sentAtMs < RUN_KNOWN_MS,
+      isSuspect: (ref) => books.isSuspect(tenantId, ref),
+    };
+  }
+
+  async #ask(request: DecisionRequest, limitsVersion: string, ask: () => Promise<Answered>): Promise<Answered> {
+    const sentAtMs = this.#now();
+    const asked = await ask();
+    const { tenantId, agentId, runId } = request;
+    const { reason, bypasses } = asked.decision;
+    if (asked.by === 'gateway') return asked;
+    if (reason === 'breaker') {
+      const ofAgent = !isOfRun(asked.decision);
+      this.#parts.books.suspect(tenantId, [
+        ofAgent ? { scope: 'agent', scopeId: agentId } : { scope: 'run', scopeId: runId },
+      ]);
+    } else if (reason !== 'order' && !bypasses.some(({ ruleId }) => ruleId === 'circuit_breaker')) {
+      this.#knownRuns.set(nameOf(request), { sentAtMs, limitsVersion });
+    }
+    return asked;
+  }
+
+  #compare(here: Decision, there: Decision): void {
+    // A fact that could not be fetched is a difference that only the evaluator can have.
+    if (there.bypasses.some(({ why }) => why === 'unavailable' || why === 'deadline')) return;
+    if (comparable(here) === comparable(there)) return;
+    const { tenantId, runId, phase } = here;
+    this.#switchedUntilMs.set(tenantId, this.#now() + SWITCHED_MS);
+    this.#parts.metrics.differs();
+    this.#parts.logger.error(
+      { tenantId, runId, phase, gateway: shown(here), evaluator: shown(there) },
+      'gateway and evaluator decided differently, the evaluator decides for this tenant for 10 minutes',
+    );
+  }
+}
+
+function assembled(
+  request: DecisionRequest,
+  identity: CallIdentity,
+  order: ControlState,
+  answer: Exclude<LocalAnswer, { ask: unknown }>,
+  nowMs: number,
+  latencyMs: number,
+): Decision {
+  if ('ordered' in answer) {
+    return decisionOf(request, identity, nowMs, { outcome: orderedOutcome(order) }, [], latencyMs);
+  }
+  const { ruling } = answer;
+  const decided = { outcome: ruledOutcome(ruling), ruling };
+  return decisionOf(request, identity, nowMs, decided, [...ruling.bypasses], latencyMs);
+}
+
+/** What must be equal, regardless of who decides. */
+export function comparable(decision: Decision): string {
+  const { verdict, control, effect, wouldHave, cause, message, reason, finalRuleId } = decision;
+  const { evaluatedRules, bypasses, modifiedArgs, inputsDigest } = decision;
+  return JSON.stringify([
+    ...[verdict, control, effect, wouldHave, cause, message, reason, finalRuleId],
+    ...[evaluatedRules, bypasses, modifiedArgs, inputsDigest],
+  ]);
+}
+
+/** The decision without payload. */
+function shown({ verdict, control, effect, cause, reason, finalRuleId, bypasses }: Decision) {
+  return { verdict, control, effect, cause: cause.kind, reason, finalRuleId, bypasses: bypasses.length };
+}
+
+/** Returns true if the breaker that blocked a call is that of its run, and false if it is that of its agent. */
+function isOfRun({ cause, runId }: Decision): boolean {
+  return cause.kind === 'LOCKDOWN' && cause.lockdownId === `breaker:run:${runId}`;
+}
+
+/** A run that several agents ask for has limits of each. */
+function nameOf({ tenantId, agentId, runId }: DecisionRequest): string {
+  return JSON.stringify([tenantId, agentId, runId]);
+}
