@@ -46,6 +46,7 @@ import * as askedAgain from './migrations/0042-asked-again.ts';
 import * as activity from './migrations/0043-activity.ts';
 import * as browserSessions from './migrations/0044-browser-sessions.ts';
 import * as rollbacks from './migrations/0045-rollbacks.ts';
+import * as runLabels from './migrations/0046-run-labels.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -95,6 +96,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0043-activity': activity,
   '0044-browser-sessions': browserSessions,
   '0045-rollbacks': rollbacks,
+  '0046-run-labels': runLabels,
 };
 
 /**

@@ -95,7 +95,16 @@ export {
   cooling,
   type Rearming,
 } from './ports/cooldown-store.ts';
-export { firstCause, type LabelCause, type LabelledLine, type LabelStore, rootOf } from './ports/label-store.ts';
+export {
+  firstCause,
+  type IncompleteLabels,
+  type LabelCause,
+  type LabelledLine,
+  type LabelStore,
+  type RunLabels,
+  rootOf,
+  type StandingLabel,
+} from './ports/label-store.ts';
 export type {
   AdvanceAnswer,
   AdvanceRequest,

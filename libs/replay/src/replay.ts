@@ -18,11 +18,14 @@ import {
   type FactNeeds,
   factsNeeded,
   fold,
+  type IncompleteLabels,
   identityOf,
   isInForce,
+  type LabelStore,
   planBatch,
   RuleBook,
   type Ruling,
+  type RunLabels,
 } from '@agentlens/guardrails';
 import { createMemoryState } from '@agentlens/state/memory';
 
@@ -53,7 +56,7 @@ export class Replay {
   constructor(tenantId: string, rules: readonly GuardrailRule[], startMs: number) {
     this.#nowMs = startMs;
     this.#state = createMemoryState({ clock: { now: () => this.#nowMs } });
-    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows, this.#state.labels);
+    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows, unrecorded(this.#state.labels));
     const active = rules.filter((rule) => isInForce(rule, startMs)).map(activeRule);
     this.#rules = RuleBook.EMPTY.withTenant(tenantId, active);
     this.#decisions = DecisionBook.EMPTY.withTenant(tenantId, active);
@@ -131,6 +134,21 @@ export class Replay {
     if (needs.labels !== undefined) await this.#facts.label(request, needs.labels);
     await this.#facts.allowed(request, needs, identity, modifiedArgs);
   }
+}
+
+/** Labels that start empty and are never restored. */
+function unrecorded(store: LabelStore): RunLabels {
+  const complete = async <T extends object>(tenantId: string, ask: () => Promise<T | IncompleteLabels>): Promise<T> => {
+    const answer = await ask();
+    if (typeof answer !== 'string') return answer;
+    await store.restore(tenantId, (async function* () {})());
+    return complete(tenantId, ask);
+  };
+  return {
+    read: (line) => complete(line.tenantId, () => store.read(line)),
+    set: async (line, ...labels) => (await complete(line.tenantId, () => store.set(line, ...labels))).rejected,
+    clear: (...cleared) => store.clear(...cleared),
+  };
 }
 
 function isAllowed(effect: Decision['effect']): boolean {

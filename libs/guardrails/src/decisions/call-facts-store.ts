@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { CalledRun, CallHistory, PastCall } from '../ports/call-history.ts';
-import { type LabelCause, type LabelStore, labelledLine } from '../ports/label-store.ts';
+import { type LabelCause, labelledLine, type RunLabels } from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { FactNeeds } from './facts.ts';
@@ -12,9 +12,9 @@ const MAX_NAME_CHARS = 256;
 export class CallFactsStore {
   readonly #calls: CallHistory;
   readonly #windows: WindowStore;
-  readonly #labels: LabelStore;
+  readonly #labels: RunLabels;
 
-  constructor(calls: CallHistory, windows: WindowStore, labels: LabelStore) {
+  constructor(calls: CallHistory, windows: WindowStore, labels: RunLabels) {
     this.#calls = calls;
     this.#windows = windows;
     this.#labels = labels;

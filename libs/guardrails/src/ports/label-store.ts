@@ -16,11 +16,8 @@ export interface LabelCause {
   readonly atMs: number;
 }
 
-/**
- * Labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A label is stored with
- * the topmost known run, so that every run of the tree finds it. Every method is atomic per run and idempotent.
- */
-export interface LabelStore {
+/** Labels of run trees as rules see them. Every method is atomic per run and idempotent. */
+export interface RunLabels {
   /**
    * Sets labels on the tree. A label that stands keeps its first cause.
    * @returns the labels for which the tree has no room; the others are set
@@ -30,6 +27,41 @@ export interface LabelStore {
   read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>>;
   /** Removes labels from the run and its ancestors. */
   clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+}
+
+/** A label and the run that it is stored with. */
+export interface StandingLabel {
+  readonly runId: string;
+  readonly label: string;
+  readonly cause: LabelCause;
+}
+
+/**
+ * Why a store must be restored before it answers. `lost`: it has no record of ever being complete, because it is new
+ * or lost its data. `unverified`: it may have lost its latest labels, because this process has just connected or
+ * another process restored it.
+ */
+export type IncompleteLabels = 'lost' | 'unverified';
+
+/**
+ * Shared memory for the labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A
+ * label is stored with the topmost known run, so that every run of the tree finds it. The store notices if it loses
+ * its data, and then answers only after it was restored.
+ */
+export interface LabelStore {
+  /** @returns the labels that did not stand before, and those for which the tree has no room */
+  set(
+    line: LabelledLine,
+    labels: readonly string[],
+    cause: LabelCause,
+  ): Promise<{ readonly added: readonly string[]; readonly rejected: readonly string[] } | IncompleteLabels>;
+  read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause> | IncompleteLabels>;
+  clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+  /**
+   * Adds labels that do not stand, and then counts as complete for this process.
+   * @returns false if the store lost its data meanwhile
+   */
+  restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean>;
 }
 
 export function labelledLine({ tenantId, runId, ancestors = [] }: DecisionRequest): LabelledLine {

@@ -1,4 +1,4 @@
-import type { LabelCause, LabelledLine, LabelStore } from '@agentlens/guardrails';
+import type { IncompleteLabels, LabelCause, LabelledLine, LabelStore, StandingLabel } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { fresh, START_MS } from './requests.ts';
 
@@ -8,13 +8,66 @@ const aCause = (fields: Partial<LabelCause> = {}): LabelCause => ({
   ...fields,
 });
 
+const pagesOf = async function* (...pages: StandingLabel[][]) {
+  yield* pages;
+};
+
+/** The store, restored when it asks for that. */
+export function completed(store: LabelStore) {
+  const complete = async <T extends object>(tenantId: string, ask: () => Promise<T | IncompleteLabels>): Promise<T> => {
+    const answer = await ask();
+    if (typeof answer !== 'string') return answer;
+    await store.restore(tenantId, pagesOf());
+    return complete(tenantId, ask);
+  };
+  return {
+    read: (line: LabelledLine) => complete(line.tenantId, () => store.read(line)),
+    set: async (line: LabelledLine, names: readonly string[], cause: LabelCause) =>
+      (await complete(line.tenantId, () => store.set(line, names, cause))).rejected,
+    clear: (line: LabelledLine, names: readonly string[]) => store.clear(line, names),
+  };
+}
+
 /** Contract of every LabelStore. `elapse` is absent if the store has its own clock. */
 export function labelStoreContract(
   name: string,
-  labels: () => LabelStore,
+  store: () => LabelStore,
   elapse?: (ms: number) => Promise<void>,
 ): void {
+  const labels = () => completed(store());
   describe(`label store contract: ${name}`, () => {
+    it('answers and sets nothing for a tenant until it was restored', async () => {
+      const line: LabelledLine = { tenantId: fresh('tenant'), runIds: ['run'] };
+      expect(await store().set(line, ['pii'], aCause())).toBe('lost');
+      expect(await store().read(line)).toBe('lost');
+      expect(await store().restore(line.tenantId, pagesOf())).toBe(true);
+      expect(await store().read(line)).toEqual(new Map());
+    });
+
+    it('is restored from pages, and keeps the labels and causes it has', async () => {
+      const line: LabelledLine = { tenantId: fresh('tenant'), runIds: ['run', 'root'] };
+      await store().restore(line.tenantId, pagesOf());
+      await store().set(line, ['pii'], aCause({ toolName: 'kept' }));
+      const restored = [
+        [{ runId: 'root', label: 'pii', cause: aCause({ toolName: 'recorded' }) }],
+        [{ runId: 'root', label: 'web', cause: aCause() }],
+      ];
+      expect(await store().restore(line.tenantId, pagesOf(...restored))).toBe(true);
+      expect(await store().read(line)).toEqual(
+        new Map([
+          ['pii', aCause({ toolName: 'kept' })],
+          ['web', aCause()],
+        ]),
+      );
+    });
+
+    it('returns the labels that did not stand before', async () => {
+      const line: LabelledLine = { tenantId: fresh('tenant'), runIds: ['run'] };
+      await store().restore(line.tenantId, pagesOf());
+      expect(await store().set(line, ['pii'], aCause())).toEqual({ added: ['pii'], rejected: [] });
+      expect(await store().set(line, ['pii', 'web'], aCause())).toEqual({ added: ['web'], rejected: [] });
+    });
+
     it('shows a label to every run of the tree', async () => {
       const [root, child, sibling, grandchild] = ['root', 'child', 'sibling', 'grandchild'].map(fresh) as [
         ...[string, string, string, string],

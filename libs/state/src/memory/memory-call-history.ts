@@ -7,6 +7,7 @@ import type {
   LabelledLine,
   LabelStore,
   PastCall,
+  StandingLabel,
 } from '@agentlens/guardrails';
 import { firstCause, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
@@ -86,28 +87,22 @@ function openKeyOf(calls: ReadonlyMap<string, PastCall>, callId: string | undefi
   return undefined;
 }
 
-/** Labels of run trees in one process, by the run they were set on. */
+/** Labels of run trees in one process, by the run they were set on. Complete once they were restored. */
 export class MemoryLabelStore implements LabelStore {
   readonly #runs: ExpiringMap<Map<string, LabelCause>>;
+  readonly #complete = new Set<string>();
 
   constructor(snapshots: MemorySnapshots) {
     this.#runs = snapshots.map('labels');
   }
 
-  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<readonly string[]> {
-    const key = keyOf(line.tenantId, rootOf(line));
-    const standing = this.#runs.get(key) ?? new Map<string, LabelCause>();
-    const rejected: string[] = [];
-    for (const label of labels) {
-      if (standing.has(label)) continue;
-      if (standing.size >= MAX_LABELS) rejected.push(label);
-      else standing.set(label, { ...cause });
-    }
-    this.#runs.set(key, standing, LIFETIMES.run);
-    return rejected;
+  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause) {
+    if (!this.#complete.has(line.tenantId)) return 'lost';
+    return this.#add(keyOf(line.tenantId, rootOf(line)), labels, cause);
   }
 
-  async read({ tenantId, runIds }: LabelledLine): Promise<ReadonlyMap<string, LabelCause>> {
+  async read({ tenantId, runIds }: LabelledLine) {
+    if (!this.#complete.has(tenantId)) return 'lost';
     const found = new Map<string, LabelCause>();
     for (const runId of runIds) {
       const key = keyOf(tenantId, runId);
@@ -124,6 +119,28 @@ export class MemoryLabelStore implements LabelStore {
       const standing = this.#runs.get(keyOf(tenantId, runId));
       for (const label of labels) standing?.delete(label);
     }
+  }
+
+  async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
+    for await (const page of pages)
+      for (const { runId, label, cause } of page) this.#add(keyOf(tenantId, runId), [label], cause);
+    this.#complete.add(tenantId);
+    return true;
+  }
+
+  #add(key: string, labels: readonly string[], cause: LabelCause) {
+    const standing = this.#runs.get(key) ?? new Map<string, LabelCause>();
+    const [added, rejected]: [string[], string[]] = [[], []];
+    for (const label of labels) {
+      if (standing.has(label)) continue;
+      if (standing.size >= MAX_LABELS) rejected.push(label);
+      else {
+        standing.set(label, { ...cause });
+        added.push(label);
+      }
+    }
+    this.#runs.set(key, standing, LIFETIMES.run);
+    return { added, rejected };
   }
 }
 

@@ -41,6 +41,8 @@ const COMMANDS = [
   'setLabels',
   'readLabels',
   'clearLabels',
+  'restoreLabel',
+  'endRestore',
   'readBreakers',
   'writeBreakers',
   'breakerRecorded',

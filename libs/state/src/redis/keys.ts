@@ -23,6 +23,8 @@ import { escaped } from '../windows/question.ts';
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
  * | `labels:{tenant}:<run>`            | hash: labels of the tree under a run, and the call that set each first | 7 d           |
+ * | `labels-complete:{tenant}`         | marker of complete labels; missing if they were lost               | none         |
+ * | `labels-restoring:{tenant}:<id>`   | a process that is restoring labels; missing if they were lost meanwhile | 10 min  |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
@@ -148,6 +150,14 @@ export function callsKey(tenantId: string, runId: string): string {
 
 export function callOrderKey(tenantId: string, runId: string): string {
   return `${callsKey(tenantId, runId)}:order`;
+}
+
+export function labelsMarkerKey(tenantId: string): string {
+  return `labels-complete:{${tenantId}}`;
+}
+
+export function restoringLabelsKey(tenantId: string, id: string): string {
+  return `labels-restoring:{${tenantId}}:${id}`;
 }
 
 export function labelsKey(tenantId: string, runId: string): string {

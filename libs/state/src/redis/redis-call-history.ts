@@ -1,17 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import type {
   CalledRun,
   CallHistory,
   CompletedCall,
   EnteredCall,
+  IncompleteLabels,
   LabelCause,
   LabelledLine,
   LabelStore,
   PastCall,
+  StandingLabel,
 } from '@agentlens/guardrails';
 import { firstCause, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { callOrderKey, callsKey, labelsKey } from './keys.ts';
+import { callOrderKey, callsKey, labelsKey, labelsMarkerKey, restoringLabelsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
@@ -80,23 +83,47 @@ function callsOf(reply: unknown): PastCall[] {
   });
 }
 
-/** Labels of run trees, shared by all evaluators: a hash for each run that labels were set on. */
+/** How long a process may take to restore the labels of a tenant. */
+const RESTORE_MS = 600_000;
+
+/**
+ * Labels of run trees, shared by all evaluators: a hash for each run that labels were set on, and a marker for each
+ * tenant. The marker is lost with the labels, which is how a loss is noticed. A failover or a restart may lose the
+ * latest labels and keep the marker, so each new connection verifies it again.
+ */
 export class RedisLabelStore implements LabelStore {
   readonly #redis: RedisConnection;
+  /** Markers of the tenants whose labels were complete on this connection. */
+  readonly #verified = new Map<string, string>();
+  #connections = 0;
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
+    redis.on('ready', () => {
+      this.#verified.clear();
+      this.#connections += 1;
+    });
   }
 
-  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<readonly string[]> {
-    const key = labelsKey(line.tenantId, rootOf(line));
-    const reply = this.#redis.setLabels(1, key, LIFETIMES.run, MAX_LABELS, JSON.stringify(cause), ...labels);
-    return (await answered('set-labels', reply)) as string[];
+  async set(line: LabelledLine, labels: readonly string[], cause: LabelCause) {
+    const { tenantId } = line;
+    const keys = [labelsMarkerKey(tenantId), labelsKey(tenantId, rootOf(line))];
+    const marker = this.#markerOf(tenantId);
+    const limits = [LIFETIMES.run, MAX_LABELS];
+    const reply = this.#redis.setLabels(2, ...keys, marker, ...limits, JSON.stringify(cause), ...labels);
+    const [found, added, rejected] = (await answered('set-labels', reply)) as [string, string[]?, string[]?];
+    if (added === undefined || rejected === undefined) return incomplete(found);
+    return this.#markerOf(tenantId) === marker ? { added, rejected } : 'unverified';
   }
 
-  async read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>> {
-    const keys = lineKeys(line);
-    const reply = (await answered('labels', this.#redis.readLabels(keys.length, ...keys, LIFETIMES.run))) as string[];
+  async read(line: LabelledLine) {
+    const keys = [labelsMarkerKey(line.tenantId), ...lineKeys(line)];
+    const marker = this.#markerOf(line.tenantId);
+    const call = this.#redis.readLabels(keys.length, ...keys, marker, LIFETIMES.run);
+    const [current, reply] = (await answered('labels', call)) as [string, string[]?];
+    if (reply === undefined) return incomplete(current);
+    // The call may have been sent again on a new connection.
+    if (this.#markerOf(line.tenantId) !== marker) return 'unverified';
     const found = new Map<string, LabelCause>();
     for (let at = 0; at + 1 < reply.length; at += 2) {
       const label = reply[at] ?? '';
@@ -109,6 +136,33 @@ export class RedisLabelStore implements LabelStore {
     const keys = lineKeys(line);
     await answered('clear-labels', this.#redis.clearLabels(keys.length, ...keys, ...labels));
   }
+
+  async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
+    const id = randomUUID();
+    const connection = this.#connections;
+    const restoring = restoringLabelsKey(tenantId, id);
+    await answered('restore-labels', this.#redis.set(restoring, '1', 'PX', RESTORE_MS));
+    for await (const page of pages) await Promise.all(page.map((label) => this.#put(tenantId, label)));
+    const keys = [restoring, labelsMarkerKey(tenantId)];
+    const marker = (await answered('restore-labels', this.#redis.endRestore(2, ...keys, id))) as string;
+    if (marker === '' || this.#connections !== connection) return false;
+    this.#verified.set(tenantId, marker);
+    return true;
+  }
+
+  async #put(tenantId: string, { runId, label, cause }: StandingLabel): Promise<void> {
+    const limits = [LIFETIMES.run, MAX_LABELS];
+    const key = labelsKey(tenantId, runId);
+    await answered('restore-labels', this.#redis.restoreLabel(1, key, ...limits, JSON.stringify(cause), label));
+  }
+
+  #markerOf(tenantId: string): string {
+    return this.#verified.get(tenantId) ?? '';
+  }
+}
+
+function incomplete(marker: string): IncompleteLabels {
+  return marker === '' ? 'lost' : 'unverified';
 }
 
 function lineKeys({ tenantId, runIds }: LabelledLine): string[] {

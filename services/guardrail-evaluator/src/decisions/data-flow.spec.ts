@@ -1,10 +1,10 @@
 import { type Alert, COMMANDS, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { isInRollout, type LabelStore } from '@agentlens/guardrails';
-import { createMemoryState, StateUnavailable } from '@agentlens/state';
+import { isInRollout, type RunLabels } from '@agentlens/guardrails';
+import { StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAlert } from '../../test/asking.ts';
-import { bus, serviceIn } from './decision-service.testing.ts';
+import { bus, memoryLabels, serviceIn } from './decision-service.testing.ts';
 
 const flow = (fields: Partial<GuardrailRule> = {}): Partial<GuardrailRule> => ({
   ...{ name: 'No egress', conditionType: 'data_flow', selector: { tools: ['send'] } },
@@ -69,9 +69,9 @@ describe('a rule about data flow', () => {
   });
 
   it('has written the label before the answer to the source is out', async () => {
-    const { labels } = createMemoryState();
+    const labels = memoryLabels();
     const order: string[] = [];
-    const slow: LabelStore = {
+    const slow: RunLabels = {
       read: (line) => labels.read(line),
       clear: (...cleared) => labels.clear(...cleared),
       async set(...set) {
@@ -90,8 +90,8 @@ describe('a rule about data flow', () => {
     const fail = async () => {
       throw new StateUnavailable('labels', new Error('away'));
     };
-    const away: LabelStore = { read: fail, set: fail, clear: fail };
-    const full: LabelStore = { read: async () => new Map(), set: async (_, labels) => labels, clear: fail };
+    const away: RunLabels = { read: fail, set: fail, clear: fail };
+    const full: RunLabels = { read: async () => new Map(), set: async (_, labels) => labels, clear: fail };
 
     it.each([
       ['the store is unavailable', away],
@@ -135,8 +135,8 @@ describe('a rule about data flow', () => {
     });
 
     it('keeps a label that could not be cleared', async () => {
-      const { labels } = createMemoryState();
-      const stuck: LabelStore = { read: (line) => labels.read(line), set: (...set) => labels.set(...set), clear: fail };
+      const labels = memoryLabels();
+      const stuck: RunLabels = { read: (line) => labels.read(line), set: (...set) => labels.set(...set), clear: fail };
       const { ask } = serviceIn({ rules: [flow()], labels: stuck });
       await ask(called('read'));
       expect((await ask(called('redact', { phase: 'tool.after' }))).verdict).toBe('ALLOW');

@@ -16,6 +16,8 @@ import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
+import { LabelsRepository } from '../labels/labels.repository.ts';
+import { RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
@@ -57,6 +59,7 @@ export class Decisions {
   readonly #ended: EndedCalls;
   readonly #unpriced: UnpricedAlerts;
   readonly #toolDefinitions: ToolDefinitionAlerts;
+  readonly #labels: RecordedLabels;
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -111,13 +114,14 @@ export class Decisions {
     ];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
+    this.#labels = new RecordedLabels({ store: labels, records: new LabelsRepository(database), now, logger });
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
     this.service = new DecisionService({
       ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
       breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
       budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
-      facts: new FactGatherer({ calls, labels, windows, circuit, logger, agents: this.#agents }),
+      facts: new FactGatherer({ calls, labels: this.#labels, windows, circuit, logger, agents: this.#agents }),
       ended: this.#ended,
       steps: new TenantSteps(now),
     });
@@ -170,6 +174,7 @@ export class Decisions {
   async drain(): Promise<void> {
     this.#circuit.stop();
     await this.service.drain();
+    await this.#labels.stop();
     await this.#ended.stop();
     await this.#unpriced.stop();
     await this.#toolDefinitions.stop();

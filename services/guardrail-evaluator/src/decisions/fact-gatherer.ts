@@ -6,8 +6,8 @@ import {
   type DecisionFacts,
   type FactNeeds,
   type LabelCause,
-  type LabelStore,
   type PastCall,
+  type RunLabels,
   type Unavailable,
   type WindowStore,
 } from '@agentlens/guardrails';
@@ -18,7 +18,7 @@ import type { StateCircuit } from './state-circuit.ts';
 
 interface FactGathererDependencies {
   readonly calls: CallHistory;
-  readonly labels: LabelStore;
+  readonly labels: RunLabels;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;
   readonly circuit: Pick<StateCircuit, 'ask' | 'away'>;
