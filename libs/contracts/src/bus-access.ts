@@ -43,7 +43,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { cancelBacktest, createBacktest, promoteRule, suspendRule } = COMMANDS;
+const { cancelBacktest, clearLabel, createBacktest, promoteRule, readLabels, suspendRule } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -83,7 +83,10 @@ export const BUS_ACCESS = {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
     reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
     asks: [resolveApproval, spendApprovals, raiseAlert],
-    answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
+    answers: [
+      ...[...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
+      ...[readLabels, clearLabel],
+    ],
   },
   'action-dispatcher': {
     publishes: [deliverySettled, alertChanged, directiveIssued, controlOrdered, keyUsed, deadLetters],
@@ -129,6 +132,8 @@ export const BUS_ACCESS = {
       startReprice,
       createBacktest,
       cancelBacktest,
+      readLabels,
+      clearLabel,
     ],
     answers: [],
   },

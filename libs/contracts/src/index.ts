@@ -59,9 +59,12 @@ export {
   DecisionPhase,
   DecisionReason,
   DecisionRequest,
+  LabelName,
+  LabelSource,
   MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,
+  StandingLabel,
   Subject,
   UnreadContent,
 } from './decisions.ts';

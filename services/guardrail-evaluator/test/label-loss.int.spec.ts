@@ -8,8 +8,10 @@ import { type Harness, openHarness } from './harness.ts';
 
 let harness: Harness;
 let tracker: Database;
+let reader: Database;
 beforeAll(async () => {
   harness = await openHarness();
+  reader = openDatabase({ url: harness.databaseUrl, role: 'query', maxConnections: 1 });
   tracker = openDatabase({ url: harness.databaseUrl, role: 'run-tracking', maxConnections: 1 });
   const replicas = await Promise.all([harness.replica(), harness.replica()]);
   await replyValue(
@@ -26,6 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await tracker?.close();
+  await reader?.close();
   await harness.close();
 });
 
@@ -75,5 +78,29 @@ describe('labels after Redis lost its data', () => {
     await eachAnswers('send', 'root-4', { verdict: 'BLOCK' });
     await flushes;
     await eachAnswers('send', 'root-4', blocked);
+  });
+});
+
+describe('a label that a person clears', () => {
+  const line = { tenantId: 'acme', runIds: ['mail', 'task'] };
+  const clearing = { label: 'pii', reason: 'reviewed', author: { keyId: 'k', keyName: 'ops' } };
+
+  it('ends for the tree, also after another loss, with an audit entry', async () => {
+    for (const runId of ['task', 'mail']) await storedRun(runId, runId === 'mail' ? 'task' : null);
+    await calling('read', 'task', { callId: 'c1' });
+    const standing = { label: 'pii', source: { runId: 'task', toolName: 'read', callId: 'c1' } };
+    expect(await replyValue(harness.bus.request(COMMANDS.readLabels, line))).toMatchObject({ labels: [standing] });
+    await replyValue(harness.bus.request(COMMANDS.clearLabel, { ...line, ...clearing }));
+    await harness.flushRedis();
+    await eachAnswers('send', 'task', { verdict: 'ALLOW' });
+    const audited = sql`select target_id, reason, before, key_id from audit_entries where kind = 'label.cleared'`;
+    expect((await audited.execute(reader.db)).rows).toMatchObject([
+      { target_id: 'mail', reason: 'reviewed', key_id: 'k', before: { label: 'pii', source: { runId: 'task' } } },
+    ]);
+  });
+
+  it('is rejected if it does not stand', async () => {
+    const answer = await harness.bus.request(COMMANDS.clearLabel, { ...line, ...clearing, label: 'other' });
+    expect(answer).toMatchObject({ ok: false, problem: { status: 404 } });
   });
 });

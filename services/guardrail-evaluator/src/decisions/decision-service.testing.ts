@@ -1,5 +1,5 @@
 import { type Budget, type Decision, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { activate, DecisionBook, type RunLabels, type StandingLabel } from '@agentlens/guardrails';
+import { activate, DecisionBook, type LabelledLine, type RunLabels, type StandingLabel } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
@@ -10,6 +10,7 @@ import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { type TenantLimits } from '../breakers/limits.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
+import type { ClearedLabel } from '../labels/labels.repository.ts';
 import { RecordedLabels } from '../labels/recorded-labels.ts';
 import { DecisionService } from './decision.service.ts';
 import { EndedCalls } from './ended-calls.ts';
@@ -36,6 +37,7 @@ export function memoryRecords() {
   const nameOf = (runId: string, label: string) => JSON.stringify([runId, label]);
   const records = {
     written: [] as string[],
+    cleared: [] as ClearedLabel[],
     lines: new Map<string, readonly string[]>(),
     lookups: 0,
     record: async (_: string, labels: readonly StandingLabel[]) => {
@@ -46,6 +48,10 @@ export function memoryRecords() {
     },
     remove: async (_: string, runIds: readonly string[], labels: readonly string[]) => {
       for (const runId of runIds) for (const label of labels) rows.delete(nameOf(runId, label));
+    },
+    clear: async ({ tenantId, runIds }: LabelledLine, cleared: ClearedLabel) => {
+      records.cleared.push(cleared);
+      await records.remove(tenantId, runIds, [cleared.label]);
     },
     pages: async function* () {
       yield [...rows.values()];

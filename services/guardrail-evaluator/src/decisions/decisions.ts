@@ -16,6 +16,7 @@ import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
+import { LabelCommands } from '../labels/labels.commands.ts';
 import { LabelsRepository } from '../labels/labels.repository.ts';
 import { RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
@@ -45,6 +46,7 @@ export class Decisions {
   readonly service: DecisionService;
   readonly breakerCommands: BreakerCommands;
   readonly budgetCommands: BudgetCommands;
+  readonly labelCommands: LabelCommands;
   readonly ledger: LedgerWriter;
   readonly #ports: EvaluatorPorts;
   readonly #rules: RuleLibrary;
@@ -115,6 +117,7 @@ export class Decisions {
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
     this.#labels = new RecordedLabels({ store: labels, records: new LabelsRepository(database), now, logger });
+    this.labelCommands = new LabelCommands(this.#labels);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
     this.service = new DecisionService({

@@ -1,7 +1,7 @@
 import type { ChangeAuthor } from '@agentlens/contracts';
 import { MAX_ANCESTORS } from '@agentlens/contracts';
 import { type Database, recordChanges, type Tables } from '@agentlens/database';
-import type { LabelCause, StandingLabel } from '@agentlens/guardrails';
+import type { LabelCause, LabelledLine, StandingLabel } from '@agentlens/guardrails';
 import { type Kysely, sql } from 'kysely';
 
 const PAGE = 500;
@@ -12,11 +12,10 @@ const FIRST_USE_MS = 5_000;
 
 /** A label that a person cleared. */
 export interface ClearedLabel {
-  readonly runId: string;
   readonly label: string;
+  readonly cause: LabelCause;
   readonly author?: ChangeAuthor | undefined;
   readonly reason: string;
-  readonly at: string;
 }
 
 /**
@@ -52,17 +51,15 @@ export class LabelsRepository {
     await removeFrom(this.#db, tenantId, runIds, labels);
   }
 
-  /** Removes a label for a person, with an audit entry. Returns false if it does not stand. */
-  async clear(tenantId: string, runIds: readonly string[], cleared: ClearedLabel): Promise<boolean> {
-    const { runId, label, author, reason, at } = cleared;
-    return this.#db.transaction().execute(async (transaction) => {
-      const removed = await removeFrom(transaction, tenantId, runIds, [label]);
-      const [first] = removed;
-      if (first === undefined) return false;
-      const before = { runId: first.run_id, label, cause: first.cause };
-      const change = { tenantId, at, kind: 'label.cleared', targetId: runId, author, reason, before } as const;
-      await recordChanges(transaction, [change]);
-      return true;
+  /** Removes a label for a person, with an audit entry. */
+  async clear({ tenantId, runIds }: LabelledLine, cleared: ClearedLabel, nowMs: number): Promise<void> {
+    const { label, cause, author, reason } = cleared;
+    const at = new Date(nowMs).toISOString();
+    await this.#db.transaction().execute(async (transaction) => {
+      await removeFrom(transaction, tenantId, runIds, [label]);
+      const [targetId] = runIds;
+      const before = { label, source: cause };
+      await recordChanges(transaction, [{ tenantId, at, kind: 'label.cleared', targetId, author, reason, before }]);
     });
   }
 
@@ -140,12 +137,16 @@ export function keptSinceMs(nowMs: number): number {
   return nowMs - KEPT_DAYS * 86_400_000;
 }
 
-async function removeFrom(db: Kysely<Tables>, tenantId: string, runIds: readonly string[], labels: readonly string[]) {
-  return db
+async function removeFrom(
+  db: Kysely<Tables>,
+  tenantId: string,
+  runIds: readonly string[],
+  labels: readonly string[],
+): Promise<void> {
+  await db
     .deleteFrom('run_labels')
     .where('tenant_id', '=', tenantId)
     .where('run_id', 'in', [...runIds])
     .where('label', 'in', [...labels])
-    .returning(['run_id', 'cause'])
     .execute();
 }

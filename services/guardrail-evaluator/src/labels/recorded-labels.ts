@@ -12,7 +12,7 @@ import { BackgroundWork } from '@agentlens/messaging';
 import { type Platform, withDeadline } from '@agentlens/platform';
 import { BoundedMap, SingleFlight, StateUnavailable } from '@agentlens/state';
 import { metrics } from '@opentelemetry/api';
-import { keptSinceMs, type LabelsRepository } from './labels.repository.ts';
+import { type ClearedLabel, keptSinceMs, type LabelsRepository } from './labels.repository.ts';
 
 /** If one question needs more than this many restorations, the store does not keep its data. */
 const MAX_RESTORATIONS = 2;
@@ -33,7 +33,7 @@ const LINE_UNKNOWN_MS = 5_000;
 
 interface RecordedLabelsDependencies {
   readonly store: LabelStore;
-  readonly records: Pick<LabelsRepository, 'record' | 'remove' | 'pages' | 'noteStore' | 'ancestors'>;
+  readonly records: Pick<LabelsRepository, 'record' | 'remove' | 'clear' | 'pages' | 'noteStore' | 'ancestors'>;
   readonly now: () => number;
   readonly logger: Platform['logger'];
 }
@@ -86,9 +86,19 @@ export class RecordedLabels implements RunLabels {
   }
 
   async clear(line: LabelledLine, labels: readonly string[]): Promise<void> {
-    const known = await this.lineOf(line);
+    const known = await this.#lineOf(line);
     await this.#parts.records.remove(known.tenantId, known.runIds, labels);
     await this.#parts.store.clear(known, labels);
+  }
+
+  /** Clears a label for a person. Returns false if it does not stand. */
+  async clearFor(line: LabelledLine, cleared: Omit<ClearedLabel, 'cause'>): Promise<boolean> {
+    const cause = (await this.read(line)).get(cleared.label);
+    if (cause === undefined) return false;
+    const known = await this.#lineOf(line);
+    await this.#parts.records.clear(known, { ...cleared, cause }, this.#parts.now());
+    await this.#parts.store.clear(known, [cleared.label]);
+    return true;
   }
 
   /** Tries to write the waiting records and stops retrying. */
@@ -98,7 +108,7 @@ export class RecordedLabels implements RunLabels {
   }
 
   /** Adds ancestors that the gateway may not know after a loss. @throws if they cannot be known yet */
-  async lineOf(line: LabelledLine): Promise<LabelledLine> {
+  async #lineOf(line: LabelledLine): Promise<LabelledLine> {
     const { tenantId, runIds } = line;
     const nowMs = this.#parts.now();
     const lostAtMs = this.#lostAtMs.get(tenantId);
@@ -124,7 +134,7 @@ export class RecordedLabels implements RunLabels {
     ask: (line: LabelledLine) => Promise<T | IncompleteLabels>,
   ): Promise<T> {
     for (let restorations = 0; ; restorations++) {
-      const answer = await ask(await this.lineOf(line));
+      const answer = await ask(await this.#lineOf(line));
       if (typeof answer !== 'string') return answer;
       if (restorations === MAX_RESTORATIONS) throw new StateUnavailable('labels', 'the store does not keep its data');
       await this.#restoring.run(line.tenantId, () => this.#restore(line.tenantId, answer));

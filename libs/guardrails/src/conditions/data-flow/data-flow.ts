@@ -1,19 +1,12 @@
+import { LabelName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
-/** A name that looks the same wherever it is shown. */
-const LABEL = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/;
-
 const DataFlowConfig = z.strictObject({
   after: choices.meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
-  label: z
-    .string()
-    .min(1)
-    .max(64)
-    .regex(LABEL, 'must consist of lower-case letters, digits, ".", "_" and "-", like "customer-data"')
-    .meta({ title: 'Label', description: 'Rules with the same label share it.' }),
+  label: LabelName.meta({ title: 'Label', description: 'Rules with the same label share it.' }),
   grade: z.enum(['possible']).default('possible').meta({
     title: 'Evidence',
     description: 'possible: the data was read earlier in the run tree.',
