@@ -38,6 +38,8 @@ export interface CallContext {
   readonly argsHash?: string;
   /** Whether the call happened; by default, the ruling decides that. */
   readonly allowed?: boolean;
+  /** Whether the approval is denied if the call needs one. */
+  readonly denied?: boolean;
 }
 
 /**
@@ -92,7 +94,7 @@ export class Replay {
   /** Decides a call. Allowed calls count for later ones, refused calls do not. */
   async ask(
     request: DecisionRequest,
-    { agent, approved, argsHash: given, allowed }: CallContext = {},
+    { agent, approved, argsHash: given, allowed, denied = false }: CallContext = {},
   ): Promise<Ruling> {
     const made = identityOf(request, derivedId(this.#nowMs, 'question', this.#asked++));
     const identity = given === undefined ? made : { ...made, argsHash: given };
@@ -111,7 +113,11 @@ export class Replay {
     const ruling = decide(matching, request, facts, this.#nowMs);
     const proceeds = allowed ?? isAllowed(ruling.effect);
     // A call that waits for approval stays recorded as asked, because it is asked again under the same id.
-    if (allowed !== undefined || ruling.effect !== 'ask') await this.#note(request, needs, identity, ruling, proceeds);
+    const isDenied = denied && ruling.effect === 'ask';
+    if (isDenied && needs.labels !== undefined)
+      await this.#facts.label(request, { sets: needs.labels.setsIfDenied, clears: [] });
+    if (allowed !== undefined || isDenied || ruling.effect !== 'ask')
+      await this.#note(request, needs, identity, ruling, proceeds);
     return ruling;
   }
 

@@ -59,7 +59,7 @@ export class CallFactsStore {
    */
   async label(
     request: DecisionRequest,
-    { sets, clears }: NonNullable<FactNeeds['labels']>,
+    { sets, clears }: Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears'>,
   ): Promise<readonly string[]> {
     const { agentId, runId, tool, callId, receivedAt } = request;
     const line = labelledLine(request);

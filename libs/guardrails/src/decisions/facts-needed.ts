@@ -3,7 +3,7 @@ import type { Increment, Series } from '../ports/window-store.ts';
 import { seriesKey } from '../windows/span.ts';
 import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
-import type { Addition, ConditionNeeds, FactNeeds } from './facts.ts';
+import type { Addition, ConditionLabels, ConditionNeeds, FactNeeds, WantedLabel } from './facts.ts';
 
 /**
  * Returns the facts to fetch before a request can be decided.
@@ -54,10 +54,18 @@ function labelsNeeded(
   return {
     labels: {
       reads: labelling.some(({ rule, labels }) => labels.reads === true && rules.includes(rule)),
-      sets: labelling.flatMap(({ rule, labels }) => (labels.sets ?? []).map((label) => ({ label, rule }))),
+      sets: wanted(labelling, ({ sets }) => sets),
+      setsIfDenied: wanted(labelling, ({ setsIfDenied }) => setsIfDenied),
       clears: [...new Set(labelling.flatMap(({ labels }) => labels.clears ?? []))],
     },
   };
+}
+
+function wanted(
+  labelling: readonly { readonly rule: DecisionRule; readonly labels: ConditionLabels }[],
+  chosen: (labels: ConditionLabels) => readonly string[] | undefined,
+): WantedLabel[] {
+  return labelling.flatMap(({ rule, labels }) => (chosen(labels) ?? []).map((label) => ({ label, rule })));
 }
 
 /** Deduplicates additions: several rules may read one series, but a call adds to it once. */

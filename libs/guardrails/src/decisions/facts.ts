@@ -16,6 +16,8 @@ export interface ConditionLabels {
   readonly reads?: boolean;
   /** Labels to set before the call is allowed. */
   readonly sets?: readonly string[];
+  /** Labels to set if the approval of the call is denied, expires or is cancelled. */
+  readonly setsIfDenied?: readonly string[];
   /** Labels to clear when the call has completed. */
   readonly clears?: readonly string[];
 }
@@ -53,6 +55,7 @@ export interface FactNeeds {
     /** True if the answer depends on the labels. */
     readonly reads: boolean;
     readonly sets: readonly WantedLabel[];
+    readonly setsIfDenied: readonly WantedLabel[];
     readonly clears: readonly string[];
   };
 }

@@ -89,6 +89,7 @@ function labelsOf(needs: readonly ConditionNeeds[]): Pick<ConditionNeeds, 'label
     labels: {
       reads: labels.some(({ reads }) => reads === true),
       sets: labels.flatMap(({ sets }) => sets ?? []),
+      setsIfDenied: labels.flatMap(({ setsIfDenied }) => setsIfDenied ?? []),
       clears: labels.flatMap(({ clears }) => clears ?? []),
     },
   };

@@ -53,6 +53,29 @@ describe('a rule about data flow', () => {
     await approvals.close();
   });
 
+  it('labels the tree when an approval fails, not while it waits', async () => {
+    let status: Alert['status'] = 'pending';
+    const approvals = await bus.serve(COMMANDS.resolveApproval, async () => ({
+      ok: true as const,
+      value: { ...anAlert(), status },
+    }));
+    const asking = { conditionType: 'tool_name', conditionConfig: { value: 'deploy' }, actionConfig: {} };
+    const readOnly = flow({ conditionConfig: { afterDenied: [{ tools: ['deploy'] }], label: 'failed' } });
+    for (const failed of ['denied', 'expired', 'cancelled'] as const) {
+      const { ask } = serviceIn({ rules: [readOnly, { ...asking, actionType: 'require_approval' }] });
+      for (const [then, verdict] of [
+        ['pending', 'ALLOW'],
+        ['approved', 'ALLOW'],
+        [failed, 'BLOCK'],
+      ] as const) {
+        status = then;
+        expect((await ask(called('deploy', child))).verdict).toBe(then === 'approved' ? 'ALLOW' : 'BLOCK');
+        expect((await ask(called('send', { runId: 'root' }))).verdict).toBe(verdict);
+      }
+    }
+    await approvals.close();
+  });
+
   it('records labels for a rule in shadow and does not act on them', async () => {
     const { ask } = serviceIn({ rules: [flow({ mode: 'shadow' })] });
     await ask(called('read'));

@@ -73,7 +73,7 @@ export class FactGatherer {
    */
   async label(
     request: DecisionRequest,
-    needs: NonNullable<FactNeeds['labels']>,
+    needs: Parameters<CallFactsStore['label']>[1],
     deadline: Deadline,
   ): Promise<readonly string[] | Unavailable> {
     const labelled = () => this.#store.label(request, needs);

@@ -3,6 +3,7 @@ import { aDecisionRule, answerTo, aRequest, NOW, someFacts } from '../../decisio
 import { decide } from '../../decisions/decide.ts';
 import { DecisionBook } from '../../decisions/decision-book.ts';
 import { factsNeeded } from '../../decisions/facts-needed.ts';
+import { dataFlow } from './data-flow.ts';
 
 const config = {
   after: [{ tools: ['read_*'] }, { toolTagsAny: ['pii'] }],
@@ -41,6 +42,16 @@ describe('data_flow', () => {
     const clears = (phase: 'tool.before' | 'tool.after') =>
       factsNeeded([], aRequest({ ...called('redact'), phase }), [rule]).labels?.clears;
     expect([clears('tool.before'), clears('tool.after')]).toEqual([[], ['customer-data']]);
+  });
+
+  it('names calls that read data, or whose approval may fail', () => {
+    expect(dataFlow.config.safeParse({ label: 'x' }).error?.issues).toMatchObject([{ path: ['after'] }]);
+    const failing = aDecisionRule({
+      ...{ id: 'flow', conditionType: 'data_flow' },
+      conditionConfig: { afterDenied: [{ tools: ['deploy'] }], label: 'failed' },
+    });
+    const { labels: needed } = factsNeeded([], aRequest(called('deploy')), [failing]);
+    expect([needed?.sets, needed?.setsIfDenied.map(({ label }) => label)]).toEqual([[], ['failed']]);
   });
 
   it('reads the labels only for calls that the rule applies to', () => {

@@ -4,17 +4,26 @@ import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
-const DataFlowConfig = z.strictObject({
-  after: choices.meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
-  label: LabelName.meta({ title: 'Label', description: 'Rules with the same label share it.' }),
-  grade: z.enum(['possible']).default('possible').meta({
-    title: 'Evidence',
-    description: 'possible: the data was read earlier in the run tree.',
-  }),
-  clearedBy: choices
-    .optional()
-    .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
-});
+const DataFlowConfig = z
+  .strictObject({
+    after: choices.optional().meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
+    afterDenied: choices.optional().meta({
+      title: 'After a failed approval of one of these calls',
+      description: 'The approval was denied, expired or was cancelled.',
+    }),
+    label: LabelName.meta({ title: 'Label', description: 'Rules with the same label share it.' }),
+    grade: z.enum(['possible']).default('possible').meta({
+      title: 'Evidence',
+      description: 'possible: the data was read earlier in the run tree.',
+    }),
+    clearedBy: choices
+      .optional()
+      .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
+  })
+  .refine(({ after, afterDenied }) => after !== undefined || afterDenied !== undefined, {
+    path: ['after'],
+    message: 'must name calls, unless "afterDenied" does',
+  });
 type DataFlowConfig = z.infer<typeof DataFlowConfig>;
 
 /** Detects that data which another call of the run tree read may leave with this call. */
@@ -28,8 +37,9 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
   example: { after: [{ toolTagsAny: ['customer-data'] }], label: 'customer-data', grade: 'possible' },
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
-  ready({ after, label, grade, clearedBy = [] }) {
+  ready({ after = [], afterDenied = [], label, grade, clearedBy = [] }) {
     const sources = after.map(foldedChoice);
+    const denied = afterDenied.map(foldedChoice);
     const clearing = clearedBy.map(foldedChoice);
     return {
       reads: [],
@@ -43,6 +53,7 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
           labels: {
             reads: true,
             ...(sources.some(isChosen) ? { sets: [label] } : {}),
+            ...(denied.some(isChosen) ? { setsIfDenied: [label] } : {}),
             ...(phase === 'tool.after' && clearing.some(isChosen) ? { clears: [label] } : {}),
           },
         };
