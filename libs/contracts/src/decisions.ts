@@ -138,10 +138,19 @@ export type LabelSource = z.infer<typeof LabelSource>;
 export const StandingLabel = z.object({ label: z.string(), source: LabelSource });
 export type StandingLabel = z.infer<typeof StandingLabel>;
 
+/** How well a data flow is known, weakest first. */
+export const FLOW_GRADES = ['possible', 'carried', 'proven'] as const;
+export type FlowGrade = (typeof FLOW_GRADES)[number];
+
 /** Data that may leave with a call, and the call that read it. Never contains the data. */
 export const FlowFinding = z.object({
   label: z.string(),
-  grade: z.enum(['possible']).meta({ description: 'possible: the source was called earlier in the run tree.' }),
+  grade: z.enum(FLOW_GRADES).meta({
+    description:
+      'possible: the source was called earlier in the run tree. carried: the arguments contain a part of its result. ' +
+      'proven: they contain a whole value.',
+  }),
+  field: z.string().optional().meta({ description: "Path of the value in the source's result." }),
   source: LabelSource,
 });
 export type FlowFinding = z.infer<typeof FlowFinding>;

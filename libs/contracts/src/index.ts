@@ -59,6 +59,8 @@ export {
   DecisionPhase,
   DecisionReason,
   DecisionRequest,
+  FLOW_GRADES,
+  type FlowGrade,
   LabelName,
   LabelSource,
   MAX_ANCESTORS,

@@ -50,7 +50,7 @@ export { type CallIdentity, identityOf } from './decisions/call-identity.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
 export { DecisionBook } from './decisions/decision-book.ts';
 export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
-export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable, WantedLabel } from './decisions/facts.ts';
+export type { AgentFacts, DecisionFacts, FactNeeds, LabelFact, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export { standingOf } from './decisions/rule-verdict.ts';
 export { isStateless } from './decisions/stateless.ts';
@@ -63,6 +63,7 @@ export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent } from 
 export { planBatch } from './evaluation/plan-batch.ts';
 export type { StopCounts, StopReason } from './evaluation/stop-reason.ts';
 export { minuteOf, tick } from './evaluation/tick.ts';
+export type { PrintPlace } from './flow/fingerprints.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
 export type {
@@ -96,6 +97,7 @@ export {
   type Rearming,
 } from './ports/cooldown-store.ts';
 export {
+  type EvidenceNote,
   firstCause,
   type IncompleteLabels,
   type LabelCause,
@@ -103,6 +105,7 @@ export {
   type LabelStore,
   type RunLabels,
   rootOf,
+  type SharedPrints,
   type StandingLabel,
 } from './ports/label-store.ts';
 export type {

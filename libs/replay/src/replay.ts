@@ -106,7 +106,7 @@ export class Replay {
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(needs.history ? { history: await this.#facts.history(request, identity) } : {}),
       ...(needs.series.length > 0 ? { totals: await this.#facts.totals(request, needs, identity) } : {}),
-      ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request) } : {}),
+      ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request, needs.labels) } : {}),
       ...(agent === undefined ? {} : { agent }),
       ...(approved === undefined ? {} : { approved }),
     };
@@ -115,7 +115,7 @@ export class Replay {
     // A call that waits for approval stays recorded as asked, because it is asked again under the same id.
     const isDenied = denied && ruling.effect === 'ask';
     if (isDenied && needs.labels !== undefined)
-      await this.#facts.label(request, { sets: needs.labels.setsIfDenied, clears: [] });
+      await this.#facts.label(request, { sets: needs.labels.setsIfDenied, clears: [], prints: [] }, identity);
     if (allowed !== undefined || isDenied || ruling.effect !== 'ask')
       await this.#note(request, needs, identity, ruling, proceeds);
     return ruling;
@@ -137,7 +137,7 @@ export class Replay {
       await this.#facts.refused(request, needs, identity);
       return;
     }
-    if (needs.labels !== undefined) await this.#facts.label(request, needs.labels);
+    if (needs.labels !== undefined) await this.#facts.label(request, needs.labels, identity);
     await this.#facts.allowed(request, needs, identity, modifiedArgs);
   }
 }
@@ -154,6 +154,9 @@ function unrecorded(store: LabelStore): RunLabels {
     read: (line) => complete(line.tenantId, () => store.read(line)),
     set: async (line, ...labels) => (await complete(line.tenantId, () => store.set(line, ...labels))).rejected,
     clear: (...cleared) => store.clear(...cleared),
+    note: (...noted) => store.note(...noted),
+    compare: (...compared) => store.compare(...compared),
+    salt: async () => 'replay',
   };
 }
 

@@ -17,7 +17,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create table run_label_stores (
       tenant_id text primary key,
       first_used_at timestamptz not null,
-      lost_at timestamptz
+      lost_at timestamptz,
+      -- Of the fingerprints of results, which shared memory holds.
+      salt text not null default gen_random_uuid()::text
     );
     alter table run_labels enable row level security;
     alter table run_labels force row level security;

@@ -135,4 +135,5 @@ export interface RunLabelStoresTable {
   tenant_id: string;
   first_used_at: Timestamp;
   lost_at: Timestamp | null;
+  salt: Generated<string>;
 }

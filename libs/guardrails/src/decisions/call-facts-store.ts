@@ -1,9 +1,16 @@
-import type { DecisionRequest } from '@agentlens/contracts';
+import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { type Candidates, candidatesOf, fingerprintsOf } from '../flow/fingerprints.ts';
 import type { CalledRun, CallHistory, PastCall } from '../ports/call-history.ts';
-import { type LabelCause, labelledLine, type RunLabels } from '../ports/label-store.ts';
+import {
+  type EvidenceNote,
+  type LabelCause,
+  labelledLine,
+  type RunLabels,
+  type SharedPrints,
+} from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
-import type { FactNeeds } from './facts.ts';
+import type { FactNeeds, FlowEvidence, LabelFact } from './facts.ts';
 
 /** Tool names are cut to this length in labels. */
 const MAX_NAME_CHARS = 256;
@@ -47,9 +54,29 @@ export class CallFactsStore {
     return (await this.#windows.advance(advanceOf(request, needs, identity, false))).before;
   }
 
-  /** Returns the labels of the run tree. */
-  async labels(request: DecisionRequest): Promise<ReadonlyMap<string, LabelCause>> {
-    return this.#labels.read(labelledLine(request));
+  /** Returns the labels of the run tree, with evidence for those that need it. */
+  async labels(
+    request: DecisionRequest,
+    { compares }: Pick<NonNullable<FactNeeds['labels']>, 'compares'>,
+  ): Promise<ReadonlyMap<string, LabelFact>> {
+    const line = labelledLine(request);
+    const standing = await this.#labels.read(line);
+    const compared = compares.filter((label) => standing.has(label));
+    if (compared.length === 0) return standing;
+    const candidates = candidatesOf(request.args, await this.#labels.salt(request.tenantId));
+    const isComplete = candidates.isComplete && request.unread?.args === undefined;
+    const found = await Promise.all(
+      compared.map(async (label) => {
+        const shared = await this.#labels.compare(line, label, candidates.prints);
+        return [label, evidenceOf(shared, candidates, isComplete)] as const;
+      }),
+    );
+    const facts = new Map<string, LabelFact>(standing);
+    for (const [label, evidence] of found) {
+      const cause = standing.get(label);
+      if (cause !== undefined) facts.set(label, { ...cause, evidence });
+    }
+    return facts;
   }
 
   /**
@@ -59,7 +86,8 @@ export class CallFactsStore {
    */
   async label(
     request: DecisionRequest,
-    { sets, clears }: Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears'>,
+    { sets, clears, prints }: Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'>,
+    identity: CallIdentity,
   ): Promise<readonly string[]> {
     const { agentId, runId, tool, callId, receivedAt } = request;
     const line = labelledLine(request);
@@ -70,7 +98,19 @@ export class CallFactsStore {
       ...(callId === undefined ? {} : { callId }),
       atMs: Date.parse(receivedAt),
     };
-    return this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
+    const rejected = await this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
+    const noted = prints.filter((label) => !rejected.includes(label));
+    if (noted.length > 0) await this.#labels.note(line, noted, await this.#evidence(request, identity, cause));
+    return rejected;
+  }
+
+  /** What a source call adds to the evidence of its labels. */
+  async #evidence(request: DecisionRequest, { argsHash }: CallIdentity, cause: LabelCause): Promise<EvidenceNote> {
+    const { tenantId, runId, phase, tool, callId, result, unread } = request;
+    const call = sha256Hex(canonicalJson([runId, tool?.name ?? '', callId ?? argsHash]));
+    if (phase !== 'tool.after') return { kind: 'called', call };
+    const { prints, isComplete } = fingerprintsOf(result, await this.#labels.salt(tenantId));
+    return { kind: 'returned', call, cause, prints, isComplete: isComplete && unread?.result === undefined };
   }
 
   /**
@@ -127,6 +167,16 @@ export class CallFactsStore {
     const ids = questions.flatMap((question) => [true, false].map((undo) => messageId(runId, question, undo)));
     await this.#windows.forget(tenantId, agentId, ids);
   }
+}
+
+/** The strongest grade of what arguments share with results. */
+function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boolean): FlowEvidence {
+  const isComplete = shared.isComplete && isWhole;
+  const proof = shared.found.find(({ print, place }) => candidates.isWhole(print, place));
+  const strongest = proof ?? shared.found[0];
+  if (strongest === undefined) return { grade: 'none', isComplete };
+  const { place, source } = strongest;
+  return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
 }
 
 function runOf({ tenantId, runId }: DecisionRequest): CalledRun {

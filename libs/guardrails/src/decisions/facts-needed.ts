@@ -56,9 +56,15 @@ function labelsNeeded(
       reads: labelling.some(({ rule, labels }) => labels.reads === true && rules.includes(rule)),
       sets: wanted(labelling, ({ sets }) => sets),
       setsIfDenied: wanted(labelling, ({ setsIfDenied }) => setsIfDenied),
-      clears: [...new Set(labelling.flatMap(({ labels }) => labels.clears ?? []))],
+      clears: distinct(labelling.map(({ labels }) => labels.clears)),
+      compares: distinct(labelling.map(({ rule, labels }) => (rules.includes(rule) ? labels.compares : []))),
+      prints: distinct(labelling.map(({ labels }) => labels.prints)),
     },
   };
+}
+
+function distinct(lists: readonly (readonly string[] | undefined)[]): string[] {
+  return [...new Set(lists.flatMap((list) => list ?? []))];
 }
 
 function wanted(

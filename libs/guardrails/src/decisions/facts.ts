@@ -18,6 +18,10 @@ export interface ConditionLabels {
   readonly sets?: readonly string[];
   /** Labels to set if the approval of the call is denied, expires or is cancelled. */
   readonly setsIfDenied?: readonly string[];
+  /** Labels whose evidence the call is compared with. */
+  readonly compares?: readonly string[];
+  /** Labels for which the result of the call is fingerprinted. */
+  readonly prints?: readonly string[];
   /** Labels to clear when the call has completed. */
   readonly clears?: readonly string[];
 }
@@ -57,11 +61,28 @@ export interface FactNeeds {
     readonly sets: readonly WantedLabel[];
     readonly setsIfDenied: readonly WantedLabel[];
     readonly clears: readonly string[];
+    readonly compares: readonly string[];
+    readonly prints: readonly string[];
   };
 }
 
 export interface AgentFacts {
   readonly tags: readonly string[];
+}
+
+/** What a call carries of the results of a label's source calls. */
+export interface FlowEvidence {
+  readonly grade: 'none' | 'carried' | 'proven';
+  /** False if more may be carried than could be compared. */
+  readonly isComplete: boolean;
+  /** The value that was found, by its path in the result, and the call that returned it. */
+  readonly field?: string;
+  readonly source?: LabelCause;
+}
+
+/** A label that stands, with its first cause and, if a rule needs it, evidence. */
+export interface LabelFact extends LabelCause {
+  readonly evidence?: FlowEvidence;
 }
 
 /** Why a fact could not be fetched. */
@@ -79,7 +100,7 @@ export interface DecisionFacts {
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
   /** Labels of the run tree with their first cause. */
-  readonly labels?: ReadonlyMap<string, LabelCause> | Unavailable;
+  readonly labels?: ReadonlyMap<string, LabelFact> | Unavailable;
   /** If absent, the agent never registered and has no tags. */
   readonly agent?: AgentFacts | Unavailable;
   /** Ids of rules for which exactly this call is approved; they no longer ask. */
@@ -95,7 +116,7 @@ export interface CallFacts {
   /** The other calls of the run, oldest first; null if unavailable. */
   readonly history: readonly PastCall[] | null;
   /** Labels of the run tree with their first cause; null if unavailable. */
-  readonly labels: ReadonlyMap<string, LabelCause> | null;
+  readonly labels: ReadonlyMap<string, LabelFact> | null;
   /** State of a needed series before this request; null if unavailable. */
   readonly before: (series: Series) => Totals | null;
   /** The same, including what this request adds. */

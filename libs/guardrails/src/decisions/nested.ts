@@ -90,6 +90,8 @@ function labelsOf(needs: readonly ConditionNeeds[]): Pick<ConditionNeeds, 'label
       reads: labels.some(({ reads }) => reads === true),
       sets: labels.flatMap(({ sets }) => sets ?? []),
       setsIfDenied: labels.flatMap(({ setsIfDenied }) => setsIfDenied ?? []),
+      compares: labels.flatMap(({ compares }) => compares ?? []),
+      prints: labels.flatMap(({ prints }) => prints ?? []),
       clears: labels.flatMap(({ clears }) => clears ?? []),
     },
   };

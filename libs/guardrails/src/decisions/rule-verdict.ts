@@ -122,10 +122,10 @@ export function findingOf({ rule, mode, matched, effect, measured, flow }: RuleV
   };
 }
 
-function shownFlow({ label, grade, source }: DataFlow): NonNullable<RuleFinding['flow']> {
+function shownFlow({ label, grade, field, source }: DataFlow): NonNullable<RuleFinding['flow']> {
   const { runId, agentId, toolName, callId, atMs } = source;
   return {
-    ...{ label, grade },
+    ...{ label, grade, ...(field === undefined ? {} : { field }) },
     source: {
       ...{ runId, agentId, toolName, at: new Date(atMs).toISOString() },
       ...(callId === undefined ? {} : { callId }),

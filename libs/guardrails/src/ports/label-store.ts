@@ -1,4 +1,5 @@
 import type { DecisionRequest } from '@agentlens/contracts';
+import type { PrintPlace } from '../flow/fingerprints.ts';
 
 /** A run and its ancestors, nearest first. Its labels are those of any of these runs. */
 export interface LabelledLine {
@@ -16,6 +17,26 @@ export interface LabelCause {
   readonly atMs: number;
 }
 
+/** What becomes known about a source call. */
+export type EvidenceNote =
+  /** It was allowed; its result is not known yet. */
+  | { readonly kind: 'called'; readonly call: string }
+  /** Its result is known. */
+  | {
+      readonly kind: 'returned';
+      readonly call: string;
+      readonly cause: LabelCause;
+      readonly prints: ReadonlyMap<string, PrintPlace>;
+      readonly isComplete: boolean;
+    };
+
+/** Fingerprints of a call that results of source calls have too. */
+export interface SharedPrints {
+  /** False if a source call has no result yet, or not all of its fingerprints are stored. */
+  readonly isComplete: boolean;
+  readonly found: readonly { readonly print: string; readonly place: PrintPlace; readonly source: LabelCause }[];
+}
+
 /** Labels of run trees as rules see them. Every method is atomic per run and idempotent. */
 export interface RunLabels {
   /**
@@ -27,6 +48,11 @@ export interface RunLabels {
   read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>>;
   /** Removes labels from the run and its ancestors. */
   clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+  /** Notes a source call of labels that stand. */
+  note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void>;
+  compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints>;
+  /** Salt of the tenant's fingerprints. */
+  salt(tenantId: string): Promise<string>;
 }
 
 /** A label and the run that it is stored with. */
@@ -57,6 +83,9 @@ export interface LabelStore {
   ): Promise<{ readonly added: readonly string[]; readonly rejected: readonly string[] } | IncompleteLabels>;
   read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause> | IncompleteLabels>;
   clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+  /** At most 4,000 fingerprints are kept for each label of a tree; clearing the label removes them. */
+  note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void>;
+  compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints>;
   /**
    * Adds labels that do not stand, and then counts as complete for this process.
    * @returns false if the store lost its data meanwhile

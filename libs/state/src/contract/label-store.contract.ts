@@ -130,6 +130,67 @@ export function labelStoreContract(
       expect((await labels().read(aLine(runId))).get('pii')?.runId).toBe(runId);
     });
 
+    describe('evidence', () => {
+      const place = (field: string) => ({ field });
+      const returned = (call: string, ...prints: string[]) => ({
+        ...{ kind: 'returned' as const, call, isComplete: true, cause: aCause({ callId: call }) },
+        prints: new Map(prints.map((print) => [print, place(`field of ${print}`)])),
+      });
+      const called = (call: string) => ({ kind: 'called' as const, call });
+
+      it('finds shared fingerprints with their place and call, in the whole tree', async () => {
+        const [root, child] = [fresh('root'), fresh('child')];
+        await store().note(aLine(child, root), ['pii', 'web'], returned('c1', 'p1', 'p2'));
+        await store().note(aLine(root), ['pii'], returned('c2', 'p2', 'p3'));
+        const shared = await store().compare(aLine(fresh('other'), root), 'pii', ['p0', 'p2', 'p3']);
+        expect(shared).toEqual({
+          isComplete: true,
+          found: [
+            { print: 'p2', place: place('field of p2'), source: aCause({ callId: 'c1' }) },
+            { print: 'p3', place: place('field of p3'), source: aCause({ callId: 'c2' }) },
+          ],
+        });
+        expect((await store().compare(aLine(root), 'web', ['p3'])).found).toEqual([]);
+      });
+
+      it('is complete once every source call has a result, and not without any', async () => {
+        const line = aLine(fresh('run'));
+        const isComplete = async () => (await store().compare(line, 'pii', [])).isComplete;
+        const states = [await isComplete()];
+        for (const note of [called('a'), called('a'), called('b'), returned('a', 'p'), returned('b')]) {
+          await store().note(line, ['pii'], note);
+          states.push(await isComplete());
+        }
+        expect(states).toEqual([false, false, false, false, false, true]);
+        await store().note(line, ['pii'], { ...returned('c'), isComplete: false });
+        expect(await isComplete()).toBe(false);
+      });
+
+      it('keeps the first 4,000 fingerprints and is then incomplete', async () => {
+        const line = aLine(fresh('run'));
+        const prints = Array.from({ length: 4_000 }, (_, at) => `p${at}`);
+        await store().note(line, ['pii'], returned('a', ...prints));
+        expect((await store().compare(line, 'pii', ['p3999'])).isComplete).toBe(true);
+        await store().note(line, ['pii'], returned('b', 'p1', 'more'));
+        expect(await store().compare(line, 'pii', ['more'])).toEqual({ isComplete: false, found: [] });
+      });
+
+      it('stays incomplete for a label that was restored', async () => {
+        const runId = fresh('run');
+        await store().restore('acme', pagesOf([{ runId, label: 'pii', cause: aCause() }]));
+        await store().note(aLine(runId), ['pii'], returned('a', 'p'));
+        expect((await store().compare(aLine(runId), 'pii', ['p'])).isComplete).toBe(false);
+      });
+
+      it('ends with its label', async () => {
+        const line = aLine(fresh('run'));
+        await store().note(line, ['pii', 'web'], returned('a', 'p'));
+        await store().clear(line, ['pii']);
+        expect(await store().compare(line, 'pii', ['p'])).toEqual({ isComplete: false, found: [] });
+        expect((await store().compare(line, 'web', ['p'])).found).toHaveLength(1);
+      });
+    });
+
     if (elapse === undefined) return;
     it('drops labels 7 days after they were last set or read', async () => {
       const line = aLine(fresh('run'));

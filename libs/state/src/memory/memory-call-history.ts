@@ -3,13 +3,16 @@ import type {
   CallHistory,
   CompletedCall,
   EnteredCall,
+  EvidenceNote,
   LabelCause,
   LabelledLine,
   LabelStore,
   PastCall,
+  PrintPlace,
+  SharedPrints,
   StandingLabel,
 } from '@agentlens/guardrails';
-import { firstCause, rootOf } from '@agentlens/guardrails/ports';
+import { firstCause, MAX_PRINTS, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
@@ -90,10 +93,12 @@ function openKeyOf(calls: ReadonlyMap<string, PastCall>, callId: string | undefi
 /** Labels of run trees in one process, by the run they were set on. Complete once they were restored. */
 export class MemoryLabelStore implements LabelStore {
   readonly #runs: ExpiringMap<Map<string, LabelCause>>;
+  readonly #evidence: ExpiringMap<Evidence>;
   readonly #complete = new Set<string>();
 
   constructor(snapshots: MemorySnapshots) {
     this.#runs = snapshots.map('labels');
+    this.#evidence = snapshots.map('label-evidence');
   }
 
   async set(line: LabelledLine, labels: readonly string[], cause: LabelCause) {
@@ -118,12 +123,47 @@ export class MemoryLabelStore implements LabelStore {
     for (const runId of runIds) {
       const standing = this.#runs.get(keyOf(tenantId, runId));
       for (const label of labels) standing?.delete(label);
+      for (const label of labels) this.#evidence.delete(keyOf(tenantId, runId, label));
     }
+  }
+
+  async note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void> {
+    for (const label of labels) {
+      const key = keyOf(line.tenantId, rootOf(line), label);
+      const evidence = this.#evidence.get(key) ?? noEvidence(false);
+      if (note.kind === 'called') evidence.open.add(note.call);
+      else {
+        evidence.open.delete(note.call);
+        evidence.sources.set(note.call, { ...note.cause });
+        evidence.full ||= !note.isComplete;
+        for (const [print, place] of note.prints) {
+          if (evidence.prints.has(print)) continue;
+          if (evidence.prints.size < MAX_PRINTS) evidence.prints.set(print, { place, call: note.call });
+          else evidence.full = true;
+        }
+      }
+      this.#evidence.set(key, evidence, LIFETIMES.run);
+    }
+  }
+
+  async compare({ tenantId, runIds }: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints> {
+    const all = runIds.flatMap((runId) => this.#evidence.get(keyOf(tenantId, runId, label)) ?? []);
+    const found = all.flatMap((evidence) =>
+      prints.flatMap((print) => {
+        const stored = evidence.prints.get(print);
+        const source = stored && evidence.sources.get(stored.call);
+        return stored === undefined || source === undefined ? [] : [{ print, place: stored.place, source }];
+      }),
+    );
+    return { isComplete: all.length > 0 && all.every(({ open, full }) => open.size === 0 && !full), found };
   }
 
   async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
     for await (const page of pages)
-      for (const { runId, label, cause } of page) this.#add(keyOf(tenantId, runId), [label], cause);
+      for (const { runId, label, cause } of page) {
+        const { added } = this.#add(keyOf(tenantId, runId), [label], cause);
+        if (added.length > 0) this.#evidence.set(keyOf(tenantId, runId, label), noEvidence(true), LIFETIMES.run);
+      }
     this.#complete.add(tenantId);
     return true;
   }
@@ -144,6 +184,19 @@ export class MemoryLabelStore implements LabelStore {
   }
 }
 
-function keyOf(tenantId: string, runId: string): string {
-  return JSON.stringify([tenantId, runId]);
+/** Fingerprints of the results of a label's source calls. */
+interface Evidence {
+  readonly open: Set<string>;
+  readonly sources: Map<string, LabelCause>;
+  readonly prints: Map<string, { readonly place: PrintPlace; readonly call: string }>;
+  full: boolean;
+}
+
+/** @param full if some evidence is missing */
+function noEvidence(full: boolean): Evidence {
+  return { open: new Set(), sources: new Map(), prints: new Map(), full };
+}
+
+function keyOf(tenantId: string, ...parts: readonly string[]): string {
+  return JSON.stringify([tenantId, ...parts]);
 }

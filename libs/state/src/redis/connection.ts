@@ -42,6 +42,8 @@ const COMMANDS = [
   'readLabels',
   'clearLabels',
   'restoreLabel',
+  'noteEvidence',
+  'readEvidence',
   'endRestore',
   'readBreakers',
   'writeBreakers',

@@ -23,6 +23,7 @@ import { escaped } from '../windows/question.ts';
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
  * | `labels:{tenant}:<run>`            | hash: labels of the tree under a run, and the call that set each first | 7 d           |
+ * | `evidence:{tenant}:<run>:<label>`  | hash: fingerprints of the results of a label's source calls        | 7 d          |
  * | `labels-complete:{tenant}`         | marker of complete labels; missing if they were lost               | none         |
  * | `labels-restoring:{tenant}:<id>`   | a process that is restoring labels; missing if they were lost meanwhile | 10 min  |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
@@ -158,6 +159,10 @@ export function labelsMarkerKey(tenantId: string): string {
 
 export function restoringLabelsKey(tenantId: string, id: string): string {
   return `labels-restoring:{${tenantId}}:${id}`;
+}
+
+export function evidenceKey(tenantId: string, runId: string, label: string): string {
+  return `evidence:{${tenantId}}:${escaped(runId)}:${label}`;
 }
 
 export function labelsKey(tenantId: string, runId: string): string {

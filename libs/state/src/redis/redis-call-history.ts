@@ -4,17 +4,20 @@ import type {
   CallHistory,
   CompletedCall,
   EnteredCall,
+  EvidenceNote,
   IncompleteLabels,
   LabelCause,
   LabelledLine,
   LabelStore,
   PastCall,
+  PrintPlace,
+  SharedPrints,
   StandingLabel,
 } from '@agentlens/guardrails';
-import { firstCause, rootOf } from '@agentlens/guardrails/ports';
+import { firstCause, MAX_PRINTS, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { callOrderKey, callsKey, labelsKey, labelsMarkerKey, restoringLabelsKey } from './keys.ts';
+import { callOrderKey, callsKey, evidenceKey, labelsKey, labelsMarkerKey, restoringLabelsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
@@ -134,7 +137,37 @@ export class RedisLabelStore implements LabelStore {
 
   async clear(line: LabelledLine, labels: readonly string[]): Promise<void> {
     const keys = lineKeys(line);
-    await answered('clear-labels', this.#redis.clearLabels(keys.length, ...keys, ...labels));
+    const evidence = labels.flatMap((label) => evidenceKeys(line, label));
+    const call = this.#redis.clearLabels(keys.length + evidence.length, ...keys, ...evidence, keys.length, ...labels);
+    await answered('clear-labels', call);
+  }
+
+  async note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void> {
+    const { kind, call } = note;
+    const noted =
+      kind === 'called'
+        ? []
+        : [
+            ...[JSON.stringify(note.cause), note.isComplete ? '1' : '0'],
+            ...[...note.prints].flatMap(([print, place]) => [print, JSON.stringify(place)]),
+          ];
+    const keys = labels.map((label) => evidenceKey(line.tenantId, rootOf(line), label));
+    const limits = [LIFETIMES.run, MAX_PRINTS];
+    await Promise.all(
+      keys.map((key) => answered('note-evidence', this.#redis.noteEvidence(1, key, ...limits, call, ...noted))),
+    );
+  }
+
+  async compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints> {
+    const keys = evidenceKeys(line, label);
+    const call = this.#redis.readEvidence(keys.length, ...keys, LIFETIMES.run, ...prints);
+    const [isComplete, ...found] = (await answered('evidence', call)) as [number, ...string[]];
+    const shared: SharedPrints['found'][number][] = [];
+    for (let at = 0; at + 2 < found.length; at += 3) {
+      const [print = '', place = '', source = ''] = found.slice(at, at + 3);
+      shared.push({ print, place: JSON.parse(place) as PrintPlace, source: JSON.parse(source) as LabelCause });
+    }
+    return { isComplete: isComplete === 1, found: shared };
   }
 
   async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
@@ -152,8 +185,8 @@ export class RedisLabelStore implements LabelStore {
 
   async #put(tenantId: string, { runId, label, cause }: StandingLabel): Promise<void> {
     const limits = [LIFETIMES.run, MAX_LABELS];
-    const key = labelsKey(tenantId, runId);
-    await answered('restore-labels', this.#redis.restoreLabel(1, key, ...limits, JSON.stringify(cause), label));
+    const keys = [labelsKey(tenantId, runId), evidenceKey(tenantId, runId, label)];
+    await answered('restore-labels', this.#redis.restoreLabel(2, ...keys, ...limits, JSON.stringify(cause), label));
   }
 
   #markerOf(tenantId: string): string {
@@ -163,6 +196,10 @@ export class RedisLabelStore implements LabelStore {
 
 function incomplete(marker: string): IncompleteLabels {
   return marker === '' ? 'lost' : 'unverified';
+}
+
+function evidenceKeys({ tenantId, runIds }: LabelledLine, label: string): string[] {
+  return runIds.map((runId) => evidenceKey(tenantId, runId, label));
 }
 
 function lineKeys({ tenantId, runIds }: LabelledLine): string[] {

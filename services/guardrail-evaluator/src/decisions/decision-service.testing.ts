@@ -59,7 +59,7 @@ export function memoryRecords() {
     noteStore: async (_: string, wasEmpty: boolean, nowMs: number) => {
       const lostAtMs = isUsed && wasEmpty ? nowMs : undefined;
       isUsed = true;
-      return lostAtMs;
+      return { salt: 'salt', ...(lostAtMs === undefined ? {} : { lostAtMs }) };
     },
     ancestors: async (_: string, runId: string): Promise<readonly string[] | undefined> => {
       records.lookups += 1;

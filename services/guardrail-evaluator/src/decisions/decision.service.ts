@@ -190,10 +190,10 @@ export class DecisionService {
    * Labels the run tree for an allowed call, or one whose approval failed. Awaited, because the data may be anywhere in the tree once the answer is
    * out. A label that cannot be set is up to the `onUnavailable` setting of each rule that needs it.
    */
-  async #labelled({ request, needs, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
+  async #labelled({ request, needs, identity, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
     const wanted = labelsFor(result.outcome, needs.labels);
     if (wanted === undefined || wanted.sets.length + wanted.clears.length === 0) return result;
-    const unset = await this.#parts.facts.label(request, wanted, deadline);
+    const unset = await this.#parts.facts.label(request, wanted, identity, deadline);
     const why = typeof unset === 'string' ? unset : 'unavailable';
     const failed = wanted.sets.filter(({ label }) => typeof unset === 'string' || unset.includes(label));
     const rules = [...new Set(failed.map(({ rule }) => rule))].sort(byPriority);
@@ -328,10 +328,10 @@ export class DecisionService {
 function labelsFor(
   { verdict, reason, cause }: DecisionOutcome,
   labels: FactNeeds['labels'],
-): Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears'> | undefined {
+): Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'> | undefined {
   if (verdict === 'ALLOW') return labels;
   const isDenied = reason === 'approval' && cause.kind !== 'HITL_PENDING';
-  return isDenied && labels !== undefined ? { sets: labels.setsIfDenied, clears: [] } : undefined;
+  return isDenied && labels !== undefined ? { sets: labels.setsIfDenied, clears: [], prints: [] } : undefined;
 }
 
 /** The callers to check: the one that started the run, if it differs, and the one that asks. */

@@ -5,7 +5,7 @@ import {
   type CallIdentity,
   type DecisionFacts,
   type FactNeeds,
-  type LabelCause,
+  type LabelFact,
   type PastCall,
   type RunLabels,
   type Unavailable,
@@ -54,7 +54,7 @@ export class FactGatherer {
       needs.series.length > 0
         ? circuit.ask(deadline, () => this.#store.totals(request, needs, identity), failed)
         : undefined,
-      needs.labels?.reads === true ? this.#labels(request, deadline) : undefined,
+      needs.labels?.reads === true ? this.#labels(request, needs.labels, deadline) : undefined,
       needs.agent ? deadline.within(agents.agent(request.tenantId, request.agentId), failed) : undefined,
     ]);
     return {
@@ -74,17 +74,22 @@ export class FactGatherer {
   async label(
     request: DecisionRequest,
     needs: Parameters<CallFactsStore['label']>[1],
+    identity: CallIdentity,
     deadline: Deadline,
   ): Promise<readonly string[] | Unavailable> {
-    const labelled = () => this.#store.label(request, needs);
+    const labelled = () => this.#store.label(request, needs, identity);
     const result = await this.#parts.circuit.ask(deadline, labelled, (error) => this.#failed(request, error));
     // Runs above the known ancestors would not find the label.
     return request.ancestorsUnknown === true ? 'unavailable' : result;
   }
 
-  async #labels(request: DecisionRequest, deadline: Deadline): Promise<ReadonlyMap<string, LabelCause> | Unavailable> {
+  async #labels(
+    request: DecisionRequest,
+    needs: NonNullable<FactNeeds['labels']>,
+    deadline: Deadline,
+  ): Promise<ReadonlyMap<string, LabelFact> | Unavailable> {
     if (request.ancestorsUnknown === true) return 'unavailable';
-    const read = () => this.#store.labels(request);
+    const read = () => this.#store.labels(request, needs);
     return this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
   }
 

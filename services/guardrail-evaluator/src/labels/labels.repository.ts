@@ -94,23 +94,28 @@ export class LabelsRepository {
   /**
    * Notes that the tenant's store is used, and that it lost its data unless it is new. Removes what is no longer
    * restored.
-   * @returns when the store last lost its data
+   * @returns when the store last lost its data, and the salt of the tenant's fingerprints
    */
-  async noteStore(tenantId: string, wasEmpty: boolean, nowMs: number): Promise<number | undefined> {
+  async noteStore(
+    tenantId: string,
+    wasEmpty: boolean,
+    nowMs: number,
+  ): Promise<{ readonly lostAtMs?: number; readonly salt: string }> {
     const now = new Date(nowMs).toISOString();
     const before = new Date(nowMs - FIRST_USE_MS).toISOString();
-    const { rows } = await sql<{ lost_at: string | null }>`
+    const { rows } = await sql<{ lost_at: string | null; salt: string }>`
       insert into run_label_stores as store (tenant_id, first_used_at) values (${tenantId}, ${now})
       on conflict (tenant_id) do update set lost_at =
         case when ${wasEmpty}::boolean and store.first_used_at < ${before} then ${now}::timestamptz else store.lost_at end
-      returning lost_at`.execute(this.#db);
+      returning lost_at, salt`.execute(this.#db);
     await this.#db
       .deleteFrom('run_labels')
       .where('tenant_id', '=', tenantId)
       .where('set_at', '<', new Date(keptSinceMs(nowMs)).toISOString())
       .execute();
-    const lostAt = rows[0]?.lost_at;
-    return lostAt == null ? undefined : Date.parse(lostAt);
+    const [store] = rows;
+    if (store === undefined) throw new Error('the label store of the tenant was not noted');
+    return { salt: store.salt, ...(store.lost_at === null ? {} : { lostAtMs: Date.parse(store.lost_at) }) };
   }
 
   /** The ancestors of a run, nearest first; undefined if no event of the run has been stored. */

@@ -78,7 +78,8 @@ describe('recorded labels', () => {
   it('fail if the store keeps nothing', async () => {
     const forgetful = {
       ...{ read: async () => 'lost' as const, set: async () => 'lost' as const },
-      ...{ clear: async () => undefined, restore: async () => false },
+      ...{ clear: async () => undefined, restore: async () => false, note: async () => undefined },
+      compare: async () => ({ isComplete: false, found: [] }),
     };
     const records = memoryRecords();
     records.lines.set('root', []);

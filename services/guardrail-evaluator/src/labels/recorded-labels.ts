@@ -1,12 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import {
+  type EvidenceNote,
   type IncompleteLabels,
   type LabelCause,
   type LabelledLine,
   type LabelStore,
   type RunLabels,
   rootOf,
+  type SharedPrints,
 } from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
 import { type Platform, withDeadline } from '@agentlens/platform';
@@ -51,6 +53,7 @@ export class RecordedLabels implements RunLabels {
   readonly #parts: RecordedLabelsDependencies;
   readonly #restoring = new SingleFlight<void>();
   readonly #lostAtMs = new Map<string, number>();
+  readonly #salts = new Map<string, string>();
   readonly #lines = new BoundedMap<KnownLine>(MAX_LINES);
   readonly #recording = new BackgroundWork();
   readonly #stopping = new AbortController();
@@ -89,6 +92,21 @@ export class RecordedLabels implements RunLabels {
     const known = await this.#lineOf(line);
     await this.#parts.records.remove(known.tenantId, known.runIds, labels);
     await this.#parts.store.clear(known, labels);
+  }
+
+  async note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void> {
+    await this.#parts.store.note(await this.#lineOf(line), labels, note);
+  }
+
+  async compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints> {
+    return this.#parts.store.compare(await this.#lineOf(line), label, prints);
+  }
+
+  /** Known once labels of the tenant were read or set. */
+  async salt(tenantId: string): Promise<string> {
+    const salt = this.#salts.get(tenantId);
+    if (salt === undefined) throw new StateUnavailable('labels', 'the store was not restored');
+    return salt;
   }
 
   /** Clears a label for a person. Returns false if it does not stand. */
@@ -144,7 +162,8 @@ export class RecordedLabels implements RunLabels {
   async #restore(tenantId: string, why: IncompleteLabels): Promise<void> {
     const { store, records, now, logger } = this.#parts;
     const nowMs = now();
-    const lostAtMs = await records.noteStore(tenantId, why === 'lost', nowMs);
+    const { lostAtMs, salt } = await records.noteStore(tenantId, why === 'lost', nowMs);
+    this.#salts.set(tenantId, salt);
     if (lostAtMs !== undefined) this.#lostAtMs.set(tenantId, lostAtMs);
     const sinceMs = why === 'lost' ? keptSinceMs(nowMs) : nowMs - UNVERIFIED_MS;
     let labels = 0;

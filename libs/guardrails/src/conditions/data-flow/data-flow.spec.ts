@@ -65,6 +65,52 @@ describe('data_flow', () => {
     expect(book.counting({ tenantId: 'globex', agentId: 'crm' })).toEqual([]);
   });
 
+  describe('with evidence', () => {
+    const graded = (grade: 'carried' | 'proven') => ({ ...config, grade });
+    const other = { ...source, callId: 'c2' };
+    const answer = (asked: 'carried' | 'proven', found: 'none' | 'carried' | 'proven', isComplete: boolean) => {
+      const evidence = { grade: found, isComplete, field: 'email', source: other };
+      return answerTo('data_flow', graded(asked), send, {
+        labels: new Map([['customer-data', { ...source, evidence }]]),
+      });
+    };
+
+    it.each([
+      ['carried', 'proven', true, true],
+      ['carried', 'carried', false, true],
+      ['carried', 'none', true, false],
+      ['carried', 'none', false, 'unavailable'],
+      ['proven', 'proven', false, true],
+      ['proven', 'carried', true, false],
+      ['proven', 'carried', false, 'unavailable'],
+    ] as const)('asked for %s, found %s, complete: %s -> %s', (asked, found, isComplete, expected) => {
+      expect(answer(asked, found, isComplete)).toBe(expected);
+    });
+
+    it('compares calls that the rule applies to and fingerprints results of sources', () => {
+      const strict = aDecisionRule({
+        ...{ id: 'flow', conditionType: 'data_flow', conditionConfig: graded('proven') },
+        selector: { toolTagsAny: ['egress'] },
+      });
+      const needed = (tool: object, rules = [strict]) => {
+        const { compares, prints } = factsNeeded(rules, aRequest(tool), [strict]).labels ?? {};
+        return { compares, prints };
+      };
+      expect(needed(send)).toEqual({ compares: ['customer-data'], prints: [] });
+      expect(needed(called('read_x'), [])).toEqual({ compares: [], prints: ['customer-data'] });
+      expect(factsNeeded([rule], aRequest(send), [rule]).labels).toMatchObject({ compares: [], prints: [] });
+    });
+
+    it('names the call and the field in the finding', () => {
+      const strict = aDecisionRule({ id: 'flow', conditionType: 'data_flow', conditionConfig: graded('carried') });
+      const evidence = { grade: 'proven' as const, isComplete: true, field: 'customers.0.email', source: other };
+      const facts = someFacts({ labels: new Map([['customer-data', { ...source, evidence }]]) });
+      expect(decide([strict], aRequest(send), facts, Date.parse(NOW)).findings).toMatchObject([
+        { flow: { grade: 'proven', field: 'customers.0.email', source: { callId: 'c2' } } },
+      ]);
+    });
+  });
+
   it('names the source call and the grade in the finding', () => {
     const { findings, message } = decide([rule], aRequest(send), someFacts({ labels }), Date.parse(NOW));
     expect(findings).toMatchObject([

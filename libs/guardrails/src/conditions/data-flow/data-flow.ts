@@ -1,4 +1,4 @@
-import { LabelName } from '@agentlens/contracts';
+import { FLOW_GRADES, LabelName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
@@ -12,10 +12,15 @@ const DataFlowConfig = z
       description: 'The approval was denied, expired or was cancelled.',
     }),
     label: LabelName.meta({ title: 'Label', description: 'Rules with the same label share it.' }),
-    grade: z.enum(['possible']).default('possible').meta({
-      title: 'Evidence',
-      description: 'possible: the data was read earlier in the run tree.',
-    }),
+    grade: z
+      .enum(FLOW_GRADES)
+      .default('possible')
+      .meta({
+        title: 'Evidence',
+        description:
+          'possible: the data was read earlier in the run tree. carried: the arguments contain a distinctive part of it. ' +
+          'proven: they contain the whole value of a field.',
+      }),
     clearedBy: choices
       .optional()
       .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
@@ -46,22 +51,39 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
       counts: true,
       countsEveryAgent: true,
       needs({ phase, tool }) {
-        if (tool === undefined) return { labels: { reads: true } };
+        if (tool === undefined)
+          return { labels: { reads: true, ...(grade === 'possible' ? {} : { compares: [label] }) } };
         const called = { toolName: tool.name, toolTags: tool.tags };
         const isChosen = (choice: ToolChoice) => chooses(choice, called);
         return {
           labels: {
             reads: true,
             ...(sources.some(isChosen) ? { sets: [label] } : {}),
+            ...(grade === 'possible'
+              ? {}
+              : { compares: [label], ...(sources.some(isChosen) ? { prints: [label] } : {}) }),
             ...(denied.some(isChosen) ? { setsIfDenied: [label] } : {}),
             ...(phase === 'tool.after' && clearing.some(isChosen) ? { clears: [label] } : {}),
           },
         };
       },
-      matches: ({ labels }) => (labels === null ? 'unavailable' : labels.has(label)),
+      matches({ labels }) {
+        const standing = labels?.get(label);
+        if (labels === null || standing === undefined) return labels === null ? 'unavailable' : false;
+        if (grade === 'possible') return true;
+        const { evidence } = standing;
+        if (evidence?.grade === 'proven' || evidence?.grade === grade) return true;
+        return evidence?.isComplete === true ? false : 'unavailable';
+      },
       flow({ labels }) {
         const cause = labels?.get(label);
-        return cause === undefined ? null : { label, grade, source: cause };
+        if (cause === undefined) return null;
+        const { evidence, ...first } = cause;
+        if (grade === 'possible' || evidence === undefined || evidence.grade === 'none')
+          return { label, grade: 'possible', source: first };
+        const { field } = evidence;
+        const found = field === undefined ? {} : { field };
+        return { label, grade: evidence.grade, ...found, source: evidence.source ?? first };
       },
     };
   },
