@@ -125,14 +125,13 @@ export const LabelName = z
   );
 
 /** The call that first set a label on its run tree. */
-export const LabelSource = z.object({
+const LabelSource = z.object({
   runId: ClientId,
   agentId: ClientId,
   toolName: z.string(),
   callId: ClientId.optional(),
   at: Instant,
 });
-export type LabelSource = z.infer<typeof LabelSource>;
 
 /** A label that stands on a run tree. */
 export const StandingLabel = z.object({ label: z.string(), source: LabelSource });

@@ -62,7 +62,6 @@ export {
   FLOW_GRADES,
   type FlowGrade,
   LabelName,
-  LabelSource,
   MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,

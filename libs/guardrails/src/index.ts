@@ -88,7 +88,15 @@ export type {
   SpendAnswer,
   Spending,
 } from './ports/budget-store.ts';
-export type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from './ports/call-history.ts';
+export type {
+  CalledRun,
+  CalledScope,
+  CallHistory,
+  CompletedCall,
+  EnteredCall,
+  PastCall,
+  WiderScope,
+} from './ports/call-history.ts';
 export {
   type CooldownClaim,
   type CooldownHolder,
@@ -106,7 +114,7 @@ export {
   type RunLabels,
   rootOf,
   type SharedPrints,
-  type StandingLabel,
+  type StoredLabel,
 } from './ports/label-store.ts';
 export type {
   AdvanceAnswer,

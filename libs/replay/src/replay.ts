@@ -105,6 +105,9 @@ export class Replay {
       ...{ needs, argsHash },
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(needs.history ? { history: await this.#facts.history(request, identity) } : {}),
+      ...(needs.histories === undefined
+        ? {}
+        : { histories: await this.#facts.histories(request, needs.histories, identity) }),
       ...(needs.series.length > 0 ? { totals: await this.#facts.totals(request, needs, identity) } : {}),
       ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request, needs.labels) } : {}),
       ...(agent === undefined ? {} : { agent }),

@@ -1,6 +1,6 @@
 import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
 import { type Candidates, candidatesOf, fingerprintsOf } from '../flow/fingerprints.ts';
-import type { CalledRun, CallHistory, PastCall } from '../ports/call-history.ts';
+import type { CalledRun, CalledScope, CallHistory, PastCall, WiderScope } from '../ports/call-history.ts';
 import {
   type EvidenceNote,
   type LabelCause,
@@ -28,20 +28,44 @@ export class CallFactsStore {
   }
 
   /** Returns the other calls of the run. Enters the call if it is about to begin, completes it if it has ended. */
-  async history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
-    const run = runOf(request);
-    const { phase, tool } = request;
-    if (phase === 'llm.before' || tool === undefined) return this.#calls.read(run);
+  history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
+    return this.#history(runOf(request), request, identity);
+  }
+
+  /**
+   * The same for wider scopes. A scope that the request does not name is left out.
+   * @throws if the tree of the run is not known
+   */
+  async histories(
+    request: DecisionRequest,
+    scopes: readonly WiderScope[],
+    identity: CallIdentity,
+  ): Promise<ReadonlyMap<WiderScope, readonly PastCall[]>> {
+    if (scopes.includes('tree') && request.ancestorsUnknown === true) throw new Error('the run tree is unknown');
+    const found = await Promise.all(
+      scopesOf(request, scopes).map(async (of) => [of.scope, await this.#history(of, request, identity)] as const),
+    );
+    return new Map(found);
+  }
+
+  async #history(
+    of: CalledRun | CalledScope,
+    request: DecisionRequest,
+    identity: CallIdentity,
+  ): Promise<readonly PastCall[]> {
+    const { phase, tool, callId } = request;
+    if (phase === 'llm.before' || tool === undefined) return this.#calls.read(of);
     const { argsHash, resultHash } = identity;
     const call = {
-      ...(request.callId === undefined ? {} : { callId: request.callId }),
+      ...(callId === undefined ? {} : { callId: 'runId' in of ? callId : keyInScope(request, callId) }),
       ...{ toolName: tool.name, toolTags: tool.tags, argsHash, atMs: Date.parse(request.receivedAt) },
     };
-    if (resultHash === undefined) return this.#calls.enter(run, { ...call, callKey: identity.callKey });
+    const callKey = 'runId' in of ? identity.callKey : keyInScope(request, identity.callKey);
+    if (resultHash === undefined) return this.#calls.enter(of, { ...call, callKey });
     const durationMs = request.metrics.duration_ms;
-    return this.#calls.complete(run, {
+    return this.#calls.complete(of, {
       ...call,
-      ...{ resultHash, callKey: await this.#begun(request, identity) },
+      ...{ resultHash, callKey: await this.#begun(of, request, identity, callKey) },
       ...(durationMs === undefined ? {} : { durationMs }),
     });
   }
@@ -129,8 +153,7 @@ export class CallFactsStore {
       ...own,
       ...otherQuestions(request, identity, modifiedArgs),
     ]);
-    if (needs.history && request.phase === 'tool.before')
-      await this.#calls.settle(runOf(request), identity.callKey, 'allowed');
+    await this.#settle(request, needs, identity, 'allowed');
     await answered;
   }
 
@@ -138,20 +161,37 @@ export class CallFactsStore {
   async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
     const undone =
       needs.undo.length === 0 ? undefined : this.#windows.advance(advanceOf(request, needs, identity, true));
-    if (needs.history && request.phase === 'tool.before')
-      await this.#calls.settle(runOf(request), identity.callKey, 'refused');
+    await this.#settle(request, needs, identity, 'refused');
     await undone;
     const names = request.phase === 'tool.after' ? otherQuestions(request, identity) : [identity.once ?? ''];
     await this.#forget(request, needs, identity, names);
+  }
+
+  async #settle(
+    request: DecisionRequest,
+    { history, histories = [] }: FactNeeds,
+    { callKey }: CallIdentity,
+    outcome: 'allowed' | 'refused',
+  ): Promise<void> {
+    if (request.phase !== 'tool.before') return;
+    await Promise.all([
+      history ? this.#calls.settle(runOf(request), callKey, outcome) : undefined,
+      ...scopesOf(request, histories).map((of) => this.#calls.settle(of, keyInScope(request, callKey), outcome)),
+    ]);
   }
 
   /**
    * Returns the key under which the ended call was entered. Without call ids, this is the oldest equal call that has
    * not ended.
    */
-  async #begun(request: DecisionRequest, { callKey, argsHash }: CallIdentity): Promise<string> {
+  async #begun(
+    of: CalledRun | CalledScope,
+    request: DecisionRequest,
+    { argsHash }: CallIdentity,
+    callKey: string,
+  ): Promise<string> {
     if (request.callId !== undefined) return callKey;
-    const past = await this.#calls.read(runOf(request));
+    const past = await this.#calls.read(of);
     const same = (call: PastCall) => call.toolName === request.tool?.name && call.argsHash === argsHash;
     return past.find((call) => call.status !== 'completed' && same(call))?.callKey ?? callKey;
   }
@@ -177,6 +217,21 @@ function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boole
   if (strongest === undefined) return { grade: 'none', isComplete };
   const { place, source } = strongest;
   return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
+}
+
+/** The wider scopes that a request names. */
+function scopesOf(request: DecisionRequest, scopes: readonly WiderScope[]): CalledScope[] {
+  const { tenantId, runId, ancestors = [], sessionId, agentId } = request;
+  const ids = { tree: ancestors.at(-1) ?? runId, session: sessionId, agent: agentId, tenant: '' };
+  return scopes.flatMap((scope) => {
+    const scopeId = ids[scope];
+    return scopeId === undefined ? [] : [{ tenantId, scope, scopeId }];
+  });
+}
+
+/** Client ids are unique within a run only. */
+function keyInScope({ runId }: DecisionRequest, callKey: string): string {
+  return `${runId}\n${callKey}`;
 }
 
 function runOf({ tenantId, runId }: DecisionRequest): CalledRun {

@@ -36,12 +36,18 @@ export function factsNeeded(
   });
   return {
     history: needs.some(({ history }) => history === true),
+    ...historiesNeeded(needs),
     agent: rules.some(({ selects }) => looksAtAgentTags(selects)),
     series: [...series.values()].map((entry) => entry.series),
     increments: additions.map((addition) => increment(addition, 1)),
     ...labelsNeeded(rules, involved),
     undo: additions.filter(({ because }) => because === 'call').map((addition) => increment(addition, -1)),
   };
+}
+
+function historiesNeeded(needs: readonly ConditionNeeds[]): Pick<FactNeeds, 'histories'> {
+  const histories = distinct(needs.map((need) => need.histories));
+  return histories.length === 0 ? {} : { histories };
 }
 
 /** Only rules that apply to the call read labels; every counting rule sets and clears them. */
@@ -63,7 +69,7 @@ function labelsNeeded(
   };
 }
 
-function distinct(lists: readonly (readonly string[] | undefined)[]): string[] {
+function distinct<T extends string>(lists: readonly (readonly T[] | undefined)[]): T[] {
   return [...new Set(lists.flatMap((list) => list ?? []))];
 }
 

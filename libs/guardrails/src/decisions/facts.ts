@@ -1,5 +1,5 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import type { PastCall } from '../ports/call-history.ts';
+import type { PastCall, WiderScope } from '../ports/call-history.ts';
 import type { LabelCause } from '../ports/label-store.ts';
 import type { Increment, Series, Totals } from '../ports/window-store.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -32,9 +32,14 @@ export interface WantedLabel {
   readonly rule: DecisionRule;
 }
 
+/** Whose calls a condition looks at. */
+export type CallScope = 'run' | WiderScope;
+
 /** Facts that one condition needs. */
 export interface ConditionNeeds {
   readonly history?: boolean;
+  /** Wider scopes whose history is needed. */
+  readonly histories?: readonly WiderScope[];
   readonly series?: readonly Series[];
   readonly additions?: readonly Addition[];
   readonly labels?: ConditionLabels;
@@ -44,6 +49,8 @@ export interface ConditionNeeds {
 export interface FactNeeds {
   /** The run's earlier calls: `CallHistory.enter` before a tool call, `complete` after it, `read` before a model call. */
   readonly history: boolean;
+  /** Wider scopes whose history is needed, each like that of the run. */
+  readonly histories?: readonly WiderScope[];
   /** True if the agent's tags are needed. */
   readonly agent: boolean;
   /** Series of the agent. `DecisionFacts.totals` has the same order and holds their state before this request. */
@@ -97,6 +104,8 @@ export interface DecisionFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first. */
   readonly history?: readonly PastCall[] | Unavailable;
+  /** The other calls of each needed wider scope, oldest first. Missing if the request does not name the scope. */
+  readonly histories?: ReadonlyMap<WiderScope, readonly PastCall[]> | Unavailable;
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
   /** Labels of the run tree with their first cause. */
@@ -115,6 +124,8 @@ export interface CallFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first; null if unavailable. */
   readonly history: readonly PastCall[] | null;
+  /** The other calls of a run or a wider scope, oldest first. `missing`: the request does not name the scope. */
+  readonly calls: (scope: CallScope) => readonly PastCall[] | 'missing' | 'unavailable';
   /** Labels of the run tree with their first cause; null if unavailable. */
   readonly labels: ReadonlyMap<string, LabelFact> | null;
   /** State of a needed series before this request; null if unavailable. */

@@ -54,6 +54,7 @@ export function combined(
       const needs = tests.map((test) => test.needs?.(request) ?? {});
       return {
         history: needs.some(({ history }) => history === true),
+        histories: needs.flatMap(({ histories }) => histories ?? []),
         series: needs.flatMap(({ series }) => series ?? []),
         additions: needs.flatMap(({ additions }) => additions ?? []),
         ...labelsOf(needs),

@@ -139,7 +139,7 @@ function bypassed(
   facts: DecisionFacts,
 ): Pick<RuleVerdict, 'matched' | 'effect' | 'bypass'> {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
-  const late = [facts.history, facts.totals, facts.labels, facts.agent].includes('deadline');
+  const late = [facts.history, facts.histories, facts.totals, facts.labels, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;
   return { matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
 }

@@ -56,7 +56,7 @@ export interface RunLabels {
 }
 
 /** A label and the run that it is stored with. */
-export interface StandingLabel {
+export interface StoredLabel {
   readonly runId: string;
   readonly label: string;
   readonly cause: LabelCause;
@@ -90,7 +90,7 @@ export interface LabelStore {
    * Adds labels that do not stand, and then counts as complete for this process.
    * @returns false if the store lost its data meanwhile
    */
-  restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean>;
+  restore(tenantId: string, pages: AsyncIterable<readonly StoredLabel[]>): Promise<boolean>;
 }
 
 export function labelledLine({ tenantId, runId, ancestors = [] }: DecisionRequest): LabelledLine {

@@ -1,4 +1,4 @@
-import type { IncompleteLabels, LabelCause, LabelledLine, LabelStore, StandingLabel } from '@agentlens/guardrails';
+import type { IncompleteLabels, LabelCause, LabelledLine, LabelStore, StoredLabel } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { fresh, START_MS } from './requests.ts';
 
@@ -8,7 +8,7 @@ const aCause = (fields: Partial<LabelCause> = {}): LabelCause => ({
   ...fields,
 });
 
-const pagesOf = async function* (...pages: StandingLabel[][]) {
+const pagesOf = async function* (...pages: StoredLabel[][]) {
   yield* pages;
 };
 

@@ -1,5 +1,6 @@
 import type {
   CalledRun,
+  CalledScope,
   CallHistory,
   CompletedCall,
   EnteredCall,
@@ -10,7 +11,7 @@ import type {
   PastCall,
   PrintPlace,
   SharedPrints,
-  StandingLabel,
+  StoredLabel,
 } from '@agentlens/guardrails';
 import { firstCause, MAX_PRINTS, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
@@ -25,7 +26,7 @@ export class MemoryCallHistory implements CallHistory {
     this.#runs = snapshots.map('calls');
   }
 
-  async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {
+  async enter(run: CalledRun | CalledScope, call: EnteredCall): Promise<readonly PastCall[]> {
     let calls = this.#callsOf(run);
     if (calls.get(call.callKey)?.status === 'completed') calls = withoutKey(calls, call.callKey);
     if (!calls.has(call.callKey)) this.#put(run, calls, call.callKey, { ...call, status: 'asked' });
@@ -37,7 +38,7 @@ export class MemoryCallHistory implements CallHistory {
     return earlier;
   }
 
-  async settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void> {
+  async settle(run: CalledRun | CalledScope, callKey: string, outcome: 'allowed' | 'refused'): Promise<void> {
     const calls = this.#callsOf(run);
     const call = calls.get(callKey);
     if (call?.status !== 'asked') return;
@@ -45,7 +46,7 @@ export class MemoryCallHistory implements CallHistory {
     else calls.set(callKey, { ...call, status: 'allowed' });
   }
 
-  async complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]> {
+  async complete(run: CalledRun | CalledScope, call: CompletedCall): Promise<readonly PastCall[]> {
     const calls = this.#callsOf(run);
     const key = calls.has(call.callKey) ? call.callKey : (openKeyOf(calls, call.callId) ?? call.callKey);
     const before = calls.get(key);
@@ -57,20 +58,24 @@ export class MemoryCallHistory implements CallHistory {
     return [...calls].flatMap(([other, past]) => (other === key ? [] : [past]));
   }
 
-  async read(run: CalledRun): Promise<readonly PastCall[]> {
+  async read(run: CalledRun | CalledScope): Promise<readonly PastCall[]> {
     return [...this.#callsOf(run).values()];
   }
 
-  #callsOf({ tenantId, runId }: CalledRun): Map<string, PastCall> {
-    return this.#runs.get(JSON.stringify([tenantId, runId])) ?? new Map();
+  #callsOf(of: CalledRun | CalledScope): Map<string, PastCall> {
+    return this.#runs.get(nameOf(of)) ?? new Map();
   }
 
-  #put({ tenantId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
+  #put(of: CalledRun | CalledScope, calls: Map<string, PastCall>, key: string, call: PastCall): void {
     calls.set(key, call);
     const [oldest] = calls.keys();
     if (calls.size > MAX_CALLS && oldest !== undefined) calls.delete(oldest);
-    this.#runs.set(JSON.stringify([tenantId, runId]), calls, LIFETIMES.run);
+    this.#runs.set(nameOf(of), calls, LIFETIMES.run);
   }
+}
+
+function nameOf(of: CalledRun | CalledScope): string {
+  return JSON.stringify('runId' in of ? [of.tenantId, of.runId] : [of.tenantId, of.scope, of.scopeId]);
 }
 
 function entered({ callKey, callId, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
@@ -158,7 +163,7 @@ export class MemoryLabelStore implements LabelStore {
     return { isComplete: all.length > 0 && all.every(({ open, full }) => open.size === 0 && !full), found };
   }
 
-  async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
+  async restore(tenantId: string, pages: AsyncIterable<readonly StoredLabel[]>): Promise<boolean> {
     for await (const page of pages)
       for (const { runId, label, cause } of page) {
         const { added } = this.#add(keyOf(tenantId, runId), [label], cause);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BreakerRef, BudgetAccount } from '@agentlens/guardrails';
+import type { BreakerRef, BudgetAccount, WiderScope } from '@agentlens/guardrails';
 import { escaped } from '../windows/question.ts';
 
 /**
@@ -21,6 +21,7 @@ import { escaped } from '../windows/question.ts';
  * | `run:{tenant}:<hashed run id>`     | session, actor and tags from the start of the run                  | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
+ * | `calls:{tenant:<scope>:<id>}[:order]` | the same of a tree, session, agent or tenant                     | 7 d            |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
  * | `labels:{tenant}:<run>`            | hash: labels of the tree under a run, and the call that set each first | 7 d           |
  * | `evidence:{tenant}:<run>:<label>`  | hash: fingerprints of the results of a label's source calls        | 7 d          |
@@ -147,6 +148,11 @@ export function evaluatedSequencesKey(minuteMs: number, block: number): string {
 
 export function callsKey(tenantId: string, runId: string): string {
   return `calls:{${tenantId}:${escaped(runId)}}`;
+}
+
+/** Differs from the key of any run, whose id is escaped. */
+export function scopeCallsKey(tenantId: string, scope: WiderScope, scopeId: string): string {
+  return `calls:{${tenantId}:${scope}:${escaped(scopeId)}}`;
 }
 
 export function callOrderKey(tenantId: string, runId: string): string {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type {
   CalledRun,
+  CalledScope,
   CallHistory,
   CompletedCall,
   EnteredCall,
@@ -12,12 +13,20 @@ import type {
   PastCall,
   PrintPlace,
   SharedPrints,
-  StandingLabel,
+  StoredLabel,
 } from '@agentlens/guardrails';
 import { firstCause, MAX_PRINTS, rootOf } from '@agentlens/guardrails/ports';
 import { LIFETIMES, MAX_CALLS, MAX_LABELS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { callOrderKey, callsKey, evidenceKey, labelsKey, labelsMarkerKey, restoringLabelsKey } from './keys.ts';
+import {
+  callOrderKey,
+  callsKey,
+  evidenceKey,
+  labelsKey,
+  labelsMarkerKey,
+  restoringLabelsKey,
+  scopeCallsKey,
+} from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
@@ -29,17 +38,17 @@ export class RedisCallHistory implements CallHistory {
     this.#redis = redis;
   }
 
-  async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {
+  async enter(run: CalledRun | CalledScope, call: EnteredCall): Promise<readonly PastCall[]> {
     const entered = JSON.stringify(withoutResult(call));
     const reply = this.#redis.enterCall(2, ...keysOf(run), call.callKey, entered, MAX_CALLS, LIFETIMES.run);
     return callsOf(await answered('enter', reply));
   }
 
-  async settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void> {
+  async settle(run: CalledRun | CalledScope, callKey: string, outcome: 'allowed' | 'refused'): Promise<void> {
     await answered('settle', this.#redis.settleCall(2, ...keysOf(run), callKey, outcome));
   }
 
-  async complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]> {
+  async complete(run: CalledRun | CalledScope, call: CompletedCall): Promise<readonly PastCall[]> {
     const { resultHash, durationMs } = call;
     const entered = JSON.stringify(withoutResult(call));
     const result = JSON.stringify({ resultHash, durationMs });
@@ -56,13 +65,15 @@ export class RedisCallHistory implements CallHistory {
     return callsOf(await answered('complete', reply));
   }
 
-  async read(run: CalledRun): Promise<readonly PastCall[]> {
+  async read(run: CalledRun | CalledScope): Promise<readonly PastCall[]> {
     return callsOf(await answered('calls', this.#redis.readCalls(2, ...keysOf(run))));
   }
 }
 
-function keysOf({ tenantId, runId }: CalledRun): [string, string] {
-  return [callsKey(tenantId, runId), callOrderKey(tenantId, runId)];
+function keysOf(of: CalledRun | CalledScope): [string, string] {
+  if ('runId' in of) return [callsKey(of.tenantId, of.runId), callOrderKey(of.tenantId, of.runId)];
+  const key = scopeCallsKey(of.tenantId, of.scope, of.scopeId);
+  return [key, `${key}:order`];
 }
 
 function withoutResult({ callKey, callId, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
@@ -170,7 +181,7 @@ export class RedisLabelStore implements LabelStore {
     return { isComplete: isComplete === 1, found: shared };
   }
 
-  async restore(tenantId: string, pages: AsyncIterable<readonly StandingLabel[]>): Promise<boolean> {
+  async restore(tenantId: string, pages: AsyncIterable<readonly StoredLabel[]>): Promise<boolean> {
     const id = randomUUID();
     const connection = this.#connections;
     const restoring = restoringLabelsKey(tenantId, id);
@@ -183,7 +194,7 @@ export class RedisLabelStore implements LabelStore {
     return true;
   }
 
-  async #put(tenantId: string, { runId, label, cause }: StandingLabel): Promise<void> {
+  async #put(tenantId: string, { runId, label, cause }: StoredLabel): Promise<void> {
     const limits = [LIFETIMES.run, MAX_LABELS];
     const keys = [labelsKey(tenantId, runId), evidenceKey(tenantId, runId, label)];
     await answered('restore-labels', this.#redis.restoreLabel(2, ...keys, ...limits, JSON.stringify(cause), label));

@@ -1,5 +1,5 @@
 import { type Budget, type Decision, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { activate, DecisionBook, type LabelledLine, type RunLabels, type StandingLabel } from '@agentlens/guardrails';
+import { activate, DecisionBook, type LabelledLine, type RunLabels, type StoredLabel } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
@@ -32,7 +32,7 @@ interface World {
 
 /** Records of labels in memory, and the ancestors of runs. */
 export function memoryRecords() {
-  const rows = new Map<string, StandingLabel>();
+  const rows = new Map<string, StoredLabel>();
   let isUsed = false;
   const nameOf = (runId: string, label: string) => JSON.stringify([runId, label]);
   const records = {
@@ -40,7 +40,7 @@ export function memoryRecords() {
     cleared: [] as ClearedLabel[],
     lines: new Map<string, readonly string[]>(),
     lookups: 0,
-    record: async (_: string, labels: readonly StandingLabel[]) => {
+    record: async (_: string, labels: readonly StoredLabel[]) => {
       for (const one of labels) {
         rows.set(nameOf(one.runId, one.label), one);
         records.written.push(one.label);

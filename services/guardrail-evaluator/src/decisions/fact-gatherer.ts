@@ -49,8 +49,12 @@ export class FactGatherer {
     const { argsHash, resultHash } = identity;
     const { circuit, agents } = this.#parts;
     const failed = (error: unknown) => this.#failed(request, error);
-    const [history, totals, labels, agent] = await Promise.all([
+    const { histories: scopes = [] } = needs;
+    const [history, histories, totals, labels, agent] = await Promise.all([
       needs.history ? fetchHistory() : undefined,
+      scopes.length > 0
+        ? circuit.ask(deadline, () => this.#store.histories(request, scopes, identity), failed)
+        : undefined,
       needs.series.length > 0
         ? circuit.ask(deadline, () => this.#store.totals(request, needs, identity), failed)
         : undefined,
@@ -61,6 +65,7 @@ export class FactGatherer {
       ...{ needs, argsHash },
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(history === undefined ? {} : { history }),
+      ...(histories === undefined ? {} : { histories }),
       ...(totals === undefined ? {} : { totals }),
       ...(labels === undefined ? {} : { labels }),
       ...(agent == null ? {} : { agent }),

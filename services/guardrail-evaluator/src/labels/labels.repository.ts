@@ -1,7 +1,7 @@
 import type { ChangeAuthor } from '@agentlens/contracts';
 import { MAX_ANCESTORS } from '@agentlens/contracts';
 import { type Database, recordChanges, type Tables } from '@agentlens/database';
-import type { LabelCause, LabelledLine, StandingLabel } from '@agentlens/guardrails';
+import type { LabelCause, LabelledLine, StoredLabel } from '@agentlens/guardrails';
 import { type Kysely, sql } from 'kysely';
 
 const PAGE = 500;
@@ -30,7 +30,7 @@ export class LabelsRepository {
   }
 
   /** Records labels that did not stand. */
-  async record(tenantId: string, labels: readonly StandingLabel[], nowMs: number): Promise<void> {
+  async record(tenantId: string, labels: readonly StoredLabel[], nowMs: number): Promise<void> {
     await this.#db
       .insertInto('run_labels')
       .values(
@@ -64,7 +64,7 @@ export class LabelsRepository {
   }
 
   /** All recorded labels of a tenant set since then, in pages. */
-  async *pages(tenantId: string, sinceMs: number): AsyncGenerator<readonly StandingLabel[]> {
+  async *pages(tenantId: string, sinceMs: number): AsyncGenerator<readonly StoredLabel[]> {
     const since = new Date(sinceMs).toISOString();
     let last = { run_id: '', label: '' };
     for (;;) {
