@@ -44,7 +44,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { cancelBacktest, createBacktest, promoteRule, suspendRule, tenantBook } = COMMANDS;
+const { cancelBacktest, clearLabel, createBacktest, promoteRule, readLabels, suspendRule, tenantBook } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
@@ -89,7 +89,7 @@ export const BUS_ACCESS = {
     asks: [resolveApproval, spendApprovals, raiseAlert],
     answers: [
       ...[...RULE_WRITING, importPolicy, decide, ruleBundle, tenantBook],
-      ...[budgetStanding, settleReservation, rearmRules],
+      ...[budgetStanding, settleReservation, rearmRules, readLabels, clearLabel],
     ],
   },
   'action-dispatcher': {
@@ -136,6 +136,8 @@ export const BUS_ACCESS = {
       startReprice,
       createBacktest,
       cancelBacktest,
+      readLabels,
+      clearLabel,
     ],
     answers: [],
   },

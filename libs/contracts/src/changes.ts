@@ -29,6 +29,7 @@ export const CHANGE_KINDS = [
   'webhook.secret_rotated',
   'webhook.deleted',
   'run.deleted',
+  'label.cleared',
   'price.set',
   'price.deleted',
   'price_table.loaded',

@@ -5,7 +5,7 @@ import { StoredBreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ChangeAuthor } from './changes.ts';
 import { ControlOrder, ControlScope } from './control.ts';
-import { Decision, DecisionRequest } from './decisions.ts';
+import { Decision, DecisionRequest, LabelName, MAX_ANCESTORS, StandingLabel } from './decisions.ts';
 import { RearmedRule } from './directives.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
@@ -84,6 +84,11 @@ const limitsRef = z.object({
   scopeId: ClientId,
 });
 
+const LabelledRuns = z
+  .array(ClientId)
+  .min(1)
+  .max(MAX_ANCESTORS + 1);
+
 export const COMMANDS = {
   /** `body` is the HTTP client's request body. The owner validates it, so that every entry point validates alike. */
   createRule: command('guardrail.rules.create', newRules, GuardrailRule),
@@ -127,6 +132,22 @@ export const COMMANDS = {
     ofRuleset,
     z.object({ released: z.int() }),
     RULESET_DEADLINE_MS,
+  ),
+  /** The labels that stand for a run. `runIds` are the run and its ancestors, nearest first. */
+  readLabels: command(
+    'guardrail.labels.read',
+    z.object({ tenantId: TenantId, runIds: LabelledRuns }),
+    z.object({ labels: z.array(StandingLabel) }),
+    2_000,
+  ),
+  /** Clears a label for a person. 404 if it does not stand. */
+  clearLabel: command(
+    'guardrail.labels.clear',
+    z.object({
+      ...{ ...authored, tenantId: TenantId, runIds: LabelledRuns, label: LabelName },
+      reason: z.string().min(1).max(1000),
+    }),
+    z.object({ ok: z.literal(true) }),
   ),
   /**
    * Clears the pause and, if requested, the model override, and ends the cooldowns of the rules that pause. 409 while

@@ -114,17 +114,43 @@ export const DecisionCause = z.discriminatedUnion('kind', [
 ]);
 export type DecisionCause = z.infer<typeof DecisionCause>;
 
+/** A name that looks the same wherever it is shown. */
+export const LabelName = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(
+    /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/,
+    'must consist of lower-case letters, digits, ".", "_" and "-", like "customer-data"',
+  );
+
+/** The call that first set a label on its run tree. */
+const LabelSource = z.object({
+  runId: ClientId,
+  agentId: ClientId,
+  toolName: z.string(),
+  callId: ClientId.optional(),
+  at: Instant,
+});
+
+/** A label that stands on a run tree. */
+export const StandingLabel = z.object({ label: z.string(), source: LabelSource });
+export type StandingLabel = z.infer<typeof StandingLabel>;
+
+/** How well a data flow is known, weakest first. */
+export const FLOW_GRADES = ['possible', 'carried', 'proven'] as const;
+export type FlowGrade = (typeof FLOW_GRADES)[number];
+
 /** Data that may leave with a call, and the call that read it. Never contains the data. */
 export const FlowFinding = z.object({
   label: z.string(),
-  grade: z.enum(['possible']).meta({ description: 'possible: the source was called earlier in the run tree.' }),
-  source: z.object({
-    runId: ClientId,
-    agentId: ClientId,
-    toolName: z.string(),
-    callId: ClientId.optional(),
-    at: Instant,
+  grade: z.enum(FLOW_GRADES).meta({
+    description:
+      'possible: the source was called earlier in the run tree. carried: the arguments contain a part of its result. ' +
+      'proven: they contain a whole value.',
   }),
+  field: z.string().optional().meta({ description: "Path of the value in the source's result." }),
+  source: LabelSource,
 });
 export type FlowFinding = z.infer<typeof FlowFinding>;
 

@@ -59,9 +59,13 @@ export {
   DecisionPhase,
   DecisionReason,
   DecisionRequest,
+  FLOW_GRADES,
+  type FlowGrade,
+  LabelName,
   MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,
+  StandingLabel,
   Subject,
   UnreadContent,
 } from './decisions.ts';

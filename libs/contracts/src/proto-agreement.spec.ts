@@ -248,7 +248,8 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
           flow: optional(
             fc.record({
               label: text,
-              grade: fc.constant('possible' as const),
+              grade: fc.constantFrom('possible' as const, 'carried' as const, 'proven' as const),
+              field: optional(text),
               source: fc.record({ runId: text, agentId: text, toolName: text, callId: optional(text), at: instant }),
             }),
           ),

@@ -15,8 +15,10 @@ export {
   Decision,
   DecisionEffect,
   DecisionReason,
+  LabelName,
   RuleBypass,
   RuleFinding,
+  StandingLabel,
 } from './decisions.ts';
 export { DeliveryExchange } from './delivery-exchange.ts';
 export {

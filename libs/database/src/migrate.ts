@@ -47,6 +47,7 @@ import * as activity from './migrations/0043-activity.ts';
 import * as browserSessions from './migrations/0044-browser-sessions.ts';
 import * as rollbacks from './migrations/0045-rollbacks.ts';
 import * as savedViews from './migrations/0046-saved-views.ts';
+import * as runLabels from './migrations/0047-run-labels.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -97,6 +98,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0044-browser-sessions': browserSessions,
   '0045-rollbacks': rollbacks,
   '0046-saved-views': savedViews,
+  '0047-run-labels': runLabels,
 };
 
 /**

@@ -52,7 +52,7 @@ export { type CallIdentity, identityOf } from './decisions/call-identity.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
 export { DecisionBook } from './decisions/decision-book.ts';
 export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
-export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable, WantedLabel } from './decisions/facts.ts';
+export type { AgentFacts, DecisionFacts, FactNeeds, LabelFact, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export {
   type AskReason,
@@ -73,6 +73,7 @@ export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent } from 
 export { planBatch } from './evaluation/plan-batch.ts';
 export type { StopCounts, StopReason } from './evaluation/stop-reason.ts';
 export { minuteOf, tick } from './evaluation/tick.ts';
+export type { PrintPlace } from './flow/fingerprints.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
 export type {
@@ -97,7 +98,15 @@ export type {
   SpendAnswer,
   Spending,
 } from './ports/budget-store.ts';
-export type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from './ports/call-history.ts';
+export type {
+  CalledRun,
+  CalledScope,
+  CallHistory,
+  CompletedCall,
+  EnteredCall,
+  PastCall,
+  WiderScope,
+} from './ports/call-history.ts';
 export {
   type CooldownClaim,
   type CooldownHolder,
@@ -105,7 +114,18 @@ export {
   cooling,
   type Rearming,
 } from './ports/cooldown-store.ts';
-export { firstCause, type LabelCause, type LabelledLine, type LabelStore, rootOf } from './ports/label-store.ts';
+export {
+  type EvidenceNote,
+  firstCause,
+  type IncompleteLabels,
+  type LabelCause,
+  type LabelledLine,
+  type LabelStore,
+  type RunLabels,
+  rootOf,
+  type SharedPrints,
+  type StoredLabel,
+} from './ports/label-store.ts';
 export type {
   AdvanceAnswer,
   AdvanceRequest,

@@ -18,11 +18,14 @@ import {
   type FactNeeds,
   factsNeeded,
   fold,
+  type IncompleteLabels,
   identityOf,
   isInForce,
+  type LabelStore,
   planBatch,
   RuleBook,
   type Ruling,
+  type RunLabels,
 } from '@agentlens/guardrails';
 import { createMemoryState } from '@agentlens/state/memory';
 
@@ -35,6 +38,8 @@ export interface CallContext {
   readonly argsHash?: string;
   /** Whether the call happened; by default, the ruling decides that. */
   readonly allowed?: boolean;
+  /** Whether the approval is denied if the call needs one. */
+  readonly denied?: boolean;
 }
 
 /**
@@ -53,7 +58,7 @@ export class Replay {
   constructor(tenantId: string, rules: readonly GuardrailRule[], startMs: number) {
     this.#nowMs = startMs;
     this.#state = createMemoryState({ clock: { now: () => this.#nowMs } });
-    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows, this.#state.labels);
+    this.#facts = new CallFactsStore(this.#state.calls, this.#state.windows, unrecorded(this.#state.labels));
     const active = rules.filter((rule) => isInForce(rule, startMs)).map(activeRule);
     this.#rules = RuleBook.EMPTY.withTenant(tenantId, active);
     this.#decisions = DecisionBook.EMPTY.withTenant(tenantId, active);
@@ -89,7 +94,7 @@ export class Replay {
   /** Decides a call. Allowed calls count for later ones, refused calls do not. */
   async ask(
     request: DecisionRequest,
-    { agent, approved, argsHash: given, allowed }: CallContext = {},
+    { agent, approved, argsHash: given, allowed, denied = false }: CallContext = {},
   ): Promise<Ruling> {
     const made = identityOf(request, derivedId(this.#nowMs, 'question', this.#asked++));
     const identity = given === undefined ? made : { ...made, argsHash: given };
@@ -100,15 +105,22 @@ export class Replay {
       ...{ needs, argsHash },
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(needs.history ? { history: await this.#facts.history(request, identity) } : {}),
+      ...(needs.histories === undefined
+        ? {}
+        : { histories: await this.#facts.histories(request, needs.histories, identity) }),
       ...(needs.series.length > 0 ? { totals: await this.#facts.totals(request, needs, identity) } : {}),
-      ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request) } : {}),
+      ...(needs.labels?.reads === true ? { labels: await this.#facts.labels(request, needs.labels) } : {}),
       ...(agent === undefined ? {} : { agent }),
       ...(approved === undefined ? {} : { approved }),
     };
     const ruling = decide(matching, request, facts, this.#nowMs);
     const proceeds = allowed ?? isAllowed(ruling.effect);
     // A call that waits for approval stays recorded as asked, because it is asked again under the same id.
-    if (allowed !== undefined || ruling.effect !== 'ask') await this.#note(request, needs, identity, ruling, proceeds);
+    const isDenied = denied && ruling.effect === 'ask';
+    if (isDenied && needs.labels !== undefined)
+      await this.#facts.label(request, { sets: needs.labels.setsIfDenied, clears: [], prints: [] }, identity);
+    if (allowed !== undefined || isDenied || ruling.effect !== 'ask')
+      await this.#note(request, needs, identity, ruling, proceeds);
     return ruling;
   }
 
@@ -128,9 +140,27 @@ export class Replay {
       await this.#facts.refused(request, needs, identity);
       return;
     }
-    if (needs.labels !== undefined) await this.#facts.label(request, needs.labels);
+    if (needs.labels !== undefined) await this.#facts.label(request, needs.labels, identity);
     await this.#facts.allowed(request, needs, identity, modifiedArgs);
   }
+}
+
+/** Labels that start empty and are never restored. */
+function unrecorded(store: LabelStore): RunLabels {
+  const complete = async <T extends object>(tenantId: string, ask: () => Promise<T | IncompleteLabels>): Promise<T> => {
+    const answer = await ask();
+    if (typeof answer !== 'string') return answer;
+    await store.restore(tenantId, (async function* () {})());
+    return complete(tenantId, ask);
+  };
+  return {
+    read: (line) => complete(line.tenantId, () => store.read(line)),
+    set: async (line, ...labels) => (await complete(line.tenantId, () => store.set(line, ...labels))).rejected,
+    clear: (...cleared) => store.clear(...cleared),
+    note: (...noted) => store.note(...noted),
+    compare: (...compared) => store.compare(...compared),
+    salt: async () => 'replay',
+  };
 }
 
 function isAllowed(effect: Decision['effect']): boolean {

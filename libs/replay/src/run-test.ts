@@ -126,6 +126,7 @@ async function replayCalls(replay: Replay, test: RuleTest, fail: Fail): Promise<
     replay.advance(call.after ?? 0);
     const context = {
       approved: new Set(call.approved),
+      denied: call.denied,
       ...(call.agentTags === undefined ? {} : { agent: { tags: call.agentTags } }),
     };
     const ruling = await replay.ask(

@@ -48,6 +48,8 @@ const TestCall = z.strictObject({
   metrics: z.record(z.string(), z.number()).default({}),
   /** Keys of rules for which a person has approved the call. */
   approved: z.array(RuleKey).default([]),
+  /** True if the approval that the call needs is denied. */
+  denied: z.boolean().default(false),
   expect: ExpectedAnswer.optional(),
 });
 export type TestCall = z.output<typeof TestCall>;

@@ -116,4 +116,14 @@ export class EvaluatorCommands {
   settleReservation(question: Question<'settleReservation'>) {
     return this.evaluator.decisions.budgetCommands.settle(question);
   }
+
+  @HandlesCommand(COMMANDS.readLabels)
+  readLabels(question: Question<'readLabels'>) {
+    return this.evaluator.decisions.labelCommands.read(question);
+  }
+
+  @HandlesCommand(COMMANDS.clearLabel)
+  clearLabel(question: Question<'clearLabel'>) {
+    return this.evaluator.decisions.labelCommands.clear(question);
+  }
 }

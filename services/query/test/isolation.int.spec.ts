@@ -138,6 +138,11 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.deleteWebhook, refuse);
   await api.bus.serve(COMMANDS.rotateWebhookSecret, refuse);
   await api.bus.serve(COMMANDS.testWebhook, refuse);
+  await api.bus.serve(COMMANDS.clearLabel, refuse);
+  const labels = { ok: true as const, value: { labels: [] } };
+  await api.bus.serve(COMMANDS.readLabels, async (question) =>
+    question.tenantId === 'globex' ? labels : refuse(question),
+  );
   const ofGlobex = (await api.get(`/api/budgets?scopeId=${FOREIGN}`, api.keys.foreign.key)).body.budgets[0];
   await api.bus.serve(COMMANDS.budgetStanding, async (question) =>
     question.tenantId === 'globex' ? { ok: true as const, value: { budget: ofGlobex, pots: [] } } : refuse(question),
@@ -158,7 +163,12 @@ const lists = QUERY_OPERATIONS.filter(
 );
 
 function urlOf(path: string, id: string): string {
-  return path.replace(':scope', 'run').replace(':id', id).replace(':version', '1').replace(':name', FOREIGN_SET);
+  return path
+    .replace(':scope', 'run')
+    .replace(':id', id)
+    .replace(':version', '1')
+    .replace(':name', FOREIGN_SET)
+    .replace(':label', 'pii');
 }
 
 /** Bodies for writes that require one. */
@@ -166,6 +176,7 @@ const BODIES: Readonly<Record<string, object>> = {
   revertRule: { version: 1 },
   promoteRule: { to: 'shadow' },
   suspendRule: { until: null, reason: 'x' },
+  clearRunLabel: { reason: 'x' },
 };
 
 function foreignIdOf(path: string): string {

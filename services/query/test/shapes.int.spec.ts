@@ -118,6 +118,9 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.planRuleset, async () => granted(plan));
   await api.bus.serve(COMMANDS.applyRuleset, async () => granted(plan));
   await api.bus.serve(COMMANDS.releaseRuleset, async () => granted({ released: 1 }));
+  const source = { runId: 'run-1', agentId: 'agent-1', toolName: 'read', at: NOW };
+  await api.bus.serve(COMMANDS.readLabels, async () => granted({ labels: [{ label: 'pii', source }] }));
+  await api.bus.serve(COMMANDS.clearLabel, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.deleteRule, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({ rearmed: [] }));
   const { body: alert } = await api.get('/api/alerts/alert-1');
@@ -218,6 +221,7 @@ const DRAFT = {
 };
 
 const BODIES: Readonly<Record<string, object>> = {
+  'delete /api/runs/:id/labels/:label': { reason: 'reviewed' },
   'put /api/prices/overrides': { model: 'other', fromDay: '2026-01-01', rates: { input: 1, output: 2 } },
   'put /api/saved-views': { page: 'runs', name: 'Failed today', query: '?status=failed' },
   'put /api/prices/table': {
@@ -267,6 +271,8 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/runs/:id/timeline': 'run-1',
   '/api/runs/:id/timeline/light': 'run-1',
   '/api/runs/:id/tree': 'run-1',
+  '/api/runs/:id/labels': 'run-1',
+  '/api/runs/:id/labels/:label': 'run-1',
   '/api/erasures/:id': 'erasure-1',
   '/api/sessions/:id': 'run-1',
   '/api/sessions/:id/timeline': 'run-1',
@@ -295,6 +301,7 @@ describe('every route', () => {
         .replace(':scope', 'run')
         .replace(':version', '1')
         .replace(':name', 'pay')
+        .replace(':label', 'pii')
         .replace(':id', IDS[op.path] ?? 'some-id')
         .concat(QUERIES[op.path] ?? '');
       const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});

@@ -86,6 +86,7 @@ describe('the audit of changes by people', () => {
     const found: { kind: string }[] = await entries('&actor=ann@example.com');
     const elsewhere = new Set([
       ...['tenant.created', 'breaker_limits.deleted', 'run.deleted', 'erasure.started', 'erasure.finished'],
+      'label.cleared',
       // By the operator of the platform, for all tenants.
       'price_table.loaded',
     ]);

@@ -56,6 +56,45 @@ describe('kill, pause and resume', () => {
   });
 });
 
+describe('labels', () => {
+  const source = {
+    runId: 'r2',
+    agentId: 'crm',
+    toolName: 'read_customer',
+    callId: 'c4',
+    at: '2026-03-01T12:00:00.000Z',
+  };
+  const labels = { root: 'r1', labels: [{ label: 'customer-data', source }] };
+
+  it('prints the label and the call that set it', async () => {
+    const { stdout } = await runCli(['labels', 'r3'], { answer: () => labels });
+    for (const part of ['customer-data', 'read_customer', 'crm', 'r2', 'c4']) expect(stdout).toContain(part);
+    const { stdout: none } = await runCli(['labels', 'r3'], { answer: () => ({ root: 'r1', labels: [] }) });
+    expect(none).toContain('No label stands on the tree of r3.');
+  });
+
+  it('clears a label only with a reason', async () => {
+    const answer = () => ({ ok: true });
+    const missing = await runCli(['labels', 'r3', '--clear', 'pii'], { answer });
+    expect(missing).toMatchObject({ exitCode: 64, requests: [] });
+    const { requests } = await runCli(['labels', 'r3', '--clear', 'pii', '--reason', 'reviewed'], { answer });
+    expect(requests).toMatchObject([
+      { method: 'DELETE', path: '/api/runs/r3/labels/pii', body: { reason: 'reviewed' } },
+    ]);
+  });
+
+  it('are marked in the tree at the run that set them', async () => {
+    const totals = { costUsd: 0.1, unpricedCalls: 0 };
+    const run = { agentId: 'crm', status: 'running', totals, rolledUp: totals, childCount: 0 };
+    const runs = ['r1', 'r2'].map((id, depth) => ({ ...run, id, depth }));
+    const answer = ({ path }: { path: string }) =>
+      path.endsWith('/labels') ? labels : { runs, truncated: false, agents: [] };
+    const { stdout } = await runCli(['runs', 'tree', 'r1'], { answer });
+    const [first = '', second = ''] = stdout.split('\n').filter((line) => /^ *r\d/.test(line));
+    expect([first.includes('customer-data'), second.includes('customer-data')]).toEqual([false, true]);
+  });
+});
+
 describe('check', () => {
   const verdict = (word: 'ALLOW' | 'BLOCK') => ({
     ...{ verdict: word, control: 'CONTINUE', message: 'because', evaluatedRules: [] },

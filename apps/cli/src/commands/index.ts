@@ -80,6 +80,10 @@ export const COMMANDS: CommandTree = {
       kill: { summary: 'end a run', load: async () => (await import('./runs.ts')).killRun },
     },
   },
+  labels: {
+    summary: 'show or clear the data labels of a run tree',
+    load: async () => (await import('./runs.ts')).runLabels,
+  },
   tail: { summary: 'follow events, decisions and alerts live', load: async () => (await import('./tail.ts')).tail },
   events: {
     summary: 'events of agents',

@@ -1,6 +1,7 @@
 import { pages } from '@agentlens/client';
 import { Option } from '@commander-js/extra-typings';
 import type { AnswerOf, DefineCommand, RunAnswer } from '../context.ts';
+import { usageError } from '../errors.ts';
 import { type Tone, toneOf } from '../output/style.ts';
 import { type Column, costOf, details, duration, instant, type Layout, table } from '../output/table.ts';
 import { amount, count, instantBefore } from '../parse.ts';
@@ -157,7 +158,9 @@ function runText(run: AnswerOf<'getRun'>, timeline: readonly Entry[], layout: La
   return timeline.length === 0 ? head : `${head}\n\n${table(timeline, TIMELINE_COLUMNS, layout)}`;
 }
 
-type TreeRow = AnswerOf<'getRunTree'>['runs'][number];
+type Label = AnswerOf<'getRunLabels'>['labels'][number];
+
+type TreeRow = AnswerOf<'getRunTree'>['runs'][number] & { readonly labels: readonly string[] };
 
 const TREE_COLUMNS: readonly Column<TreeRow>[] = [
   { title: 'run', value: ({ id, depth }) => `${'  '.repeat(depth)}${id}` },
@@ -166,15 +169,52 @@ const TREE_COLUMNS: readonly Column<TreeRow>[] = [
   { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
   { title: 'cost', value: ({ totals }) => costOf(totals.costUsd, totals.unpricedCalls), align: 'right' },
   { title: 'with children', value: ({ rolledUp }) => costOf(rolledUp.costUsd, rolledUp.unpricedCalls), align: 'right' },
+  { title: 'set label', value: ({ labels }) => labels.join(', '), tone: () => 'warning' },
 ];
 
 export const showRunTree: DefineCommand = (command, context) => {
   command.argument('<id>', 'the root run').action(async (id) => {
     const client = await context.connect();
-    const tree = await client.getRunTree({ params: { id } });
-    context.output.print(tree, () => table(tree.runs, TREE_COLUMNS, context.output.layout));
+    const [tree, { labels }] = await Promise.all([
+      client.getRunTree({ params: { id } }),
+      client.getRunLabels({ params: { id } }),
+    ]);
+    const setBy = Map.groupBy(labels, ({ source }) => source.runId);
+    const rows = tree.runs.map((run) => ({ ...run, labels: (setBy.get(run.id) ?? []).map(({ label }) => label) }));
+    context.output.print({ ...tree, labels }, () => table(rows, TREE_COLUMNS, context.output.layout));
     if (tree.truncated) context.output.note('The tree is truncated at 1,000 runs and 20 levels.');
   });
+};
+
+const LABEL_COLUMNS: readonly Column<Label>[] = [
+  { title: 'label', value: ({ label }) => label, tone: () => 'warning' },
+  { title: 'since', value: ({ source }) => instant(source.at) },
+  { title: 'set by tool', value: ({ source }) => source.toolName },
+  { title: 'agent', value: ({ source }) => source.agentId },
+  { title: 'run', value: ({ source }) => source.runId },
+  { title: 'call', value: ({ source }) => source.callId },
+];
+
+export const runLabels: DefineCommand = (command, context) => {
+  command
+    .argument('<run>', 'any run of the tree')
+    .option('--clear <label>', 'clear this label, so that its rules no longer match')
+    .option('--reason <text>', 'reason for clearing the label; recorded in the audit log')
+    .action(async (id, { clear, reason }) => {
+      if (clear !== undefined && reason === undefined) throw usageError('--clear requires --reason <text>');
+      const client = await context.connect();
+      if (clear !== undefined && reason !== undefined) {
+        const answer = await client.clearRunLabel({ params: { id, label: clear }, body: { reason } });
+        context.output.print(answer, () => `Cleared the label ${clear} of the tree of ${id}.`);
+        return;
+      }
+      const answer = await client.getRunLabels({ params: { id } });
+      context.output.print(answer, () =>
+        answer.labels.length === 0
+          ? `No label stands on the tree of ${id}.`
+          : table(answer.labels, LABEL_COLUMNS, context.output.layout),
+      );
+    });
 };
 
 /** Defines a command that orders a state for one run: `agentlens runs pause run-1`. */

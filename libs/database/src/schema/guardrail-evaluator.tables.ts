@@ -119,3 +119,21 @@ export interface BudgetLedgerTable {
   /** The call had no known price; the cost is an estimate. */
   unpriced: Generated<boolean>;
 }
+
+/** Writer: guardrail-evaluator. Kept for 30 days after the label was set. */
+export interface RunLabelsTable {
+  tenant_id: string;
+  run_id: string;
+  label: string;
+  /** A `LabelCause`. */
+  cause: Json;
+  set_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. A row for each tenant whose rules used labels. */
+export interface RunLabelStoresTable {
+  tenant_id: string;
+  first_used_at: Timestamp;
+  lost_at: Timestamp | null;
+  salt: Generated<string>;
+}

@@ -21,6 +21,8 @@ import type {
   GuardrailRulesTable,
   GuardrailStatesTable,
   RuleVersionsTable,
+  RunLabelStoresTable,
+  RunLabelsTable,
 } from './guardrail-evaluator.tables.ts';
 import type {
   ApiKeysTable,
@@ -127,6 +129,8 @@ export interface Tables {
   breaker_limits: BreakerLimitsTable;
   budgets: BudgetsTable;
   budget_ledger: BudgetLedgerTable;
+  run_labels: RunLabelsTable;
+  run_label_stores: RunLabelStoresTable;
   guardrail_triggers: GuardrailTriggersTable;
   trigger_cooldowns: TriggerCooldownsTable;
   deliveries: DeliveriesTable;

@@ -1,4 +1,4 @@
-import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind } from '@agentlens/contracts';
+import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind, FlowGrade } from '@agentlens/contracts';
 import type { z } from 'zod';
 import type { DecisionAnswer } from '../decisions/answer.ts';
 import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
@@ -82,8 +82,9 @@ export interface CallMeasurement {
 /** Data that may leave with a call, and the call that read it. */
 export interface DataFlow {
   readonly label: string;
-  /** `possible`: the source call was made earlier in the run tree. */
-  readonly grade: 'possible';
+  readonly grade: FlowGrade;
+  /** Path of the value in the source's result. */
+  readonly field?: string;
   readonly source: LabelCause;
 }
 

@@ -1,9 +1,16 @@
-import type { DecisionRequest } from '@agentlens/contracts';
-import type { CalledRun, CallHistory, PastCall } from '../ports/call-history.ts';
-import { type LabelCause, type LabelStore, labelledLine } from '../ports/label-store.ts';
+import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { type Candidates, candidatesOf, fingerprintsOf } from '../flow/fingerprints.ts';
+import type { CalledRun, CalledScope, CallHistory, PastCall, WiderScope } from '../ports/call-history.ts';
+import {
+  type EvidenceNote,
+  type LabelCause,
+  labelledLine,
+  type RunLabels,
+  type SharedPrints,
+} from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
-import type { FactNeeds } from './facts.ts';
+import type { FactNeeds, FlowEvidence, LabelFact } from './facts.ts';
 
 /** Tool names are cut to this length in labels. */
 const MAX_NAME_CHARS = 256;
@@ -12,29 +19,53 @@ const MAX_NAME_CHARS = 256;
 export class CallFactsStore {
   readonly #calls: CallHistory;
   readonly #windows: WindowStore;
-  readonly #labels: LabelStore;
+  readonly #labels: RunLabels;
 
-  constructor(calls: CallHistory, windows: WindowStore, labels: LabelStore) {
+  constructor(calls: CallHistory, windows: WindowStore, labels: RunLabels) {
     this.#calls = calls;
     this.#windows = windows;
     this.#labels = labels;
   }
 
   /** Returns the other calls of the run. Enters the call if it is about to begin, completes it if it has ended. */
-  async history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
-    const run = runOf(request);
-    const { phase, tool } = request;
-    if (phase === 'llm.before' || tool === undefined) return this.#calls.read(run);
+  history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
+    return this.#history(runOf(request), request, identity);
+  }
+
+  /**
+   * The same for wider scopes. A scope that the request does not name is left out.
+   * @throws if the tree of the run is not known
+   */
+  async histories(
+    request: DecisionRequest,
+    scopes: readonly WiderScope[],
+    identity: CallIdentity,
+  ): Promise<ReadonlyMap<WiderScope, readonly PastCall[]>> {
+    if (scopes.includes('tree') && request.ancestorsUnknown === true) throw new Error('the run tree is unknown');
+    const found = await Promise.all(
+      scopesOf(request, scopes).map(async (of) => [of.scope, await this.#history(of, request, identity)] as const),
+    );
+    return new Map(found);
+  }
+
+  async #history(
+    of: CalledRun | CalledScope,
+    request: DecisionRequest,
+    identity: CallIdentity,
+  ): Promise<readonly PastCall[]> {
+    const { phase, tool, callId } = request;
+    if (phase === 'llm.before' || tool === undefined) return this.#calls.read(of);
     const { argsHash, resultHash } = identity;
     const call = {
-      ...(request.callId === undefined ? {} : { callId: request.callId }),
+      ...(callId === undefined ? {} : { callId: 'runId' in of ? callId : keyInScope(request, callId) }),
       ...{ toolName: tool.name, toolTags: tool.tags, argsHash, atMs: Date.parse(request.receivedAt) },
     };
-    if (resultHash === undefined) return this.#calls.enter(run, { ...call, callKey: identity.callKey });
+    const callKey = 'runId' in of ? identity.callKey : keyInScope(request, identity.callKey);
+    if (resultHash === undefined) return this.#calls.enter(of, { ...call, callKey });
     const durationMs = request.metrics.duration_ms;
-    return this.#calls.complete(run, {
+    return this.#calls.complete(of, {
       ...call,
-      ...{ resultHash, callKey: await this.#begun(request, identity) },
+      ...{ resultHash, callKey: await this.#begun(of, request, identity, callKey) },
       ...(durationMs === undefined ? {} : { durationMs }),
     });
   }
@@ -47,9 +78,29 @@ export class CallFactsStore {
     return (await this.#windows.advance(advanceOf(request, needs, identity, false))).before;
   }
 
-  /** Returns the labels of the run tree. */
-  async labels(request: DecisionRequest): Promise<ReadonlyMap<string, LabelCause>> {
-    return this.#labels.read(labelledLine(request));
+  /** Returns the labels of the run tree, with evidence for those that need it. */
+  async labels(
+    request: DecisionRequest,
+    { compares }: Pick<NonNullable<FactNeeds['labels']>, 'compares'>,
+  ): Promise<ReadonlyMap<string, LabelFact>> {
+    const line = labelledLine(request);
+    const standing = await this.#labels.read(line);
+    const compared = compares.filter((label) => standing.has(label));
+    if (compared.length === 0) return standing;
+    const candidates = candidatesOf(request.args, await this.#labels.salt(request.tenantId));
+    const isComplete = candidates.isComplete && request.unread?.args === undefined;
+    const found = await Promise.all(
+      compared.map(async (label) => {
+        const shared = await this.#labels.compare(line, label, candidates.prints);
+        return [label, evidenceOf(shared, candidates, isComplete)] as const;
+      }),
+    );
+    const facts = new Map<string, LabelFact>(standing);
+    for (const [label, evidence] of found) {
+      const cause = standing.get(label);
+      if (cause !== undefined) facts.set(label, { ...cause, evidence });
+    }
+    return facts;
   }
 
   /**
@@ -59,7 +110,8 @@ export class CallFactsStore {
    */
   async label(
     request: DecisionRequest,
-    { sets, clears }: NonNullable<FactNeeds['labels']>,
+    { sets, clears, prints }: Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'>,
+    identity: CallIdentity,
   ): Promise<readonly string[]> {
     const { agentId, runId, tool, callId, receivedAt } = request;
     const line = labelledLine(request);
@@ -70,7 +122,19 @@ export class CallFactsStore {
       ...(callId === undefined ? {} : { callId }),
       atMs: Date.parse(receivedAt),
     };
-    return this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
+    const rejected = await this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
+    const noted = prints.filter((label) => !rejected.includes(label));
+    if (noted.length > 0) await this.#labels.note(line, noted, await this.#evidence(request, identity, cause));
+    return rejected;
+  }
+
+  /** What a source call adds to the evidence of its labels. */
+  async #evidence(request: DecisionRequest, { argsHash }: CallIdentity, cause: LabelCause): Promise<EvidenceNote> {
+    const { tenantId, runId, phase, tool, callId, result, unread } = request;
+    const call = sha256Hex(canonicalJson([runId, tool?.name ?? '', callId ?? argsHash]));
+    if (phase !== 'tool.after') return { kind: 'called', call };
+    const { prints, isComplete } = fingerprintsOf(result, await this.#labels.salt(tenantId));
+    return { kind: 'returned', call, cause, prints, isComplete: isComplete && unread?.result === undefined };
   }
 
   /**
@@ -89,8 +153,7 @@ export class CallFactsStore {
       ...own,
       ...otherQuestions(request, identity, modifiedArgs),
     ]);
-    if (needs.history && request.phase === 'tool.before')
-      await this.#calls.settle(runOf(request), identity.callKey, 'allowed');
+    await this.#settle(request, needs, identity, 'allowed');
     await answered;
   }
 
@@ -98,20 +161,37 @@ export class CallFactsStore {
   async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
     const undone =
       needs.undo.length === 0 ? undefined : this.#windows.advance(advanceOf(request, needs, identity, true));
-    if (needs.history && request.phase === 'tool.before')
-      await this.#calls.settle(runOf(request), identity.callKey, 'refused');
+    await this.#settle(request, needs, identity, 'refused');
     await undone;
     const names = request.phase === 'tool.after' ? otherQuestions(request, identity) : [identity.once ?? ''];
     await this.#forget(request, needs, identity, names);
+  }
+
+  async #settle(
+    request: DecisionRequest,
+    { history, histories = [] }: FactNeeds,
+    { callKey }: CallIdentity,
+    outcome: 'allowed' | 'refused',
+  ): Promise<void> {
+    if (request.phase !== 'tool.before') return;
+    await Promise.all([
+      history ? this.#calls.settle(runOf(request), callKey, outcome) : undefined,
+      ...scopesOf(request, histories).map((of) => this.#calls.settle(of, keyInScope(request, callKey), outcome)),
+    ]);
   }
 
   /**
    * Returns the key under which the ended call was entered. Without call ids, this is the oldest equal call that has
    * not ended.
    */
-  async #begun(request: DecisionRequest, { callKey, argsHash }: CallIdentity): Promise<string> {
+  async #begun(
+    of: CalledRun | CalledScope,
+    request: DecisionRequest,
+    { argsHash }: CallIdentity,
+    callKey: string,
+  ): Promise<string> {
     if (request.callId !== undefined) return callKey;
-    const past = await this.#calls.read(runOf(request));
+    const past = await this.#calls.read(of);
     const same = (call: PastCall) => call.toolName === request.tool?.name && call.argsHash === argsHash;
     return past.find((call) => call.status !== 'completed' && same(call))?.callKey ?? callKey;
   }
@@ -127,6 +207,31 @@ export class CallFactsStore {
     const ids = questions.flatMap((question) => [true, false].map((undo) => messageId(runId, question, undo)));
     await this.#windows.forget(tenantId, agentId, ids);
   }
+}
+
+/** The strongest grade of what arguments share with results. */
+function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boolean): FlowEvidence {
+  const isComplete = shared.isComplete && isWhole;
+  const proof = shared.found.find(({ print, place }) => candidates.isWhole(print, place));
+  const strongest = proof ?? shared.found[0];
+  if (strongest === undefined) return { grade: 'none', isComplete };
+  const { place, source } = strongest;
+  return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
+}
+
+/** The wider scopes that a request names. */
+function scopesOf(request: DecisionRequest, scopes: readonly WiderScope[]): CalledScope[] {
+  const { tenantId, runId, ancestors = [], sessionId, agentId } = request;
+  const ids = { tree: ancestors.at(-1) ?? runId, session: sessionId, agent: agentId, tenant: '' };
+  return scopes.flatMap((scope) => {
+    const scopeId = ids[scope];
+    return scopeId === undefined ? [] : [{ tenantId, scope, scopeId }];
+  });
+}
+
+/** Client ids are unique within a run only. */
+function keyInScope({ runId }: DecisionRequest, callKey: string): string {
+  return `${runId}\n${callKey}`;
 }
 
 function runOf({ tenantId, runId }: DecisionRequest): CalledRun {

@@ -6,7 +6,7 @@ import type { CallFacts, DecisionFacts } from './facts.ts';
 
 /** Presents the fetched facts to conditions. */
 export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: number): CallFacts {
-  const { needs, history, totals, labels, argsHash, resultHash } = facts;
+  const { needs, history, histories, totals, labels, argsHash, resultHash } = facts;
   const places = new Map(needs.series.map((series, at) => [seriesKey(series), at]));
   const before = (series: Series): Totals | null => {
     const at = places.get(seriesKey(series));
@@ -25,6 +25,11 @@ export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: 
     argsHash,
     ...(resultHash === undefined ? {} : { resultHash }),
     history: history === undefined || typeof history === 'string' ? null : history,
+    calls(scope) {
+      const found = scope === 'run' ? history : typeof histories === 'object' ? histories.get(scope) : histories;
+      if (found === undefined) return typeof histories === 'object' && scope !== 'run' ? 'missing' : 'unavailable';
+      return typeof found === 'string' ? 'unavailable' : found;
+    },
     labels: labels === undefined || typeof labels === 'string' ? null : labels,
     before,
     including,

@@ -3,7 +3,7 @@ import type { Increment, Series } from '../ports/window-store.ts';
 import { seriesKey } from '../windows/span.ts';
 import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
-import type { Addition, ConditionNeeds, FactNeeds } from './facts.ts';
+import type { Addition, ConditionLabels, ConditionNeeds, FactNeeds, WantedLabel } from './facts.ts';
 
 /**
  * Returns the facts to fetch before a request can be decided.
@@ -36,12 +36,18 @@ export function factsNeeded(
   });
   return {
     history: needs.some(({ history }) => history === true),
+    ...historiesNeeded(needs),
     agent: rules.some(({ selects }) => looksAtAgentTags(selects)),
     series: [...series.values()].map((entry) => entry.series),
     increments: additions.map((addition) => increment(addition, 1)),
     ...labelsNeeded(rules, involved),
     undo: additions.filter(({ because }) => because === 'call').map((addition) => increment(addition, -1)),
   };
+}
+
+function historiesNeeded(needs: readonly ConditionNeeds[]): Pick<FactNeeds, 'histories'> {
+  const histories = distinct(needs.map((need) => need.histories));
+  return histories.length === 0 ? {} : { histories };
 }
 
 /** Only rules that apply to the call read labels; every counting rule sets and clears them. */
@@ -54,10 +60,24 @@ function labelsNeeded(
   return {
     labels: {
       reads: labelling.some(({ rule, labels }) => labels.reads === true && rules.includes(rule)),
-      sets: labelling.flatMap(({ rule, labels }) => (labels.sets ?? []).map((label) => ({ label, rule }))),
-      clears: [...new Set(labelling.flatMap(({ labels }) => labels.clears ?? []))],
+      sets: wanted(labelling, ({ sets }) => sets),
+      setsIfDenied: wanted(labelling, ({ setsIfDenied }) => setsIfDenied),
+      clears: distinct(labelling.map(({ labels }) => labels.clears)),
+      compares: distinct(labelling.map(({ rule, labels }) => (rules.includes(rule) ? labels.compares : []))),
+      prints: distinct(labelling.map(({ labels }) => labels.prints)),
     },
   };
+}
+
+function distinct<T extends string>(lists: readonly (readonly T[] | undefined)[]): T[] {
+  return [...new Set(lists.flatMap((list) => list ?? []))];
+}
+
+function wanted(
+  labelling: readonly { readonly rule: DecisionRule; readonly labels: ConditionLabels }[],
+  chosen: (labels: ConditionLabels) => readonly string[] | undefined,
+): WantedLabel[] {
+  return labelling.flatMap(({ rule, labels }) => (chosen(labels) ?? []).map((label) => ({ label, rule })));
 }
 
 /** Deduplicates additions: several rules may read one series, but a call adds to it once. */

@@ -1,5 +1,5 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import type { PastCall } from '../ports/call-history.ts';
+import type { PastCall, WiderScope } from '../ports/call-history.ts';
 import type { LabelCause } from '../ports/label-store.ts';
 import type { Increment, Series, Totals } from '../ports/window-store.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -16,6 +16,12 @@ export interface ConditionLabels {
   readonly reads?: boolean;
   /** Labels to set before the call is allowed. */
   readonly sets?: readonly string[];
+  /** Labels to set if the approval of the call is denied, expires or is cancelled. */
+  readonly setsIfDenied?: readonly string[];
+  /** Labels whose evidence the call is compared with. */
+  readonly compares?: readonly string[];
+  /** Labels for which the result of the call is fingerprinted. */
+  readonly prints?: readonly string[];
   /** Labels to clear when the call has completed. */
   readonly clears?: readonly string[];
 }
@@ -26,9 +32,14 @@ export interface WantedLabel {
   readonly rule: DecisionRule;
 }
 
+/** Whose calls a condition looks at. */
+export type CallScope = 'run' | WiderScope;
+
 /** Facts that one condition needs. */
 export interface ConditionNeeds {
   readonly history?: boolean;
+  /** Wider scopes whose history is needed. */
+  readonly histories?: readonly WiderScope[];
   readonly series?: readonly Series[];
   readonly additions?: readonly Addition[];
   readonly labels?: ConditionLabels;
@@ -38,6 +49,8 @@ export interface ConditionNeeds {
 export interface FactNeeds {
   /** The run's earlier calls: `CallHistory.enter` before a tool call, `complete` after it, `read` before a model call. */
   readonly history: boolean;
+  /** Wider scopes whose history is needed, each like that of the run. */
+  readonly histories?: readonly WiderScope[];
   /** True if the agent's tags are needed. */
   readonly agent: boolean;
   /** Series of the agent. `DecisionFacts.totals` has the same order and holds their state before this request. */
@@ -53,12 +66,30 @@ export interface FactNeeds {
     /** True if the answer depends on the labels. */
     readonly reads: boolean;
     readonly sets: readonly WantedLabel[];
+    readonly setsIfDenied: readonly WantedLabel[];
     readonly clears: readonly string[];
+    readonly compares: readonly string[];
+    readonly prints: readonly string[];
   };
 }
 
 export interface AgentFacts {
   readonly tags: readonly string[];
+}
+
+/** What a call carries of the results of a label's source calls. */
+export interface FlowEvidence {
+  readonly grade: 'none' | 'carried' | 'proven';
+  /** False if more may be carried than could be compared. */
+  readonly isComplete: boolean;
+  /** The value that was found, by its path in the result, and the call that returned it. */
+  readonly field?: string;
+  readonly source?: LabelCause;
+}
+
+/** A label that stands, with its first cause and, if a rule needs it, evidence. */
+export interface LabelFact extends LabelCause {
+  readonly evidence?: FlowEvidence;
 }
 
 /** Why a fact could not be fetched. */
@@ -73,10 +104,12 @@ export interface DecisionFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first. */
   readonly history?: readonly PastCall[] | Unavailable;
+  /** The other calls of each needed wider scope, oldest first. Missing if the request does not name the scope. */
+  readonly histories?: ReadonlyMap<WiderScope, readonly PastCall[]> | Unavailable;
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
   /** Labels of the run tree with their first cause. */
-  readonly labels?: ReadonlyMap<string, LabelCause> | Unavailable;
+  readonly labels?: ReadonlyMap<string, LabelFact> | Unavailable;
   /** If absent, the agent never registered and has no tags. */
   readonly agent?: AgentFacts | Unavailable;
   /** Ids of rules for which exactly this call is approved; they no longer ask. */
@@ -91,8 +124,10 @@ export interface CallFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first; null if unavailable. */
   readonly history: readonly PastCall[] | null;
+  /** The other calls of a run or a wider scope, oldest first. `missing`: the request does not name the scope. */
+  readonly calls: (scope: CallScope) => readonly PastCall[] | 'missing' | 'unavailable';
   /** Labels of the run tree with their first cause; null if unavailable. */
-  readonly labels: ReadonlyMap<string, LabelCause> | null;
+  readonly labels: ReadonlyMap<string, LabelFact> | null;
   /** State of a needed series before this request; null if unavailable. */
   readonly before: (series: Series) => Totals | null;
   /** The same, including what this request adds. */

@@ -54,6 +54,7 @@ export function combined(
       const needs = tests.map((test) => test.needs?.(request) ?? {});
       return {
         history: needs.some(({ history }) => history === true),
+        histories: needs.flatMap(({ histories }) => histories ?? []),
         series: needs.flatMap(({ series }) => series ?? []),
         additions: needs.flatMap(({ additions }) => additions ?? []),
         ...labelsOf(needs),
@@ -89,6 +90,9 @@ function labelsOf(needs: readonly ConditionNeeds[]): Pick<ConditionNeeds, 'label
     labels: {
       reads: labels.some(({ reads }) => reads === true),
       sets: labels.flatMap(({ sets }) => sets ?? []),
+      setsIfDenied: labels.flatMap(({ setsIfDenied }) => setsIfDenied ?? []),
+      compares: labels.flatMap(({ compares }) => compares ?? []),
+      prints: labels.flatMap(({ prints }) => prints ?? []),
       clears: labels.flatMap(({ clears }) => clears ?? []),
     },
   };

@@ -122,10 +122,10 @@ export function findingOf({ rule, mode, matched, effect, measured, flow }: RuleV
   };
 }
 
-function shownFlow({ label, grade, source }: DataFlow): NonNullable<RuleFinding['flow']> {
+function shownFlow({ label, grade, field, source }: DataFlow): NonNullable<RuleFinding['flow']> {
   const { runId, agentId, toolName, callId, atMs } = source;
   return {
-    ...{ label, grade },
+    ...{ label, grade, ...(field === undefined ? {} : { field }) },
     source: {
       ...{ runId, agentId, toolName, at: new Date(atMs).toISOString() },
       ...(callId === undefined ? {} : { callId }),
@@ -139,7 +139,7 @@ function bypassed(
   facts: DecisionFacts,
 ): Pick<RuleVerdict, 'matched' | 'effect' | 'bypass'> {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
-  const late = [facts.history, facts.totals, facts.labels, facts.agent].includes('deadline');
+  const late = [facts.history, facts.histories, facts.totals, facts.labels, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;
   return { matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
 }

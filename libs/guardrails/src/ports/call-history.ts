@@ -1,7 +1,19 @@
+/** Whose calls a history holds, besides those of a run. */
+export const WIDER_SCOPES = ['tree', 'session', 'agent', 'tenant'] as const;
+export type WiderScope = (typeof WIDER_SCOPES)[number];
+
 /** Key of a history: one per run, regardless of the agent that a request names. */
 export interface CalledRun {
   readonly tenantId: string;
   readonly runId: string;
+}
+
+/** Key of the history of many runs. */
+export interface CalledScope {
+  readonly tenantId: string;
+  readonly scope: WiderScope;
+  /** The topmost run of the tree, the session or the agent; empty for the tenant. */
+  readonly scopeId: string;
 }
 
 /** A tool call about to be made. */
@@ -34,21 +46,21 @@ export interface PastCall extends EnteredCall {
 }
 
 /**
- * The tool calls of each run, oldest first: at most the newest 1,000, kept for 7 days after the last. Every method is
+ * The tool calls of each run or wider scope, oldest first: at most the newest 1,000, kept for 7 days after the last. Every method is
  * atomic and idempotent per call key, so that concurrent calls see each other and a retry is counted once.
  */
 export interface CallHistory {
   /**
    * Enters the call as asked, unless an open call has this key; the same key after completion is another call. Returns
-   * the calls of the run that came before it.
+   * the calls that came before it.
    */
-  enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]>;
+  enter(of: CalledRun | CalledScope, call: EnteredCall): Promise<readonly PastCall[]>;
   /** Records that an entered call was allowed, or removes it. */
-  settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void>;
+  settle(of: CalledRun | CalledScope, callKey: string, outcome: 'allowed' | 'refused'): Promise<void>;
   /**
    * Records the result of a call: the open one with this key, else the oldest open one with this call id (its arguments
-   * may have changed), else a new entry. Returns the other calls of the run.
+   * may have changed), else a new entry. Returns the other calls.
    */
-  complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]>;
-  read(run: CalledRun): Promise<readonly PastCall[]>;
+  complete(of: CalledRun | CalledScope, call: CompletedCall): Promise<readonly PastCall[]>;
+  read(of: CalledRun | CalledScope): Promise<readonly PastCall[]>;
 }

@@ -1,4 +1,5 @@
 import type { DecisionRequest } from '@agentlens/contracts';
+import type { PrintPlace } from '../flow/fingerprints.ts';
 
 /** A run and its ancestors, nearest first. Its labels are those of any of these runs. */
 export interface LabelledLine {
@@ -16,11 +17,28 @@ export interface LabelCause {
   readonly atMs: number;
 }
 
-/**
- * Labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A label is stored with
- * the topmost known run, so that every run of the tree finds it. Every method is atomic per run and idempotent.
- */
-export interface LabelStore {
+/** What becomes known about a source call. */
+export type EvidenceNote =
+  /** It was allowed; its result is not known yet. */
+  | { readonly kind: 'called'; readonly call: string }
+  /** Its result is known. */
+  | {
+      readonly kind: 'returned';
+      readonly call: string;
+      readonly cause: LabelCause;
+      readonly prints: ReadonlyMap<string, PrintPlace>;
+      readonly isComplete: boolean;
+    };
+
+/** Fingerprints of a call that results of source calls have too. */
+export interface SharedPrints {
+  /** False if a source call has no result yet, or not all of its fingerprints are stored. */
+  readonly isComplete: boolean;
+  readonly found: readonly { readonly print: string; readonly place: PrintPlace; readonly source: LabelCause }[];
+}
+
+/** Labels of run trees as rules see them. Every method is atomic per run and idempotent. */
+export interface RunLabels {
   /**
    * Sets labels on the tree. A label that stands keeps its first cause.
    * @returns the labels for which the tree has no room; the others are set
@@ -30,6 +48,49 @@ export interface LabelStore {
   read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause>>;
   /** Removes labels from the run and its ancestors. */
   clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+  /** Notes a source call of labels that stand. */
+  note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void>;
+  compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints>;
+  /** Salt of the tenant's fingerprints. */
+  salt(tenantId: string): Promise<string>;
+}
+
+/** A label and the run that it is stored with. */
+export interface StoredLabel {
+  readonly runId: string;
+  readonly label: string;
+  readonly cause: LabelCause;
+}
+
+/**
+ * Why a store must be restored before it answers. `lost`: it has no record of ever being complete, because it is new
+ * or lost its data. `unverified`: it may have lost its latest labels, because this process has just connected or
+ * another process restored it.
+ */
+export type IncompleteLabels = 'lost' | 'unverified';
+
+/**
+ * Shared memory for the labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A
+ * label is stored with the topmost known run, so that every run of the tree finds it. The store notices if it loses
+ * its data, and then answers only after it was restored.
+ */
+export interface LabelStore {
+  /** @returns the labels that did not stand before, and those for which the tree has no room */
+  set(
+    line: LabelledLine,
+    labels: readonly string[],
+    cause: LabelCause,
+  ): Promise<{ readonly added: readonly string[]; readonly rejected: readonly string[] } | IncompleteLabels>;
+  read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause> | IncompleteLabels>;
+  clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
+  /** At most 4,000 fingerprints are kept for each label of a tree; clearing the label removes them. */
+  note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void>;
+  compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints>;
+  /**
+   * Adds labels that do not stand, and then counts as complete for this process.
+   * @returns false if the store lost its data meanwhile
+   */
+  restore(tenantId: string, pages: AsyncIterable<readonly StoredLabel[]>): Promise<boolean>;
 }
 
 export function labelledLine({ tenantId, runId, ancestors = [] }: DecisionRequest): LabelledLine {

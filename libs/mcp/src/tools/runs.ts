@@ -63,6 +63,14 @@ export const runs: McpTool = {
         return { value: { runs: shown, agents, more }, path: runPath(runId) };
       },
     }),
+    labels: action({
+      scope: 'read',
+      needs: ['runId'],
+      run: async ({ client }, { runId }) => ({
+        value: await client.getRunLabels({ params: { id: runId } }),
+        path: runPath(runId),
+      }),
+    }),
     decisions: action({
       scope: 'read',
       takes: ['runId', 'agentId', 'ruleId', 'verdict', 'from', 'to', 'limit', 'cursor'],

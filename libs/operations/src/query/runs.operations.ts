@@ -1,4 +1,4 @@
-import { ClientId, Instant } from '@agentlens/contracts/schemas';
+import { ClientId, Instant, LabelName, StandingLabel } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Amount, CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../parameters.ts';
@@ -258,5 +258,35 @@ export const getRunTree = operation({
     truncated: z.boolean().meta({ description: 'True beyond 1,000 runs or 20 levels.' }),
     agents: z.array(TraceAgent).meta({ description: 'Agents inside a traced run, parents before their children.' }),
   }),
+  problems: [404],
+});
+
+const RunLabel = StandingLabel.meta({ id: 'RunLabel' });
+
+export const getRunLabels = operation({
+  id: 'getRunLabels',
+  method: 'get',
+  path: '/api/runs/:id/labels',
+  tag: 'Runs',
+  summary: 'Labels that stand on the tree of a run, with the call that set each first.',
+  scope: ['read', 'review'],
+  params: IdPath,
+  response: z.object({
+    root: z.string().meta({ description: 'The topmost known run of the tree.' }),
+    labels: z.array(RunLabel),
+  }),
+  problems: [404],
+});
+
+export const clearRunLabel = operation({
+  id: 'clearRunLabel',
+  method: 'delete',
+  path: '/api/runs/:id/labels/:label',
+  tag: 'Runs',
+  summary: 'Clear a label of the tree of a run, so that its rules no longer match. Recorded in the audit log.',
+  scope: 'review',
+  params: IdPath.extend({ label: LabelName }),
+  body: z.strictObject({ reason: z.string().min(1).max(1000) }),
+  response: z.object({ ok: z.literal(true) }),
   problems: [404],
 });

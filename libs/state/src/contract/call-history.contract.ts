@@ -32,6 +32,25 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect(await calls().read(run)).toMatchObject([{ callKey: 'a', toolName: 'search' }, { callKey: 'b' }]);
     });
 
+    it('keeps the calls of wider scopes apart from each other and from runs', async () => {
+      const id = fresh('id');
+      const keys = [
+        { tenantId: 'acme', runId: id },
+        { tenantId: 'acme', runId: `tree:${id}` },
+        ...(['tree', 'session', 'agent', 'tenant'] as const).map((scope) => ({ tenantId: 'acme', scope, scopeId: id })),
+        { tenantId: 'globex', scope: 'tree' as const, scopeId: id },
+      ];
+      for (const [at, key] of keys.entries()) expect(await calls().enter(key, aCall(`call-${at}`))).toEqual([]);
+      const [, , tree] = keys;
+      if (tree === undefined) throw new Error('no key');
+      await calls().settle(tree, 'call-2', 'allowed');
+      expect(await calls().complete(tree, { ...aCall('call-2'), resultHash: 'r' })).toEqual([]);
+      const statuses = await Promise.all(
+        keys.map(async (key) => (await calls().read(key)).map(({ status }) => status)),
+      );
+      expect(statuses).toEqual(keys.map((key) => [key === tree ? 'completed' : 'asked']));
+    });
+
     it('gives concurrent calls one consistent order', async () => {
       const run = aRun();
       const seen = await Promise.all(Array.from({ length: 10 }, (_, i) => calls().enter(run, aCall(`call-${i}`))));

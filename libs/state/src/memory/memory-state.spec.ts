@@ -5,7 +5,7 @@ import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
-import { labelStoreContract } from '../contract/label-store.contract.ts';
+import { completed, labelStoreContract } from '../contract/label-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
@@ -88,7 +88,7 @@ describe('memory snapshot', () => {
     await before.calls.enter(run, call);
     await before.calls.complete(run, { ...call, resultHash: 'r' });
     const cause = { runId: 'run', agentId: 'agent', toolName: 'read', atMs: START_MS };
-    await before.labels.set({ tenantId: 'acme', runIds: ['run'] }, ['pii'], cause);
+    await completed(before.labels).set({ tenantId: 'acme', runIds: ['run'] }, ['pii'], cause);
     await before.runContexts.keep('acme', 'run', { sessionId: 's' });
     await before.breakers.read({ ...breakerOf, adding: { at: 0, usage: { tokens: 7, costUsd: 0.5, iterations: 1 } } });
     const values = [1, 2.5].map((value) => ({ atMs: START_MS, value }));
@@ -100,7 +100,9 @@ describe('memory snapshot', () => {
     const after = createMemoryState({ clock, snapshot: before.snapshot() });
 
     expect(await after.calls.read(run)).toMatchObject([{ callKey: 'a', status: 'completed', resultHash: 'r' }]);
-    expect(await after.labels.read({ tenantId: 'acme', runIds: ['run'] })).toEqual(new Map([['pii', cause]]));
+    expect(await completed(after.labels).read({ tenantId: 'acme', runIds: ['run'] })).toEqual(
+      new Map([['pii', cause]]),
+    );
     expect(await after.runContexts.find('acme', 'run')).toEqual({ sessionId: 's' });
     expect(await after.breakers.read(breakerOf)).toEqual(await before.breakers.read(breakerOf));
     expect(await after.windows.advance(batch)).toEqual(await before.windows.advance(batch));

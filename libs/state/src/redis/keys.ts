@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BreakerRef, BudgetAccount } from '@agentlens/guardrails';
+import type { BreakerRef, BudgetAccount, WiderScope } from '@agentlens/guardrails';
 import { escaped } from '../windows/question.ts';
 
 /**
@@ -21,8 +21,12 @@ import { escaped } from '../windows/question.ts';
  * | `run:{tenant}:<hashed run id>`     | session, actor and tags from the start of the run                  | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
+ * | `calls:{tenant:<scope>:<id>}[:order]` | the same of a tree, session, agent or tenant                     | 7 d            |
  * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
  * | `labels:{tenant}:<run>`            | hash: labels of the tree under a run, and the call that set each first | 7 d           |
+ * | `evidence:{tenant}:<run>:<label>`  | hash: fingerprints of the results of a label's source calls        | 7 d          |
+ * | `labels-complete:{tenant}`         | marker of complete labels; missing if they were lost               | none         |
+ * | `labels-restoring:{tenant}:<id>`   | a process that is restoring labels; missing if they were lost meanwhile | 10 min  |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
@@ -146,8 +150,25 @@ export function callsKey(tenantId: string, runId: string): string {
   return `calls:{${tenantId}:${escaped(runId)}}`;
 }
 
+/** Differs from the key of any run, whose id is escaped. */
+export function scopeCallsKey(tenantId: string, scope: WiderScope, scopeId: string): string {
+  return `calls:{${tenantId}:${scope}:${escaped(scopeId)}}`;
+}
+
 export function callOrderKey(tenantId: string, runId: string): string {
   return `${callsKey(tenantId, runId)}:order`;
+}
+
+export function labelsMarkerKey(tenantId: string): string {
+  return `labels-complete:{${tenantId}}`;
+}
+
+export function restoringLabelsKey(tenantId: string, id: string): string {
+  return `labels-restoring:{${tenantId}}:${id}`;
+}
+
+export function evidenceKey(tenantId: string, runId: string, label: string): string {
+  return `evidence:{${tenantId}}:${escaped(runId)}:${label}`;
 }
 
 export function labelsKey(tenantId: string, runId: string): string {

@@ -1,5 +1,6 @@
+import type { LabelStore } from '@agentlens/guardrails';
 import { eventually, startRedis, type TestServer } from '@agentlens/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
@@ -8,7 +9,7 @@ import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
-import { labelStoreContract } from '../contract/label-store.contract.ts';
+import { completed, labelStoreContract } from '../contract/label-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { fresh } from '../contract/requests.ts';
@@ -82,13 +83,65 @@ describe('labels of a run tree', () => {
     const line = { tenantId: fresh('tenant'), runIds: ['run'] } as const;
     const key = `labels:{${line.tenantId}}:run`;
     const redis = new Redis(server.url);
-    await state.labels.set(line, ['pii'], { runId: 'run', agentId: 'crm', toolName: 'read', atMs: 0 });
+    await completed(state.labels).set(line, ['pii'], { runId: 'run', agentId: 'crm', toolName: 'read', atMs: 0 });
     const afterSet = await redis.pttl(key);
     await redis.pexpire(key, 60_000);
     await state.labels.read(line);
     const afterRead = await redis.pttl(key);
     await redis.quit();
     for (const ttlMs of [afterSet, afterRead]) expect(Math.round(ttlMs / 86_400_000)).toBe(7);
+  });
+
+  describe('that Redis may have lost', () => {
+    const line = { tenantId: 'loses', runIds: ['run'] } as const;
+    const cause = { runId: 'run', agentId: 'crm', toolName: 'read', atMs: 0 };
+    const page = [{ runId: 'run', label: 'pii', cause }];
+    let redis: Redis;
+    beforeAll(() => {
+      redis = new Redis(server.url);
+    });
+    beforeEach(async () => {
+      await redis.flushall();
+      await completed(state.labels).set(line, ['pii'], cause);
+    });
+    afterAll(async () => {
+      await redis.quit();
+    });
+    const restore = (store: LabelStore, meanwhile: () => Promise<unknown> = async () => undefined) =>
+      store.restore(
+        line.tenantId,
+        (async function* () {
+          yield page;
+          await meanwhile();
+        })(),
+      );
+
+    it('are not read after a flush until they are restored', async () => {
+      await redis.flushall();
+      expect(await state.labels.read(line)).toBe('lost');
+      expect(await state.labels.set(line, ['web'], cause)).toBe('lost');
+      expect(await restore(state.labels)).toBe(true);
+      expect(await state.labels.read(line)).toEqual(new Map([['pii', cause]]));
+    });
+
+    it('are not complete if Redis is flushed while they are restored', async () => {
+      await redis.flushall();
+      expect(await restore(state.labels, () => redis.flushall())).toBe(false);
+      expect(await state.labels.read(line)).toBe('lost');
+    });
+
+    it('are verified by every process, and again on a new connection or after another process restored them', async () => {
+      const other = await connectRedisState({ url: server.url, name: 'other-process', commandTimeoutMs: 20_000 });
+      expect(await other.labels.read(line)).toBe('unverified');
+      expect(await restore(other.labels)).toBe(true);
+      const id = /id=(\d+)[^\n]*name=other-process/.exec((await redis.client('LIST')) as string)?.[1] ?? '';
+      await redis.client('KILL', 'ID', id);
+      await eventually(async () => expect(await other.labels.read(line)).toBe('unverified'));
+      await redis.flushall();
+      expect(await restore(other.labels)).toBe(true);
+      expect(await state.labels.read(line)).toBe('unverified');
+      await other.close();
+    });
   });
 });
 

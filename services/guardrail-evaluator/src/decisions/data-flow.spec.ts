@@ -1,10 +1,10 @@
 import { type Alert, COMMANDS, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { isInRollout, type LabelStore } from '@agentlens/guardrails';
-import { createMemoryState, StateUnavailable } from '@agentlens/state';
+import { isInRollout, type RunLabels } from '@agentlens/guardrails';
+import { StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAlert } from '../../test/asking.ts';
-import { bus, serviceIn } from './decision-service.testing.ts';
+import { bus, memoryLabels, serviceIn } from './decision-service.testing.ts';
 
 const flow = (fields: Partial<GuardrailRule> = {}): Partial<GuardrailRule> => ({
   ...{ name: 'No egress', conditionType: 'data_flow', selector: { tools: ['send'] } },
@@ -13,6 +13,12 @@ const flow = (fields: Partial<GuardrailRule> = {}): Partial<GuardrailRule> => ({
   ...fields,
 });
 const called = (name: string, fields: Partial<DecisionRequest> = {}) => ({ tool: { name, tags: [] }, ...fields });
+/** No rule needs evidence. */
+const unprinted = {
+  note: async () => undefined,
+  compare: async () => ({ isComplete: false, found: [] }),
+  salt: async () => 'salt',
+};
 const child = { runId: 'child', ancestors: ['root'] };
 
 /** Ids of the ancestors of run `at`, nearest first, in a forest given by the parent of each run. */
@@ -53,6 +59,29 @@ describe('a rule about data flow', () => {
     await approvals.close();
   });
 
+  it('labels the tree when an approval fails, not while it waits', async () => {
+    let status: Alert['status'] = 'pending';
+    const approvals = await bus.serve(COMMANDS.resolveApproval, async () => ({
+      ok: true as const,
+      value: { ...anAlert(), status },
+    }));
+    const asking = { conditionType: 'tool_name', conditionConfig: { value: 'deploy' }, actionConfig: {} };
+    const readOnly = flow({ conditionConfig: { afterDenied: [{ tools: ['deploy'] }], label: 'failed' } });
+    for (const failed of ['denied', 'expired', 'cancelled'] as const) {
+      const { ask } = serviceIn({ rules: [readOnly, { ...asking, actionType: 'require_approval' }] });
+      for (const [then, verdict] of [
+        ['pending', 'ALLOW'],
+        ['approved', 'ALLOW'],
+        [failed, 'BLOCK'],
+      ] as const) {
+        status = then;
+        expect((await ask(called('deploy', child))).verdict).toBe(then === 'approved' ? 'ALLOW' : 'BLOCK');
+        expect((await ask(called('send', { runId: 'root' }))).verdict).toBe(verdict);
+      }
+    }
+    await approvals.close();
+  });
+
   it('records labels for a rule in shadow and does not act on them', async () => {
     const { ask } = serviceIn({ rules: [flow({ mode: 'shadow' })] });
     await ask(called('read'));
@@ -69,10 +98,11 @@ describe('a rule about data flow', () => {
   });
 
   it('has written the label before the answer to the source is out', async () => {
-    const { labels } = createMemoryState();
+    const labels = memoryLabels();
     const order: string[] = [];
-    const slow: LabelStore = {
+    const slow: RunLabels = {
       read: (line) => labels.read(line),
+      ...unprinted,
       clear: (...cleared) => labels.clear(...cleared),
       async set(...set) {
         await new Promise(setImmediate);
@@ -90,8 +120,13 @@ describe('a rule about data flow', () => {
     const fail = async () => {
       throw new StateUnavailable('labels', new Error('away'));
     };
-    const away: LabelStore = { read: fail, set: fail, clear: fail };
-    const full: LabelStore = { read: async () => new Map(), set: async (_, labels) => labels, clear: fail };
+    const away: RunLabels = { ...unprinted, read: fail, set: fail, clear: fail };
+    const full: RunLabels = {
+      read: async () => new Map(),
+      set: async (_, labels) => labels,
+      clear: fail,
+      ...unprinted,
+    };
 
     it.each([
       ['the store is unavailable', away],
@@ -135,13 +170,67 @@ describe('a rule about data flow', () => {
     });
 
     it('keeps a label that could not be cleared', async () => {
-      const { labels } = createMemoryState();
-      const stuck: LabelStore = { read: (line) => labels.read(line), set: (...set) => labels.set(...set), clear: fail };
+      const labels = memoryLabels();
+      const stuck: RunLabels = {
+        read: (line) => labels.read(line),
+        set: (...set) => labels.set(...set),
+        clear: fail,
+        ...unprinted,
+      };
       const { ask } = serviceIn({ rules: [flow()], labels: stuck });
       await ask(called('read'));
       expect((await ask(called('redact', { phase: 'tool.after' }))).verdict).toBe('ALLOW');
       expect((await ask(called('send'))).verdict).toBe('BLOCK');
     });
+  });
+
+  it('stops only calls that carry a value of a result, by the grade of the rule', async () => {
+    const secrets = ['ann.m.smith@example.com', 'DE89 3704 0044 0532 0130 00', 'C-104277-X-5501'];
+    const encodings: readonly ((text: string) => unknown)[] = [
+      (text) => ({ to: text }),
+      (text) => ({ body: `It is ${text.toUpperCase()} indeed` }),
+      (text) => ({ data: Buffer.from(text).toString('base64') }),
+      (text) => ({ url: `https://x.test/?q=${encodeURIComponent(text)}` }),
+      (text) => ({ a: text.slice(0, 5), b: text.slice(5) }),
+      () => ({ to: 'another customer entirely' }),
+    ];
+    const step = fc.record({
+      tool: fc.constantFrom('read', 'send', 'post'),
+      secret: fc.nat(secrets.length - 1),
+      encoding: fc.nat(encodings.length - 1),
+      reports: fc.boolean(),
+      run: fc.constantFrom('root', 'child', 'other'),
+    });
+    const graded = (grade: string, tool: string) =>
+      flow({ selector: { tools: [tool] }, conditionConfig: { after: [{ tools: ['read'] }], label: grade, grade } });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { ask, offered } = serviceIn({ rules: [graded('carried', 'send'), graded('proven', 'post')] });
+        const trees = new Map<string, { known: Set<number>; open: number }>();
+        for (const [at, { tool, secret, encoding, reports, run }] of steps.entries()) {
+          const root = run === 'child' ? 'root' : run;
+          const tree = trees.get(root) ?? { known: new Set(), open: 0 };
+          trees.set(root, tree);
+          const line = { runId: run, ...(run === 'child' ? { ancestors: ['root'] } : {}), callId: `c${at}` };
+          const args = encodings[encoding]?.(secrets[secret] ?? '');
+          if (tool === 'read') {
+            await ask(called('read', line));
+            if (reports) await ask(called('read', { ...line, phase: 'tool.after', result: { it: secrets[secret] } }));
+            if (reports) tree.known.add(secret);
+            else tree.open += 1;
+            continue;
+          }
+          const isCarried = encoding < encodings.length - 1 && tree.known.has(secret);
+          // A result that is not known yet may have been the value.
+          const { verdict } = await ask(called(tool, { ...line, args }));
+          expect(verdict).toBe(isCarried || tree.open > 0 ? 'BLOCK' : 'ALLOW');
+          const finding = offered.at(-1)?.evaluatedRules.find(({ violated }) => violated);
+          if (isCarried) expect(finding?.flow).toMatchObject({ grade: 'proven', field: 'it' });
+          expect(JSON.stringify(offered.at(-1)?.evaluatedRules)).not.toContain(secrets[secret]);
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 
   it('decides as a simple model over random trees and orders of calls', async () => {

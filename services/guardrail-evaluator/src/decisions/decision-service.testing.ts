@@ -1,5 +1,5 @@
 import { type Budget, type Decision, type DecisionRequest, type GuardrailRule } from '@agentlens/contracts';
-import { activate, DecisionBook, type LabelStore } from '@agentlens/guardrails';
+import { activate, DecisionBook, type LabelledLine, type RunLabels, type StoredLabel } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
@@ -10,6 +10,8 @@ import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { type TenantLimits } from '../breakers/limits.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
+import type { ClearedLabel } from '../labels/labels.repository.ts';
+import { RecordedLabels } from '../labels/recorded-labels.ts';
 import { DecisionService } from './decision.service.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
@@ -25,7 +27,53 @@ interface World {
   readonly controlState?: ControlState | ((agentId: string) => ControlState);
   readonly limits?: TenantLimits;
   readonly budgets?: readonly Budget[];
-  readonly labels?: LabelStore;
+  readonly labels?: RunLabels;
+}
+
+/** Records of labels in memory, and the ancestors of runs. */
+export function memoryRecords() {
+  const rows = new Map<string, StoredLabel>();
+  let isUsed = false;
+  const nameOf = (runId: string, label: string) => JSON.stringify([runId, label]);
+  const records = {
+    written: [] as string[],
+    cleared: [] as ClearedLabel[],
+    lines: new Map<string, readonly string[]>(),
+    lookups: 0,
+    record: async (_: string, labels: readonly StoredLabel[]) => {
+      for (const one of labels) {
+        rows.set(nameOf(one.runId, one.label), one);
+        records.written.push(one.label);
+      }
+    },
+    remove: async (_: string, runIds: readonly string[], labels: readonly string[]) => {
+      for (const runId of runIds) for (const label of labels) rows.delete(nameOf(runId, label));
+    },
+    clear: async ({ tenantId, runIds }: LabelledLine, cleared: ClearedLabel) => {
+      records.cleared.push(cleared);
+      await records.remove(tenantId, runIds, [cleared.label]);
+    },
+    pages: async function* () {
+      yield [...rows.values()];
+    },
+    noteStore: async (_: string, wasEmpty: boolean, nowMs: number) => {
+      const lostAtMs = isUsed && wasEmpty ? nowMs : undefined;
+      isUsed = true;
+      return { salt: 'salt', ...(lostAtMs === undefined ? {} : { lostAtMs }) };
+    },
+    ancestors: async (_: string, runId: string): Promise<readonly string[] | undefined> => {
+      records.lookups += 1;
+      return records.lines.get(runId);
+    },
+  };
+  return records;
+}
+
+/** Labels in memory, with a record in memory. */
+export function memoryLabels(): RunLabels {
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const store = createMemoryState({ clock: { now: () => NOW } }).labels;
+  return new RecordedLabels({ store, records: memoryRecords(), now: () => NOW, logger });
 }
 
 /** A decision service on in-memory adapters. */
@@ -59,7 +107,8 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets, la
     breakers: new BreakerService({ transactions, store: state.breakers, limits: { of: () => limits }, open, closed }),
     budgets: new BudgetService({ budgetStore, budgets: { of: () => budgets } }),
     facts: new FactGatherer({
-      ...{ calls: state.calls, labels: labels ?? state.labels, windows: state.windows, circuit, logger },
+      ...{ calls: state.calls, windows: state.windows, circuit, logger },
+      labels: labels ?? new RecordedLabels({ store: state.labels, records: memoryRecords(), now, logger }),
       agents: { agent: async () => ({ tags: ['prod'] }) },
     }),
     bus,

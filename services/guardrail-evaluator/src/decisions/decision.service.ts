@@ -140,7 +140,7 @@ export class DecisionService {
       const asked: Question[] = [];
       result = await this.#askAll(questions, asked);
       const last = questions.at(-1);
-      if (last !== undefined && result.outcome.verdict === 'ALLOW') result = await this.#labelled(last, result);
+      if (last !== undefined) result = await this.#labelled(last, result);
       deadline.end();
       for (const question of asked) this.#settle(question, result.outcome);
     }
@@ -191,21 +191,22 @@ export class DecisionService {
   }
 
   /**
-   * Labels the run tree for an allowed call. Awaited, because the data may be anywhere in the tree once the answer is
+   * Labels the run tree for an allowed call, or one whose approval failed. Awaited, because the data may be anywhere in the tree once the answer is
    * out. A label that cannot be set is up to the `onUnavailable` setting of each rule that needs it.
    */
-  async #labelled({ request, needs, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
-    const { labels } = needs;
-    if (labels === undefined || labels.sets.length + labels.clears.length === 0) return result;
-    const unset = await this.#parts.facts.label(request, labels, deadline);
+  async #labelled({ request, needs, identity, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
+    const wanted = labelsFor(result.outcome, needs.labels);
+    if (wanted === undefined || wanted.sets.length + wanted.clears.length === 0) return result;
+    const unset = await this.#parts.facts.label(request, wanted, identity, deadline);
     const why = typeof unset === 'string' ? unset : 'unavailable';
-    const failed = labels.sets.filter(({ label }) => typeof unset === 'string' || unset.includes(label));
+    const failed = wanted.sets.filter(({ label }) => typeof unset === 'string' || unset.includes(label));
     const rules = [...new Set(failed.map(({ rule }) => rule))].sort(byPriority);
     bypasses.push(...rules.map(({ id, onUnavailable: did }) => ({ ruleId: id, why, did })));
     const blocking = rules.find(
       (rule) => rule.onUnavailable === 'block' && standingOf(rule, request).mode === 'enforce',
     );
-    return blocking === undefined ? result : { ...result, outcome: unlabelledOutcome(blocking) };
+    if (blocking === undefined || result.outcome.verdict === 'BLOCK') return result;
+    return { ...result, outcome: unlabelledOutcome(blocking) };
   }
 
   /** Applies the rules and, if they require an approval, the reviewer's decision. */
@@ -325,6 +326,16 @@ export class DecisionService {
   #failed({ tenantId, runId }: DecisionRequest, error: unknown, what: string): void {
     this.#parts.logger.warn({ err: error, tenantId, runId }, what);
   }
+}
+
+/** What a call with this outcome does to the labels of its run tree. */
+function labelsFor(
+  { verdict, reason, cause }: DecisionOutcome,
+  labels: FactNeeds['labels'],
+): Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'> | undefined {
+  if (verdict === 'ALLOW') return labels;
+  const isDenied = reason === 'approval' && cause.kind !== 'HITL_PENDING';
+  return isDenied && labels !== undefined ? { sets: labels.setsIfDenied, clears: [], prints: [] } : undefined;
 }
 
 /** The callers to check: the one that started the run, if it differs, and the one that asks. */

@@ -17,6 +17,9 @@ import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
 import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
+import { LabelCommands } from '../labels/labels.commands.ts';
+import { LabelsRepository } from '../labels/labels.repository.ts';
+import { RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
@@ -45,6 +48,7 @@ export class Decisions {
   readonly books: TenantBooks;
   readonly breakerCommands: BreakerCommands;
   readonly budgetCommands: BudgetCommands;
+  readonly labelCommands: LabelCommands;
   readonly ledger: LedgerWriter;
   readonly #ports: EvaluatorPorts;
   readonly #rules: RuleLibrary;
@@ -60,6 +64,7 @@ export class Decisions {
   readonly #due: DueBreakers;
   readonly #unpriced: UnpricedAlerts;
   readonly #toolDefinitions: ToolDefinitionAlerts;
+  readonly #labels: RecordedLabels;
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -118,13 +123,15 @@ export class Decisions {
     ];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
+    this.#labels = new RecordedLabels({ store: labels, records: new LabelsRepository(database), now, logger });
+    this.labelCommands = new LabelCommands(this.#labels);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
     this.service = new DecisionService({
       ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
       breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
       budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
-      facts: new FactGatherer({ calls, labels, windows, circuit, logger, agents: this.#agents }),
+      facts: new FactGatherer({ calls, labels: this.#labels, windows, circuit, logger, agents: this.#agents }),
       ended: this.#ended,
       steps: new TenantSteps(now),
     });
@@ -177,6 +184,7 @@ export class Decisions {
   async drain(): Promise<void> {
     this.#circuit.stop();
     await this.service.drain();
+    await this.#labels.stop();
     await this.#ended.stop();
     await this.#unpriced.stop();
     await this.#toolDefinitions.stop();

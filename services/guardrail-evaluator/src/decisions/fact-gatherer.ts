@@ -5,9 +5,9 @@ import {
   type CallIdentity,
   type DecisionFacts,
   type FactNeeds,
-  type LabelCause,
-  type LabelStore,
+  type LabelFact,
   type PastCall,
+  type RunLabels,
   type Unavailable,
   type WindowStore,
 } from '@agentlens/guardrails';
@@ -18,7 +18,7 @@ import type { StateCircuit } from './state-circuit.ts';
 
 interface FactGathererDependencies {
   readonly calls: CallHistory;
-  readonly labels: LabelStore;
+  readonly labels: RunLabels;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;
   readonly circuit: Pick<StateCircuit, 'ask' | 'away'>;
@@ -49,18 +49,23 @@ export class FactGatherer {
     const { argsHash, resultHash } = identity;
     const { circuit, agents } = this.#parts;
     const failed = (error: unknown) => this.#failed(request, error);
-    const [history, totals, labels, agent] = await Promise.all([
+    const { histories: scopes = [] } = needs;
+    const [history, histories, totals, labels, agent] = await Promise.all([
       needs.history ? fetchHistory() : undefined,
+      scopes.length > 0
+        ? circuit.ask(deadline, () => this.#store.histories(request, scopes, identity), failed)
+        : undefined,
       needs.series.length > 0
         ? circuit.ask(deadline, () => this.#store.totals(request, needs, identity), failed)
         : undefined,
-      needs.labels?.reads === true ? this.#labels(request, deadline) : undefined,
+      needs.labels?.reads === true ? this.#labels(request, needs.labels, deadline) : undefined,
       needs.agent ? deadline.within(agents.agent(request.tenantId, request.agentId), failed) : undefined,
     ]);
     return {
       ...{ needs, argsHash },
       ...(resultHash === undefined ? {} : { resultHash }),
       ...(history === undefined ? {} : { history }),
+      ...(histories === undefined ? {} : { histories }),
       ...(totals === undefined ? {} : { totals }),
       ...(labels === undefined ? {} : { labels }),
       ...(agent == null ? {} : { agent }),
@@ -73,18 +78,23 @@ export class FactGatherer {
    */
   async label(
     request: DecisionRequest,
-    needs: NonNullable<FactNeeds['labels']>,
+    needs: Parameters<CallFactsStore['label']>[1],
+    identity: CallIdentity,
     deadline: Deadline,
   ): Promise<readonly string[] | Unavailable> {
-    const labelled = () => this.#store.label(request, needs);
+    const labelled = () => this.#store.label(request, needs, identity);
     const result = await this.#parts.circuit.ask(deadline, labelled, (error) => this.#failed(request, error));
     // Runs above the known ancestors would not find the label.
     return request.ancestorsUnknown === true ? 'unavailable' : result;
   }
 
-  async #labels(request: DecisionRequest, deadline: Deadline): Promise<ReadonlyMap<string, LabelCause> | Unavailable> {
+  async #labels(
+    request: DecisionRequest,
+    needs: NonNullable<FactNeeds['labels']>,
+    deadline: Deadline,
+  ): Promise<ReadonlyMap<string, LabelFact> | Unavailable> {
     if (request.ancestorsUnknown === true) return 'unavailable';
-    const read = () => this.#store.labels(request);
+    const read = () => this.#store.labels(request, needs);
     return this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
   }
 

@@ -60,12 +60,18 @@ describe('a rule bundle', () => {
     expect(aBundle({ rules: [counting] }).askAlways).toEqual(['tool.before', 'tool.after']);
   });
 
-  it('makes every agent ask about every tool call if a rule follows data through run trees', () => {
+  it('makes every agent ask about every tool call if a rule follows data or counts calls across agents', () => {
     const conditionConfig = { after: [{ tools: ['read_*'] }], label: 'pii' };
     const flow = { ...noShell, conditionType: 'data_flow', conditionConfig };
     for (const rule of [flow, { ...flow, agentId: 'other' }, { ...flow, selector: { agentSlugsAny: ['x*'] } }]) {
       expect(aBundle({ rules: [rule] }).askAlways).toEqual(['tool.before', 'tool.after']);
     }
+    for (const scope of ['tree', 'session', 'tenant']) {
+      const wide = { conditionType: 'max_calls', conditionConfig: { max: 3, scope }, agentId: 'other' };
+      expect(aBundle({ rules: [{ ...noShell, ...wide }] }).askAlways).toEqual(['tool.before', 'tool.after']);
+    }
+    const own = { conditionType: 'max_calls', conditionConfig: { max: 3, scope: 'agent' }, agentId: 'other' };
+    expect(aBundle({ rules: [{ ...noShell, ...own }] }).askAlways).toEqual([]);
     expect(ids(aBundle({ rules: [{ ...flow, agentId: 'other' }] }))).toEqual([]);
     expect(aBundle({ rules: [{ ...flow, mode: 'off' }] }).askAlways).toEqual([]);
   });

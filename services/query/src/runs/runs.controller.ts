@@ -1,9 +1,11 @@
 import { COMMANDS } from '@agentlens/contracts';
 import {
+  clearRunLabel,
   deleteRun,
   getLightRunTimeline,
   getRun,
   getRunFacets,
+  getRunLabels,
   getRunTimeline,
   getRunTree,
   listRunDecisions,
@@ -109,5 +111,26 @@ export class RunsController {
   @Serves(getRunTree)
   async tree(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getRunTree>) {
     return foundOr404('Run', await this.trees.get(caller.tenantId, id));
+  }
+
+  @Serves(getRunLabels)
+  async labels(
+    @CurrentCaller() { tenantId }: Caller,
+    @FromRequest() { params: { id } }: RequestOf<typeof getRunLabels>,
+  ) {
+    const runIds = [...foundOr404('Run', await this.trees.line(tenantId, id))];
+    const { labels } = await this.commands.forward(COMMANDS.readLabels, { tenantId, runIds });
+    return { root: runIds.at(-1) ?? id, labels };
+  }
+
+  @Serves(clearRunLabel)
+  async clearLabel(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id, label }, body: { reason } }: RequestOf<typeof clearRunLabel>,
+  ) {
+    const { tenantId } = caller;
+    const runIds = [...foundOr404('Run', await this.trees.line(tenantId, id))];
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.clearLabel, { tenantId, runIds, label, reason, author });
   }
 }

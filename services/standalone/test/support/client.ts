@@ -31,8 +31,8 @@ export class Client {
     return this.send('PUT', path, JSON.stringify(body));
   }
 
-  delete(path: string): Promise<Answer> {
-    return this.send('DELETE', path);
+  delete(path: string, body?: unknown): Promise<Answer> {
+    return this.send('DELETE', path, body === undefined ? undefined : JSON.stringify(body));
   }
 
   /**

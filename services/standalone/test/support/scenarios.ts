@@ -488,6 +488,23 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
           },
         ]);
       });
+      await eventually(async () =>
+        expect((await client.get('/api/runs/mailer/labels')).body).toMatchObject({
+          root: 'task',
+          labels: [{ label: 'customer-data', source: { runId: 'reader', toolName: 'read_customer' } }],
+        }),
+      );
+      const clear = (label: string, body: object = { reason: 'the mail was reviewed' }) =>
+        client.delete(`/api/runs/mailer/labels/${label}`, body);
+      expect((await clear('customer-data', {})).body).toMatchObject({ status: 400, details: [{ path: 'reason' }] });
+      expect((await clear('customer%07data')).body).toMatchObject({ status: 400, details: [{ path: 'label' }] });
+      expect((await clear('other')).status).toBe(404);
+      expect((await clear('customer-data')).status).toBe(200);
+      expect((await ask('mailer', 'send_mail', 'egress')).verdict).toBe('ALLOW');
+      expect((await client.get('/api/runs/task/labels')).body.labels).toEqual([]);
+      expect((await client.get('/api/audit?kind=label.cleared')).body.entries).toMatchObject([
+        { targetId: 'mailer', reason: 'the mail was reviewed', before: { label: 'customer-data' } },
+      ]);
     });
 
     it('reports what its consumers gave up and how far they are behind', async () => {

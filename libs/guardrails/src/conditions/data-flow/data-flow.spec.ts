@@ -3,6 +3,7 @@ import { aDecisionRule, answerTo, aRequest, NOW, someFacts } from '../../decisio
 import { decide } from '../../decisions/decide.ts';
 import { DecisionBook } from '../../decisions/decision-book.ts';
 import { factsNeeded } from '../../decisions/facts-needed.ts';
+import { dataFlow } from './data-flow.ts';
 
 const config = {
   after: [{ tools: ['read_*'] }, { toolTagsAny: ['pii'] }],
@@ -43,6 +44,16 @@ describe('data_flow', () => {
     expect([clears('tool.before'), clears('tool.after')]).toEqual([[], ['customer-data']]);
   });
 
+  it('names calls that read data, or whose approval may fail', () => {
+    expect(dataFlow.config.safeParse({ label: 'x' }).error?.issues).toMatchObject([{ path: ['after'] }]);
+    const failing = aDecisionRule({
+      ...{ id: 'flow', conditionType: 'data_flow' },
+      conditionConfig: { afterDenied: [{ tools: ['deploy'] }], label: 'failed' },
+    });
+    const { labels: needed } = factsNeeded([], aRequest(called('deploy')), [failing]);
+    expect([needed?.sets, needed?.setsIfDenied.map(({ label }) => label)]).toEqual([[], ['failed']]);
+  });
+
   it('reads the labels only for calls that the rule applies to', () => {
     expect(factsNeeded([rule], aRequest(send), [rule]).labels?.reads).toBe(true);
     expect(factsNeeded([], aRequest(called('search')), [rule]).labels?.reads).toBe(false);
@@ -52,6 +63,52 @@ describe('data_flow', () => {
     const book = DecisionBook.EMPTY.withTenant('acme', [{ ...rule, agentId: 'mailer' }]);
     expect(book.counting({ tenantId: 'acme', agentId: 'crm' })).toHaveLength(1);
     expect(book.counting({ tenantId: 'globex', agentId: 'crm' })).toEqual([]);
+  });
+
+  describe('with evidence', () => {
+    const graded = (grade: 'carried' | 'proven') => ({ ...config, grade });
+    const other = { ...source, callId: 'c2' };
+    const answer = (asked: 'carried' | 'proven', found: 'none' | 'carried' | 'proven', isComplete: boolean) => {
+      const evidence = { grade: found, isComplete, field: 'email', source: other };
+      return answerTo('data_flow', graded(asked), send, {
+        labels: new Map([['customer-data', { ...source, evidence }]]),
+      });
+    };
+
+    it.each([
+      ['carried', 'proven', true, true],
+      ['carried', 'carried', false, true],
+      ['carried', 'none', true, false],
+      ['carried', 'none', false, 'unavailable'],
+      ['proven', 'proven', false, true],
+      ['proven', 'carried', true, false],
+      ['proven', 'carried', false, 'unavailable'],
+    ] as const)('asked for %s, found %s, complete: %s -> %s', (asked, found, isComplete, expected) => {
+      expect(answer(asked, found, isComplete)).toBe(expected);
+    });
+
+    it('compares calls that the rule applies to and fingerprints results of sources', () => {
+      const strict = aDecisionRule({
+        ...{ id: 'flow', conditionType: 'data_flow', conditionConfig: graded('proven') },
+        selector: { toolTagsAny: ['egress'] },
+      });
+      const needed = (tool: object, rules = [strict]) => {
+        const { compares, prints } = factsNeeded(rules, aRequest(tool), [strict]).labels ?? {};
+        return { compares, prints };
+      };
+      expect(needed(send)).toEqual({ compares: ['customer-data'], prints: [] });
+      expect(needed(called('read_x'), [])).toEqual({ compares: [], prints: ['customer-data'] });
+      expect(factsNeeded([rule], aRequest(send), [rule]).labels).toMatchObject({ compares: [], prints: [] });
+    });
+
+    it('names the call and the field in the finding', () => {
+      const strict = aDecisionRule({ id: 'flow', conditionType: 'data_flow', conditionConfig: graded('carried') });
+      const evidence = { grade: 'proven' as const, isComplete: true, field: 'customers.0.email', source: other };
+      const facts = someFacts({ labels: new Map([['customer-data', { ...source, evidence }]]) });
+      expect(decide([strict], aRequest(send), facts, Date.parse(NOW)).findings).toMatchObject([
+        { flow: { grade: 'proven', field: 'customers.0.email', source: { callId: 'c2' } } },
+      ]);
+    });
   });
 
   it('names the source call and the grade in the finding', () => {

@@ -1,27 +1,34 @@
+import { FLOW_GRADES, LabelName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
-/** A name that looks the same wherever it is shown. */
-const LABEL = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/;
-
-const DataFlowConfig = z.strictObject({
-  after: choices.meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
-  label: z
-    .string()
-    .min(1)
-    .max(64)
-    .regex(LABEL, 'must consist of lower-case letters, digits, ".", "_" and "-", like "customer-data"')
-    .meta({ title: 'Label', description: 'Rules with the same label share it.' }),
-  grade: z.enum(['possible']).default('possible').meta({
-    title: 'Evidence',
-    description: 'possible: the data was read earlier in the run tree.',
-  }),
-  clearedBy: choices
-    .optional()
-    .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
-});
+const DataFlowConfig = z
+  .strictObject({
+    after: choices.optional().meta({ title: 'After one of these calls', description: 'Calls that read the data.' }),
+    afterDenied: choices.optional().meta({
+      title: 'After a failed approval of one of these calls',
+      description: 'The approval was denied, expired or was cancelled.',
+    }),
+    label: LabelName.meta({ title: 'Label', description: 'Rules with the same label share it.' }),
+    grade: z
+      .enum(FLOW_GRADES)
+      .default('possible')
+      .meta({
+        title: 'Evidence',
+        description:
+          'possible: the data was read earlier in the run tree. carried: the arguments contain a distinctive part of it. ' +
+          'proven: they contain the whole value of a field.',
+      }),
+    clearedBy: choices
+      .optional()
+      .meta({ title: 'Cleared by', description: 'The label ends when such a call completes.' }),
+  })
+  .refine(({ after, afterDenied }) => after !== undefined || afterDenied !== undefined, {
+    path: ['after'],
+    message: 'must name calls, unless "afterDenied" does',
+  });
 type DataFlowConfig = z.infer<typeof DataFlowConfig>;
 
 /** Detects that data which another call of the run tree read may leave with this call. */
@@ -35,29 +42,48 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
   example: { after: [{ toolTagsAny: ['customer-data'] }], label: 'customer-data', grade: 'possible' },
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
-  ready({ after, label, grade, clearedBy = [] }) {
+  ready({ after = [], afterDenied = [], label, grade, clearedBy = [] }) {
     const sources = after.map(foldedChoice);
+    const denied = afterDenied.map(foldedChoice);
     const clearing = clearedBy.map(foldedChoice);
     return {
       reads: [],
       counts: true,
       countsEveryAgent: true,
       needs({ phase, tool }) {
-        if (tool === undefined) return { labels: { reads: true } };
+        if (tool === undefined)
+          return { labels: { reads: true, ...(grade === 'possible' ? {} : { compares: [label] }) } };
         const called = { toolName: tool.name, toolTags: tool.tags };
         const isChosen = (choice: ToolChoice) => chooses(choice, called);
         return {
           labels: {
             reads: true,
             ...(sources.some(isChosen) ? { sets: [label] } : {}),
+            ...(grade === 'possible'
+              ? {}
+              : { compares: [label], ...(sources.some(isChosen) ? { prints: [label] } : {}) }),
+            ...(denied.some(isChosen) ? { setsIfDenied: [label] } : {}),
             ...(phase === 'tool.after' && clearing.some(isChosen) ? { clears: [label] } : {}),
           },
         };
       },
-      matches: ({ labels }) => (labels === null ? 'unavailable' : labels.has(label)),
+      matches({ labels }) {
+        const standing = labels?.get(label);
+        if (labels === null || standing === undefined) return labels === null ? 'unavailable' : false;
+        if (grade === 'possible') return true;
+        const { evidence } = standing;
+        if (evidence?.grade === 'proven' || evidence?.grade === grade) return true;
+        return evidence?.isComplete === true ? false : 'unavailable';
+      },
       flow({ labels }) {
         const cause = labels?.get(label);
-        return cause === undefined ? null : { label, grade, source: cause };
+        if (cause === undefined) return null;
+        const { evidence, ...first } = cause;
+        if (grade === 'possible' || evidence === undefined || evidence.grade === 'none')
+          return { label, grade: 'possible', source: first };
+        const { field } = evidence;
+        const found = field === undefined ? {} : { field };
+        return { label, grade: evidence.grade, ...found, source: evidence.source ?? first };
       },
     };
   },

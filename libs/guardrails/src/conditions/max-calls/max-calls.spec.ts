@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aDecisionRule, answerTo, aPastCall, aRequest } from '../../decisions/call.testing.ts';
 import { factsNeeded } from '../../decisions/facts-needed.ts';
 import { NO_TOTALS } from '../../windows/totals.ts';
+import { maxCalls } from './max-calls.ts';
 
 const calls = (n: number) => Array.from({ length: n }, (_, i) => aPastCall({ callKey: `c${i}` }));
 const config = { tools: ['sea*'], max: 3 };
@@ -29,6 +30,15 @@ describe('max_calls', () => {
     expect(answerTo('max_calls', windowed, {}, held(2))).toBe(false);
     expect(answerTo('max_calls', windowed, {}, held(3))).toBe(true);
     expect(answerTo('max_calls', windowed, {}, { totals: 'unavailable' })).toBe('unavailable');
+  });
+
+  it('accepts a wider scope only for counts without a window, up to the size of a history', () => {
+    const problems = (fields: object) =>
+      maxCalls.config.safeParse({ ...config, scope: 'tree', ...fields }).error?.issues.map(({ path }) => path.join());
+    expect(problems({})).toBeUndefined();
+    expect(problems({ max: 1_000 })).toEqual(['max']);
+    expect(problems({ per: 'agent', windowMinutes: 5 })).toEqual(['scope']);
+    expect(problems({ scope: 'planet' })).toEqual(['scope']);
   });
 
   it('adds a counted call before it is made and removes it if it is rejected', () => {

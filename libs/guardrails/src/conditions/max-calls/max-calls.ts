@@ -6,12 +6,17 @@ import type { CallFacts } from '../../decisions/facts.ts';
 import { numberTest } from '../../decisions/number-test.ts';
 import { chooses, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
 import type { Series } from '../../ports/window-store.ts';
+import { CallScopeField, callsOf } from '../call-scope.ts';
+
+/** A history keeps its newest 1,000 calls, including the one that is being decided. */
+const MAX_IN_SCOPE = 999;
 
 const MaxCallsConfig = z
   .strictObject({
     ...toolChoiceFields,
     max: z.int().min(0).max(1_000_000).meta({ title: 'At most', unit: 'calls' }),
     per: z.enum(['run', 'agent', 'agent_user']).default('run').meta({ title: 'Counted per' }),
+    scope: CallScopeField,
     windowMinutes: z.int().min(1).max(1440).optional().meta({ title: 'Window', unit: 'min' }),
     appliesTo: z.enum(['counted', 'every_call']).default('counted').meta({
       title: 'Stops',
@@ -19,6 +24,22 @@ const MaxCallsConfig = z
     }),
   })
   .check(({ value, issues }) => {
+    if (value.scope !== undefined && value.scope !== 'run') {
+      if (value.per !== 'run')
+        issues.push({
+          code: 'custom',
+          path: ['scope'],
+          message: `cannot be combined with per ${value.per}`,
+          input: value,
+        });
+      if (value.max > MAX_IN_SCOPE)
+        issues.push({
+          code: 'custom',
+          path: ['max'],
+          message: `must be at most ${MAX_IN_SCOPE} in a wider scope`,
+          input: value,
+        });
+    }
     if ((value.per === 'run') === (value.windowMinutes === undefined)) return;
     const message =
       value.per === 'run'
@@ -39,20 +60,20 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
   example: { tools: ['send_email'], max: 5, per: 'run', appliesTo: 'counted' },
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
-  ready({ max, per, windowMinutes = 1, appliesTo, ...choice }) {
+  ready({ max, per, scope = 'run', windowMinutes = 1, appliesTo, ...choice }) {
     const counted = foldedChoice(choice);
     const isCounted = ({ tool }: DecisionRequest) =>
       tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
-      const callsBefore = ({ request, history }: CallFacts): number | DecisionAnswer => {
+      const callsBefore = ({ request, calls }: CallFacts): number | DecisionAnswer => {
         if (!concerns(request)) return false;
-        return history === null ? 'unavailable' : history.filter((call) => chooses(counted, call)).length;
+        const history = calls(scope);
+        return typeof history === 'string' ? history : history.filter((call) => chooses(counted, call)).length;
       };
       return {
         reads: [],
-        counts: true,
-        needs: () => ({ history: true }),
+        ...callsOf(scope),
         ...numberTest(callsBefore, max, (calls) => calls >= max),
       };
     }

@@ -4,9 +4,11 @@ import type { CallFacts } from '../../decisions/facts.ts';
 import { numberTest } from '../../decisions/number-test.ts';
 import { foldedName } from '../../patterns/names.ts';
 import type { PastCall } from '../../ports/call-history.ts';
+import { CallScopeField, callsOf } from '../call-scope.ts';
 
 const RepeatedCallConfig = z.strictObject({
   times: z.int().min(1).max(1000).default(3).meta({ title: 'Made before', unit: 'times' }),
+  scope: CallScopeField,
   sameResult: z.boolean().default(true).meta({ title: 'With the same result each time' }),
 });
 type RepeatedCallConfig = z.infer<typeof RepeatedCallConfig>;
@@ -22,18 +24,18 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   example: { times: 3, sameResult: true },
   phases: ['decision'],
   askedIn: ['tool.before'],
-  ready({ times, sameResult }) {
-    const timesBefore = ({ request, argsHash, history }: CallFacts): number | 'missing' | 'unavailable' => {
+  ready({ times, scope = 'run', sameResult }) {
+    const timesBefore = ({ request, argsHash, calls }: CallFacts): number | 'missing' | 'unavailable' => {
       if (request.tool === undefined) return 'missing';
-      if (history === null) return 'unavailable';
+      const history = calls(scope);
+      if (typeof history === 'string') return history;
       const name = foldedName(request.tool.name);
       const same = history.filter((call) => call.argsHash === argsHash && foldedName(call.toolName) === name);
       return sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length;
     };
     return {
       reads: [],
-      counts: true,
-      needs: () => ({ history: true }),
+      ...callsOf(scope),
       ...numberTest(timesBefore, times, (before) => before >= times),
     };
   },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 import type { PastCall } from '../../ports/call-history.ts';
+import { CallScopeField, callsOf } from '../call-scope.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty: leave it out if nothing is meant').max(50);
 
@@ -9,6 +10,7 @@ const SequenceConfig = z
   .strictObject({
     mustHaveCalled: choices.optional().meta({ title: 'Must have been called before' }),
     mustNotHaveCalled: choices.optional().meta({ title: 'Must not have been called before' }),
+    scope: CallScopeField,
   })
   .refine((config) => config.mustHaveCalled !== undefined || config.mustNotHaveCalled !== undefined, {
     path: ['mustHaveCalled'],
@@ -27,15 +29,15 @@ export const sequence: CallCondition<SequenceConfig> = {
   example: { mustHaveCalled: [{ tools: ['verify_identity'] }] },
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
-  ready({ mustHaveCalled = [], mustNotHaveCalled = [] }) {
+  ready({ mustHaveCalled = [], mustNotHaveCalled = [], scope = 'run' }) {
     const required = mustHaveCalled.map(foldedChoice);
     const forbidden = mustNotHaveCalled.map(foldedChoice);
     return {
       reads: [],
-      counts: true,
-      needs: () => ({ history: true }),
-      matches({ history }) {
-        if (history === null) return 'unavailable';
+      ...callsOf(scope),
+      matches({ calls }) {
+        const history = calls(scope);
+        if (typeof history === 'string') return history;
         const made = history.filter(wasMade);
         const called = (choice: ToolChoice) => made.some((call) => chooses(choice, call));
         return !required.every(called) || forbidden.some(called);

@@ -1,0 +1,226 @@
+import { sha256Hex } from '@agentlens/contracts';
+
+/** Shorter values are not distinctive. */
+const MIN_TOKEN_CHARS = 6;
+/** Values of this length are distinctive without a digit. */
+const MIN_WORD_CHARS = 10;
+/** Length of a shingle. */
+const SHINGLE = 10;
+/** Of this many consecutive shingles, at least one is kept: shared parts of 13 characters are always found. */
+const WINDOW = 4;
+/** Texts up to this length are compared at every position. */
+const MAX_EVERY_POSITION = 256;
+const MAX_VALUES = 2_000;
+const MAX_CHARS = 65_536;
+export const MAX_PRINTS = 4_000;
+const MAX_FIELD_CHARS = 128;
+const PRINT_CHARS = 20;
+
+/** Where a fingerprint comes from. */
+export interface PrintPlace {
+  /** Path of the value in the result, like `customers.0.email`. */
+  readonly field: string;
+  /** Proves the whole value: a shingle at `offset` of a value of `length` characters whose hash is `value`. */
+  readonly whole?: { readonly offset: number; readonly length: number; readonly value: string };
+}
+
+/** Salted hashes of the distinctive parts of a result. They do not contain it. */
+export interface Fingerprints {
+  readonly prints: ReadonlyMap<string, PrintPlace>;
+  /** False if the value is too large to be fingerprinted as a whole. */
+  readonly isComplete: boolean;
+}
+
+/** What the arguments of a call share with results. */
+export interface Candidates {
+  readonly prints: readonly string[];
+  readonly isComplete: boolean;
+  /** Returns true if the whole value of a print occurs in the arguments. */
+  isWhole(print: string, place: PrintPlace): boolean;
+}
+
+/** Fingerprints the result of a source call. */
+export function fingerprintsOf(result: unknown, salt: string): Fingerprints {
+  const { values, isComplete } = valuesOf(result);
+  const prints = new Map<string, PrintPlace>();
+  const put = (print: string, place: PrintPlace) => {
+    if (prints.get(print)?.whole === undefined) prints.set(print, place);
+  };
+  for (const { field, text } of values) {
+    const value = normalised(text);
+    for (const token of tokensOf(text)) put(hashOf(salt, 'token', token), { field });
+    if (!isDistinctive(value)) continue;
+    const whole = { offset: 0, length: value.length, value: hashOf(salt, 'value', value) };
+    put(hashOf(salt, 'token', value), { field, whole });
+    for (const [at, { offset, shingle }] of winnowed(value).entries())
+      put(hashOf(salt, 'shingle', shingle), { field, ...(at === 0 ? { whole: { ...whole, offset } } : {}) });
+    if (prints.size > MAX_PRINTS) return { prints: new Map([...prints].slice(0, MAX_PRINTS)), isComplete: false };
+  }
+  return { prints, isComplete };
+}
+
+/** Finds what to compare in arguments: as they are, decoded from base64 and URL encoding, and joined in order. */
+export function candidatesOf(args: unknown, salt: string): Candidates {
+  const { values, isComplete } = valuesOf(args);
+  const texts = values.map(({ text }) => text);
+  const decoded = texts.flatMap(decodings);
+  // Joined, so that a value that was split between arguments is whole again.
+  const joined = [texts, decoded].map((list) => list.map(normalised).join('')).filter((text) => text !== '');
+  const places = new Map<string, { readonly text: string; readonly at: number }[]>();
+  const put = (print: string, place: { readonly text: string; readonly at: number }) => {
+    const known = places.get(print);
+    if (known === undefined) places.set(print, [place]);
+    else if (known.length < WINDOW) known.push(place);
+  };
+  for (const text of joined) {
+    const shingles = text.length <= MAX_EVERY_POSITION ? everyShingle(text) : winnowed(text);
+    for (const { offset, shingle } of shingles) put(hashOf(salt, 'shingle', shingle), { text, at: offset });
+  }
+  for (const text of [...texts, ...decoded]) {
+    const value = normalised(text);
+    for (const token of new Set([...tokensOf(text), value])) {
+      if (isDistinctive(token)) put(hashOf(salt, 'token', token), { text: token, at: 0 });
+    }
+  }
+  const all = [...places.keys()];
+  return {
+    prints: all.slice(0, MAX_PRINTS),
+    isComplete: isComplete && all.length <= MAX_PRINTS,
+    isWhole: (print, { whole }) =>
+      whole !== undefined &&
+      (places.get(print) ?? []).some(({ text, at }) => {
+        const from = Math.max(0, at - whole.offset);
+        return hashOf(salt, 'value', text.slice(from, from + whole.length)) === whole.value;
+      }),
+  };
+}
+
+interface FieldValue {
+  readonly field: string;
+  readonly text: string;
+}
+
+/** The strings and numbers of a value with their paths, also those in strings of JSON. */
+function valuesOf(value: unknown): { readonly values: readonly FieldValue[]; readonly isComplete: boolean } {
+  const values: FieldValue[] = [];
+  let chars = 0;
+  let isComplete = true;
+  const visit = (one: unknown, field: string) => {
+    if (!isComplete) return;
+    if (typeof one === 'string' || typeof one === 'number' || typeof one === 'bigint') {
+      const text = String(one);
+      chars += text.length;
+      if (values.length >= MAX_VALUES || chars > MAX_CHARS) isComplete = false;
+      else {
+        const inner = typeof one === 'string' ? jsonIn(one) : undefined;
+        if (inner === undefined) values.push({ field: field.slice(0, MAX_FIELD_CHARS), text });
+        else visit(inner, field);
+      }
+    } else if (typeof one === 'object' && one !== null) {
+      for (const [name, member] of Object.entries(one)) visit(member, field === '' ? name : `${field}.${name}`);
+    }
+  };
+  visit(value, '');
+  return { values, isComplete };
+}
+
+function jsonIn(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ignores case, spaces and punctuation. */
+function normalised(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '');
+}
+
+function isDistinctive(value: string): boolean {
+  return value.length >= (/\p{N}/u.test(value) ? MIN_TOKEN_CHARS : MIN_WORD_CHARS);
+}
+
+/** Words with a digit or an `@`: ids, addresses, numbers. */
+function tokensOf(text: string): string[] {
+  return text
+    .split(/[\s,;"'<>(){}[\]|=&?/#]+/)
+    .filter((word) => /[\p{N}@]/u.test(word))
+    .map(normalised)
+    .filter(isDistinctive);
+}
+
+function decodings(text: string): string[] {
+  const unescaped = /%[0-9a-f]{2}/i.test(text) ? unescapedUrl(text) : undefined;
+  const first = unescaped === undefined ? [] : [unescaped];
+  return [...first, ...[text, ...first].flatMap(base64In)];
+}
+
+function unescapedUrl(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+const BASE64 = /[A-Za-z0-9+/_-]{8,}={0,2}/g;
+
+/** Texts that are encoded in base64 or base64url. */
+function base64In(text: string): string[] {
+  return [...text.matchAll(BASE64)].flatMap(([chunk]) => {
+    const decoded = textOfBase64(chunk);
+    return decoded === undefined ? [] : [decoded];
+  });
+}
+
+function textOfBase64(chunk: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(chunk.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Shingle {
+  readonly offset: number;
+  readonly shingle: string;
+}
+
+function everyShingle(text: string): Shingle[] {
+  const count = Math.max(0, text.length - SHINGLE + 1);
+  return Array.from({ length: count }, (_, offset) => ({ offset, shingle: text.slice(offset, offset + SHINGLE) }));
+}
+
+/** Winnowing: of each window of shingles, the one with the least hash, the last of several. */
+function winnowed(text: string): Shingle[] {
+  const all = everyShingle(text);
+  const ranks = all.map(({ shingle }) => rankOf(shingle));
+  const kept: Shingle[] = [];
+  let last = -1;
+  for (let from = 0; from < Math.max(1, all.length - WINDOW + 1) && from < all.length; from++) {
+    let least = from;
+    for (let at = from + 1; at < Math.min(from + WINDOW, all.length); at++)
+      if ((ranks[at] ?? 0) <= (ranks[least] ?? 0)) least = at;
+    const shingle = all[least];
+    if (least !== last && shingle !== undefined) kept.push(shingle);
+    last = least;
+  }
+  return kept;
+}
+
+/** FNV-1a. Selects shingles; only salted hashes are stored. */
+function rankOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
+
+function hashOf(salt: string, kind: 'token' | 'shingle' | 'value', text: string): string {
+  return sha256Hex(`${salt}\n${kind}\n${text}`).slice(0, PRINT_CHARS);
+}
