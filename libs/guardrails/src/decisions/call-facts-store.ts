@@ -33,7 +33,7 @@ export class CallFactsStore {
   }
 
   /**
-   * The same for wider scopes. A scope that the request does not name is left out.
+   * The same for wider scopes.
    * @throws if the tree of the run is not known
    */
   async histories(
@@ -219,14 +219,11 @@ function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boole
   return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
 }
 
-/** The wider scopes that a request names. */
+/** Without a session, a run is a session of its own. */
 function scopesOf(request: DecisionRequest, scopes: readonly WiderScope[]): CalledScope[] {
-  const { tenantId, runId, ancestors = [], sessionId, agentId } = request;
+  const { tenantId, runId, ancestors = [], sessionId = runId, agentId } = request;
   const ids = { tree: ancestors.at(-1) ?? runId, session: sessionId, agent: agentId, tenant: '' };
-  return scopes.flatMap((scope) => {
-    const scopeId = ids[scope];
-    return scopeId === undefined ? [] : [{ tenantId, scope, scopeId }];
-  });
+  return scopes.map((scope) => ({ tenantId, scope, scopeId: ids[scope] }));
 }
 
 /** Client ids are unique within a run only. */

@@ -26,9 +26,9 @@ export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: 
     ...(resultHash === undefined ? {} : { resultHash }),
     history: history === undefined || typeof history === 'string' ? null : history,
     calls(scope) {
-      const found = scope === 'run' ? history : typeof histories === 'object' ? histories.get(scope) : histories;
-      if (found === undefined) return typeof histories === 'object' && scope !== 'run' ? 'missing' : 'unavailable';
-      return typeof found === 'string' ? 'unavailable' : found;
+      const wider = typeof histories === 'object' ? histories : undefined;
+      const found = scope === 'run' ? history : wider?.get(scope);
+      return found === undefined || typeof found === 'string' ? null : found;
     },
     labels: labels === undefined || typeof labels === 'string' ? null : labels,
     before,

@@ -104,7 +104,7 @@ export interface DecisionFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first. */
   readonly history?: readonly PastCall[] | Unavailable;
-  /** The other calls of each needed wider scope, oldest first. Missing if the request does not name the scope. */
+  /** The other calls of each needed wider scope, oldest first. */
   readonly histories?: ReadonlyMap<WiderScope, readonly PastCall[]> | Unavailable;
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
@@ -124,8 +124,8 @@ export interface CallFacts {
   readonly resultHash?: string;
   /** The other calls of the run, oldest first; null if unavailable. */
   readonly history: readonly PastCall[] | null;
-  /** The other calls of a run or a wider scope, oldest first. `missing`: the request does not name the scope. */
-  readonly calls: (scope: CallScope) => readonly PastCall[] | 'missing' | 'unavailable';
+  /** The other calls of a run or a wider scope, oldest first; null if unavailable. */
+  readonly calls: (scope: CallScope) => readonly PastCall[] | null;
   /** Labels of the run tree with their first cause; null if unavailable. */
   readonly labels: ReadonlyMap<string, LabelFact> | null;
   /** State of a needed series before this request; null if unavailable. */

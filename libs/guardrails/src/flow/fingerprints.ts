@@ -168,12 +168,12 @@ function unescapedUrl(text: string): string | undefined {
   }
 }
 
-const BASE64 = /[A-Za-z0-9+/_-]{8,}={0,2}/g;
+const MIN_BASE64_CHARS = 8;
 
-/** Texts that are encoded in base64 or base64url. */
+/** Texts that are encoded in base64 or base64url; padding is optional. */
 function base64In(text: string): string[] {
-  return [...text.matchAll(BASE64)].flatMap(([chunk]) => {
-    const decoded = textOfBase64(chunk);
+  return text.split(/[^A-Za-z0-9+/_-]+/).flatMap((chunk) => {
+    const decoded = chunk.length < MIN_BASE64_CHARS ? undefined : textOfBase64(chunk);
     return decoded === undefined ? [] : [decoded];
   });
 }

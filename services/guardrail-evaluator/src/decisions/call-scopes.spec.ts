@@ -17,12 +17,12 @@ const blocking = (conditionType: string, conditionConfig: object, tool: string):
 const called = (name: string, fields: Partial<DecisionRequest> = {}) => ({ tool: { name, tags: [] }, ...fields });
 
 describe('rules over the calls of a scope', () => {
-  it.each([
+  it.each<[Scope, Partial<DecisionRequest>, Partial<DecisionRequest>, Partial<DecisionRequest>]>([
     ['tree', { runId: 'b', ancestors: ['root'] }, { runId: 'c', ancestors: ['a', 'root'] }, { runId: 'root2' }],
     ['session', { runId: 'b', sessionId: 's' }, { runId: 'c', sessionId: 's' }, { runId: 'b', sessionId: 't' }],
     ['agent', { runId: 'b' }, { runId: 'c' }, { runId: 'b', agentId: 'other' }],
     ['tenant', { runId: 'b' }, { runId: 'c', agentId: 'other' }, { runId: 'b', tenantId: 'globex' }],
-  ] as const)('holds across runs of one %s and not beyond', async (scope, first, same, other) => {
+  ])('holds across runs of one %s and not beyond', async (scope, first, same, other) => {
     const { ask } = serviceIn({
       rules: [
         blocking('sequence', { mustNotHaveCalled: [{ tools: ['read'] }], scope }, 'send'),
@@ -37,10 +37,13 @@ describe('rules over the calls of a scope', () => {
     }
   });
 
-  it('is missing without a session and unavailable without the ancestors', async () => {
-    const inScope = (scope: Scope) => blocking('max_calls', { tools: ['pay'], max: 0, scope }, 'pay');
-    const { ask } = serviceIn({ rules: [inScope('session')] });
-    expect(await ask(called('pay'))).toMatchObject({ verdict: 'ALLOW', bypasses: [{ why: 'missing', did: 'allow' }] });
+  it('treats a run without a session as a session of its own, and a tree without its ancestors as unavailable', async () => {
+    const inScope = (scope: Scope) => blocking('max_calls', { tools: ['pay'], max: 1, scope }, 'pay');
+    const session = serviceIn({ rules: [inScope('session')] });
+    for (const runId of ['a', 'b']) {
+      expect((await session.ask(called('pay', { runId }))).verdict).toBe('ALLOW');
+      expect((await session.ask(called('pay', { runId, callId: 'again' }))).verdict).toBe('BLOCK');
+    }
     const tree = serviceIn({ rules: [inScope('tree')] });
     expect(await tree.ask(called('pay', { ancestorsUnknown: true }))).toMatchObject({
       ...{ verdict: 'BLOCK', bypasses: [{ why: 'unavailable', did: 'block' }] },

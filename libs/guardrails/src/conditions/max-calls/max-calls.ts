@@ -69,7 +69,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
       const callsBefore = ({ request, calls }: CallFacts): number | DecisionAnswer => {
         if (!concerns(request)) return false;
         const history = calls(scope);
-        return typeof history === 'string' ? history : history.filter((call) => chooses(counted, call)).length;
+        return history === null ? 'unavailable' : history.filter((call) => chooses(counted, call)).length;
       };
       return {
         reads: [],

@@ -28,7 +28,7 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
     const timesBefore = ({ request, argsHash, calls }: CallFacts): number | 'missing' | 'unavailable' => {
       if (request.tool === undefined) return 'missing';
       const history = calls(scope);
-      if (typeof history === 'string') return history;
+      if (history === null) return 'unavailable';
       const name = foldedName(request.tool.name);
       const same = history.filter((call) => call.argsHash === argsHash && foldedName(call.toolName) === name);
       return sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length;

@@ -37,7 +37,7 @@ export const sequence: CallCondition<SequenceConfig> = {
       ...callsOf(scope),
       matches({ calls }) {
         const history = calls(scope);
-        if (typeof history === 'string') return history;
+        if (history === null) return 'unavailable';
         const made = history.filter(wasMade);
         const called = (choice: ToolChoice) => made.some((call) => chooses(choice, call));
         return !required.every(called) || forbidden.some(called);
