@@ -34,6 +34,10 @@ const PARTS: readonly [ServiceName, ServiceModule][] = [
   ['ingest', IngestModule],
 ];
 
+interface Settings {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 interface Running {
   readonly name: ServiceName;
   readonly platform: Platform;
@@ -42,7 +46,7 @@ interface Running {
 }
 
 /** Every service as its own application with its own connections to real NATS, Redis and Postgres. */
-export async function startDistributed(own: Readonly<Record<string, string>> = {}): Promise<PlatformUnderTest> {
+export async function startDistributed({ env: own = {} }: Settings = {}): Promise<PlatformUnderTest> {
   const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const env = {
     NATS_URL: nats.url,
