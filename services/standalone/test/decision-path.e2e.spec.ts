@@ -17,7 +17,7 @@ describe.each([
   let admin: Client;
   let agent: Client;
   beforeAll(async () => {
-    platform = await start({ AGENTLENS_DECISION_PATH: 'gateway' });
+    platform = await start({ env: { AGENTLENS_DECISION_PATH: 'gateway' } });
     admin = new Client(platform, (await platform.keyOf('acme', 'admin', 'read')).key);
     agent = new Client(platform, (await platform.keyOf('acme', 'ingest', 'decide')).key);
   });

@@ -35,6 +35,11 @@ const partsWith = (evaluators: number): [ServiceName, ServiceModule][] => [
   ['ingest', IngestModule],
 ];
 
+interface Settings {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly evaluators?: number;
+}
+
 interface Running {
   readonly name: ServiceName;
   readonly platform: Platform;
@@ -46,10 +51,7 @@ interface Running {
  * Every service as its own application with its own connections to real NATS, Redis and Postgres. By default two
  * evaluators, so that nothing relies on being the only one.
  */
-export async function startDistributed(
-  own: Readonly<Record<string, string>> = {},
-  evaluators = 2,
-): Promise<PlatformUnderTest> {
+export async function startDistributed({ env: own = {}, evaluators = 2 }: Settings = {}): Promise<PlatformUnderTest> {
   const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const env = {
     NATS_URL: nats.url,

@@ -6,8 +6,12 @@ import { type Standalone, startStandalone } from '../../src/index.ts';
 import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
 import { ruleCountOf } from './rule-count.ts';
 
+interface Settings {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** One process on embedded Postgres, like `npm start`; webhooks to loopback are allowed. */
-export async function startEmbedded(env: Readonly<Record<string, string>> = {}): Promise<PlatformUnderTest> {
+export async function startEmbedded({ env = {} }: Settings = {}): Promise<PlatformUnderTest> {
   const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-e2e-'));
   const config = loadConfig('standalone', {
     AGENTLENS_DATA_DIR: dataDir,
