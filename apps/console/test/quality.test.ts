@@ -135,6 +135,22 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByText('3 steps, 1 different').waitFor();
   });
 
+  void it('shows why a webhook is rejected at the field', async () => {
+    const page = await opened(await signedIn(), '/settings');
+    await page.getByRole('button', { name: /^New webhook/ }).click();
+    const dialog = page.getByRole('dialog');
+    for (const [address, field, why] of [
+      ['http://127.0.0.1:9/hook', 'Address', /loopback address/],
+      ['https://hooks.slack.com/services/T/B/X', 'Format', /hooks\.slack\.com/],
+    ] as const) {
+      await dialog.getByLabel('Address').fill(address);
+      await dialog.getByRole('button', { name: 'Create webhook' }).click();
+      await dialog.getByRole('alert').getByText(why).waitFor();
+      assert.equal(await dialog.getByLabel(field).getAttribute('aria-invalid'), 'true');
+    }
+    assert.equal(await page.locator('.toast').count(), 0);
+  });
+
   void it('saves the filter of a list under a name and opens it again', async () => {
     const page = await opened(await signedIn(), '/runs?status=succeeded');
     await page.getByRole('button', { name: 'Saved views' }).click();
