@@ -52,6 +52,7 @@ const routes = [
     'order',
     ...range,
   ),
+  route('/runs/compare', () => import('./run/compare-page.tsx'), 'ComparePage', 'a', 'b', 'show'),
   route('/runs/$id', () => import('./run/run-page.tsx'), 'RunPage', 'view', 'step', 'tab', 'list', 'gaps', 'show', 'q'),
   route('/live', () => import('./live/live-page.tsx'), 'LivePage', 'agent', 'kind', 'q'),
   route(

@@ -110,6 +110,59 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.deepEqual(findings, []);
   });
 
+  void it('compares two runs in three clicks from the list', async () => {
+    for (const steps of [
+      ['read', 'write'],
+      ['read', 'search', 'write'],
+    ]) {
+      const run = await new Agent(platform, { agentId: 'compared', task: `${steps.length} steps` }).start();
+      for (const tool of steps) run.tool(tool, {}, 5, {});
+      await run.ends();
+    }
+    const page = await opened(await signedIn(), '/runs?agent=compared');
+    await page
+      .getByRole('checkbox', { name: /^Select run/ })
+      .nth(1)
+      .click();
+    await page
+      .getByRole('checkbox', { name: /^Select run/ })
+      .nth(0)
+      .click();
+    await page.getByRole('link', { name: 'Compare' }).click();
+    const row = page.getByRole('row', { name: /^search/ });
+    await row.getByText('only in B').waitFor();
+    assert.equal(await page.getByRole('row', { name: /only in/ }).count(), 1);
+    await page.getByText('3 steps, 1 different').waitFor();
+  });
+
+  void it('shows why a webhook is rejected at the field', async () => {
+    const page = await opened(await signedIn(), '/settings');
+    await page.getByRole('button', { name: /^New webhook/ }).click();
+    const dialog = page.getByRole('dialog');
+    for (const [address, field, why] of [
+      ['http://127.0.0.1:9/hook', 'Address', /loopback address/],
+      ['https://hooks.slack.com/services/T/B/X', 'Format', /hooks\.slack\.com/],
+    ] as const) {
+      await dialog.getByLabel('Address').fill(address);
+      await dialog.getByRole('button', { name: 'Create webhook' }).click();
+      await dialog.getByRole('alert').getByText(why).waitFor();
+      assert.equal(await dialog.getByLabel(field).getAttribute('aria-invalid'), 'true');
+    }
+    assert.equal(await page.locator('.toast').count(), 0);
+  });
+
+  void it('saves the filter of a list under a name and opens it again', async () => {
+    const page = await opened(await signedIn(), '/runs?status=succeeded');
+    await page.getByRole('button', { name: /saved views$/ }).click();
+    await page.getByRole('menuitem', { name: /^Save or delete/ }).click();
+    await page.getByLabel('Save the current filter as').fill('Finished well');
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await page.goto(`${platform.address}/runs`);
+    await page.getByRole('button', { name: /saved views$/ }).click();
+    await page.getByRole('menuitem', { name: /^Finished well/ }).click();
+    await page.waitForURL(/status=succeeded/);
+  });
+
   void it('shows hostile payloads as text', async () => {
     const run = await new Agent(platform, { agentId: 'hostile', task: HOSTILE }).start();
     run.says(HOSTILE).tool('fetch', { [HOSTILE]: HOSTILE }, 5, HOSTILE);

@@ -74,9 +74,7 @@ for (const mode of MODES) {
       await page.getByRole('button', { name: 'Save as shadow' }).click();
       await page.waitForURL(/\/guardrails\/[\w-]{20,}$/);
       await page.locator('.top').getByText('Shadow').waitFor();
-      await page
-        .getByText(/^Ask a human about calls of buy_report when amount is at least 49, for demo-/)
-        .waitFor();
+      await page.getByText(/^Ask a human about calls of buy_report when amount is at least 49, for demo-/).waitFor();
       await page.getByRole('button', { name: 'Enforce…' }).click();
       await page.getByRole('button', { name: 'Enforce it', exact: true }).click();
       await page.getByText(/requires 200/).waitFor();

@@ -19,13 +19,18 @@ const EVENTS = z
   .transform((events) => [...new Set(events)]);
 
 /** Body that creates a webhook endpoint. */
-export const WebhookDraft = z.strictObject({
-  url: HttpAddress,
-  events: EVENTS,
-  format: WebhookFormat.default('standard'),
-  name: NAME.optional(),
-  enabled: z.boolean().default(true),
-});
+export const WebhookDraft = z
+  .strictObject({
+    url: HttpAddress,
+    events: EVENTS,
+    format: WebhookFormat.default('standard'),
+    name: NAME.optional(),
+    enabled: z.boolean().default(true),
+  })
+  .refine(({ url, format }) => format === 'slack' || !url.toLowerCase().startsWith('https://hooks.slack.com/'), {
+    path: ['format'],
+    message: 'must be "slack" for an address at hooks.slack.com, because Slack accepts no other format',
+  });
 export type WebhookDraft = z.infer<typeof WebhookDraft>;
 
 /** Body that changes a webhook endpoint; absent fields stay. */

@@ -52,6 +52,7 @@ describe('webhooks', () => {
     [{ url: 'https://example.com', events: [] }, 'events'],
     [{ url: 'https://example.com', events: ['aproval'] }, 'events.0'],
     [{ url: 'https://example.com', events: ['audit'], format: 'teams' }, 'format'],
+    [{ url: 'https://hooks.slack.com/services/T/B/X', events: ['audit'] }, 'format'],
   ])('are rejected for %j', async (body, path) => {
     expect(await api.call('POST', '/api/webhooks', { body })).toMatchObject({
       status: 400,

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { BreakerLimits } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
 
 const FIELDS = [
@@ -29,16 +29,16 @@ export function LimitsDialog({
   const [scope, setScope] = useState<'tenant' | 'agent'>('agent');
   const [id, setId] = useState(agentId);
   const [limits, setLimits] = useState(defaults);
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
   const save = async () => {
+    rejection.clear();
     try {
       await client.setBreakerLimits({ body: scope === 'agent' ? { scope, id, limits } : { scope, limits } });
       await queries.invalidateQueries();
       toast('Limits saved');
       onClose();
     } catch (cause) {
-      const problem = problemOf(cause);
-      setError(`${problem.message}. ${problem.details.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
+      rejection.set(cause);
     }
   };
   return (
@@ -75,25 +75,25 @@ export function LimitsDialog({
           </select>
         </label>
         {scope === 'agent' && (
-          <label className="field">
-            <span className="lab">Agent</span>
-            <input className="in" value={id} onChange={(event) => setId(event.target.value)} />
-          </label>
+          <Field label="Agent" wrong={rejection.at('id')}>
+            {(input) => <input {...input} value={id} onChange={(event) => setId(event.target.value)} />}
+          </Field>
         )}
         {FIELDS.map(([name, title]) => (
-          <label key={name} className="field">
-            <span className="lab">{title}</span>
-            <input
-              className="in num"
-              type="number"
-              min={0}
-              step="any"
-              value={limits[name]}
-              onChange={(event) => setLimits((before) => ({ ...before, [name]: event.target.valueAsNumber }))}
-            />
-          </label>
+          <Field key={name} label={title} wrong={rejection.at(`limits.${name}`)}>
+            {(input) => (
+              <input
+                {...input}
+                type="number"
+                min={0}
+                step="any"
+                value={Number.isNaN(limits[name]) ? '' : limits[name]}
+                onChange={(event) => setLimits((before) => ({ ...before, [name]: event.target.valueAsNumber }))}
+              />
+            )}
+          </Field>
         ))}
-        <FailureLine>{error}</FailureLine>
+        <FailureLine>{rejection.besides('id', ...FIELDS.map(([name]) => `limits.${name}`))}</FailureLine>
       </div>
     </Dialog>
   );

@@ -9,6 +9,8 @@ import { useRead } from '../live-data/live-store.ts';
 import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
@@ -74,8 +76,10 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
   const [reason, setReason] = useState('');
   const [unmet, setUnmet] = useState<Problem['details']>([]);
   const [busy, setBusy] = useState(false);
+  const rejection = useRejection();
   const promote = async (force: boolean) => {
     setBusy(true);
+    rejection.clear();
     try {
       await client.promoteRule({
         params: { id: rule.id },
@@ -91,7 +95,7 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
     } catch (error) {
       const problem = problemOf(error);
       if (problem.status === 409 && problem.details.length > 0) setUnmet(problem.details);
-      else toastError('Not promoted', error);
+      else rejection.set(error);
     } finally {
       setBusy(false);
     }
@@ -119,20 +123,22 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
     >
       <div className="kd">
         {to === 'canary' && (
-          <label className="field">
-            <span className="lab">Share of runs, %</span>
-            <input
-              className="in num"
-              type="number"
-              min="0.01"
-              max="100"
-              step="0.01"
-              value={percent}
-              onChange={(event) => setPercent(event.target.value)}
-            />
-          </label>
+          <Field label="Share of runs, %" wrong={rejection.at('percent')}>
+            {(input) => (
+              <input
+                {...input}
+                type="number"
+                min="0.01"
+                max="100"
+                step="0.01"
+                value={percent}
+                onChange={(event) => setPercent(event.target.value)}
+              />
+            )}
+          </Field>
         )}
-        <ReasonField value={reason} onChange={setReason} />
+        <ReasonField value={reason} wrong={rejection.at('reason')} onChange={setReason} />
+        <FailureLine>{rejection.besides('percent', 'reason')}</FailureLine>
         {unmet.length > 0 && (
           <ul className="field" role="alert">
             {unmet.map((one) => (
@@ -148,12 +154,21 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
 }
 
 /** What the history of the rule says of the change. */
-function ReasonField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+function ReasonField({
+  value,
+  wrong,
+  onChange,
+}: {
+  value: string;
+  wrong: string | undefined;
+  onChange: (value: string) => void;
+}) {
   return (
-    <label className="field">
-      <span className="lab">Reason</span>
-      <input className="in" value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
-    </label>
+    <Field label="Reason" wrong={wrong}>
+      {(input) => (
+        <input {...input} value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
+      )}
+    </Field>
   );
 }
 
@@ -163,15 +178,18 @@ export function SuspendButton({ rule }: { rule: Rule }) {
   const [asking, setAsking] = useState(false);
   const [hours, setHours] = useState('4');
   const [reason, setReason] = useState('');
+  const rejection = useRejection();
   const isSuspended = modeOf(rule) === 'suspended';
   const suspend = async (until: string | null, why: string) => {
+    rejection.clear();
     try {
       await client.suspendRule({ params: { id: rule.id }, body: { until, reason: why } });
       await queries.invalidateQueries();
       toast(until === null ? 'Suspension ended' : 'Suspended');
       setAsking(false);
     } catch (error) {
-      toastError('Not changed', error);
+      if (asking) rejection.set(error);
+      else toastError('Not changed', error);
     }
   };
   if (isSuspended) {
@@ -210,19 +228,21 @@ export function SuspendButton({ rule }: { rule: Rule }) {
           }
         >
           <div className="kd">
-            <label className="field">
-              <span className="lab">Hours</span>
-              <input
-                className="in num"
-                type="number"
-                min="0.1"
-                max="720"
-                step="0.1"
-                value={hours}
-                onChange={(event) => setHours(event.target.value)}
-              />
-            </label>
-            <ReasonField value={reason} onChange={setReason} />
+            <Field label="Hours" wrong={rejection.at('until')}>
+              {(input) => (
+                <input
+                  {...input}
+                  type="number"
+                  min="0.1"
+                  max="720"
+                  step="0.1"
+                  value={hours}
+                  onChange={(event) => setHours(event.target.value)}
+                />
+              )}
+            </Field>
+            <ReasonField value={reason} wrong={rejection.at('reason')} onChange={setReason} />
+            <FailureLine>{rejection.besides('until', 'reason')}</FailureLine>
           </div>
         </Dialog>
       )}

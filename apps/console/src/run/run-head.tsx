@@ -1,13 +1,17 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { client } from '../api/client.ts';
 import type { RunDetail } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
 import { actorOf, taskOf } from '../runs/run-task.ts';
 import { openStop } from '../shell/stop.tsx';
+import { shortClock } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { RunState, statusOf } from '../ui/marks.tsx';
+import { Menu } from '../ui/menu.tsx';
 import { Meters } from './meters.tsx';
 import { type Step, wouldHave } from './story.ts';
 
@@ -70,6 +74,7 @@ export function RunHead({
           <bdi className="mono t3 run-id">{visibleName(run.id)}</bdi>
           <Copy text={run.id} label="Copy id" />
         </span>
+        <CompareMenu run={run} />
         {run.status === 'running' && (
           <>
             {run.control.state === 'running' ? (
@@ -92,5 +97,30 @@ export function RunHead({
       </div>
       <Meters run={run} enforced={enforced} />
     </div>
+  );
+}
+
+const COMPARABLE = 10;
+
+/** Opens the comparison with another run of the agent. The chosen run is A, this one is B. */
+function CompareMenu({ run }: { run: RunDetail }) {
+  const navigate = useNavigate();
+  const others = useRead(['runs', 'comparable', run.agentId], (signal) =>
+    client.listRuns({ query: { agentId: run.agentId, limit: COMPARABLE + 1 }, signal }),
+  ).data?.runs.filter(({ id }) => id !== run.id);
+  if (others === undefined || others.length === 0) return null;
+  return (
+    <Menu
+      label="Compare with another run of this agent"
+      className="b"
+      choices={others.slice(0, COMPARABLE).map((other) => ({
+        id: other.id,
+        name: `${shortId(other.id)} ${visible(taskOf(other))}`,
+        hint: shortClock(other.startedAt),
+      }))}
+      onChoose={(id) => void navigate({ to: '/runs/compare', search: { a: id, b: run.id } })}
+    >
+      Compare…
+    </Menu>
   );
 }

@@ -191,12 +191,18 @@ export function RunsPage() {
 /** Actions on the selected runs. The dialog lists what they affect. */
 function Bulk({ runs, onClear }: { runs: readonly Run[]; onClear: () => void }) {
   const agents = new Set(runs.map(({ agentId }) => agentId));
+  const [first, second] = runs.toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
   const act = (state: 'killed' | 'paused' | 'running') => openStop({ runs, state });
   return (
     <div className="bulk pop" role="toolbar" aria-label="Selected runs">
       <span>
         <b>{counted(runs.length, 'run')}</b> of {agents.size === 1 ? [...agents][0] : counted(agents.size, 'agent')}
       </span>
+      {first !== undefined && second !== undefined && runs.length === 2 && (
+        <Link className="b" to="/runs/compare" search={{ a: first.id, b: second.id }}>
+          Compare
+        </Link>
+      )}
       <Act scope="admin" onPress={() => act('running')}>
         <Icon name="play" size={14} />
         Resume {runs.length}…

@@ -9,10 +9,11 @@ import { shortClock } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { Ago, Moment, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
-import { toastError } from '../ui/toast.tsx';
 import { useChange } from '../ui/use-change.ts';
 
 const KINDS = [
@@ -171,7 +172,9 @@ function endOfRotated({ expiresAt }: ApiKey, now: number): number {
 function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {
   const [name, setName] = useState('');
   const [kind, setKind] = useState<string>(KINDS[0].id);
+  const rejection = useRejection();
   const make = async () => {
+    rejection.clear();
     try {
       onMade(
         await client.createKey({
@@ -179,7 +182,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
         }),
       );
     } catch (error) {
-      toastError('The key was not created', error);
+      rejection.set(error);
     }
   };
   return (
@@ -204,10 +207,11 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
       }
     >
       <div className="kd">
-        <label className="field">
-          <span className="lab">Name</span>
-          <input className="in" value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
-        </label>
+        <Field label="Name" wrong={rejection.at('name')}>
+          {(input) => (
+            <input {...input} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
         <label className="field">
           <span className="lab">Purpose</span>
           <select className="in" value={kind} onChange={(event) => setKind(event.target.value)}>
@@ -218,6 +222,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
             ))}
           </select>
         </label>
+        <FailureLine>{rejection.besides('name')}</FailureLine>
       </div>
     </Dialog>
   );

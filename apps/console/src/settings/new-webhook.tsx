@@ -2,7 +2,8 @@ import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { NewWebhook, WebhookBody } from '../api/model.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { toastError } from '../ui/toast.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 
 type Kind = WebhookBody['events'][number];
 
@@ -26,11 +27,13 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
   const [format, setFormat] = useState<'standard' | 'slack'>('standard');
   const [events, setEvents] = useState<readonly Kind[]>(['approvals', 'alerts']);
   const ready = url.trim() !== '' && events.length > 0;
+  const rejection = useRejection();
   const make = async () => {
+    rejection.clear();
     try {
       onMade(await client.createWebhook({ body: { url: url.trim(), format, events: [...events] } }));
     } catch (error) {
-      toastError('The webhook was not created', error);
+      rejection.set(error);
     }
   };
   const toggle = (kind: Kind) =>
@@ -57,27 +60,33 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
       }
     >
       <div className="kd">
-        <label className="field">
-          <span className="lab">Address</span>
-          <input
-            className="in"
-            type="url"
-            placeholder="https://hooks.slack.com/services/…"
-            value={url}
-            onChange={(event) => setUrl(event.target.value)}
-          />
-        </label>
-        <label className="field">
-          <span className="lab">Format</span>
-          <select
-            className="in"
-            value={format}
-            onChange={(event) => setFormat(event.target.value === 'slack' ? 'slack' : 'standard')}
-          >
-            <option value="standard">Signed JSON (Standard Webhooks)</option>
-            <option value="slack">Slack message</option>
-          </select>
-        </label>
+        <Field label="Address" wrong={rejection.at('url')}>
+          {(input) => (
+            <input
+              {...input}
+              type="url"
+              placeholder="https://hooks.slack.com/services/…"
+              value={url}
+              onChange={(event) => setUrl(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label="Format"
+          wrong={rejection.at('format')}
+          hint={format === 'slack' ? undefined : 'Each message is signed with a secret that is shown once.'}
+        >
+          {(input) => (
+            <select
+              {...input}
+              value={format}
+              onChange={(event) => setFormat(event.target.value === 'slack' ? 'slack' : 'standard')}
+            >
+              <option value="standard">Signed JSON (Standard Webhooks)</option>
+              <option value="slack">Slack message</option>
+            </select>
+          )}
+        </Field>
         <fieldset className="field">
           <legend className="lab">Notify about</legend>
           {KINDS.map(([kind, name]) => (
@@ -87,6 +96,7 @@ export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
             </label>
           ))}
         </fieldset>
+        <FailureLine>{rejection.besides('url', 'format')}</FailureLine>
       </div>
     </Dialog>
   );

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import type { BudgetBody } from '../api/model.ts';
-import { problemOf } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
 
 const SCOPES = [
@@ -33,10 +33,11 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
     onUnpriced: 'estimate',
     freeCalls: 'allow',
   });
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
   const set = (next: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...next }));
   const make = async () => {
     const { scopeId, ...rest } = draft;
+    rejection.clear();
     try {
       await client.createBudget({
         body: {
@@ -49,10 +50,7 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
       toast('Budget made');
       onClose();
     } catch (cause) {
-      const problem = problemOf(cause);
-      setError(
-        `${problem.message}. ${problem.details.map(({ path, message }) => `${path} ${message}`).join('; ')} ${problem.hint ?? ''}`,
-      );
+      rejection.set(cause);
     }
   };
   return (
@@ -87,22 +85,24 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
           </select>
         </label>
         {draft.scope !== 'tenant' && (
-          <label className="field">
-            <span className="lab">Which one; empty: each has its own</span>
-            <input className="in" value={draft.scopeId} onChange={(event) => set({ scopeId: event.target.value })} />
-          </label>
+          <Field label="Which one; empty: each has its own" wrong={rejection.at('scopeId')}>
+            {(input) => (
+              <input {...input} value={draft.scopeId} onChange={(event) => set({ scopeId: event.target.value })} />
+            )}
+          </Field>
         )}
-        <label className="field">
-          <span className="lab">Limit in dollars</span>
-          <input
-            className="in num"
-            type="number"
-            min={0.01}
-            step="any"
-            value={draft.limitUsd}
-            onChange={(event) => set({ limitUsd: event.target.valueAsNumber })}
-          />
-        </label>
+        <Field label="Limit in dollars" wrong={rejection.at('limitUsd')}>
+          {(input) => (
+            <input
+              {...input}
+              type="number"
+              min={0.01}
+              step="any"
+              value={Number.isNaN(draft.limitUsd) ? '' : draft.limitUsd}
+              onChange={(event) => set({ limitUsd: event.target.valueAsNumber })}
+            />
+          )}
+        </Field>
         <label className="field">
           <span className="lab">Starts again each</span>
           <select
@@ -117,15 +117,16 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
             ))}
           </select>
         </label>
-        <label className="field">
-          <span className="lab">Name</span>
-          <input
-            className="in"
-            value={draft.name}
-            maxLength={200}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        </label>
+        <Field label="Name" wrong={rejection.at('name')}>
+          {(input) => (
+            <input
+              {...input}
+              value={draft.name}
+              maxLength={200}
+              onChange={(event) => set({ name: event.target.value })}
+            />
+          )}
+        </Field>
         <label className="field">
           <span className="lab">Calls without a known price</span>
           <select
@@ -150,7 +151,7 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
           />
           <span>Allow calls that cost nothing when it is spent</span>
         </label>
-        <FailureLine>{error}</FailureLine>
+        <FailureLine>{rejection.besides('scopeId', 'limitUsd', 'name')}</FailureLine>
       </div>
     </Dialog>
   );

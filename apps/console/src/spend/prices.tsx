@@ -11,6 +11,7 @@ import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { Section } from '../ui/section.tsx';
 import { toast } from '../ui/toast.tsx';
 
@@ -115,10 +116,13 @@ function PriceDialog({ model, onClose }: { model: UnpricedModel; onClose: () => 
   const { proposal } = model;
   const [input, setInput] = useState(String(proposal?.rates?.input ?? ''));
   const [output, setOutput] = useState(String(proposal?.rates?.output ?? ''));
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
+  const [missing, setMissing] = useState(false);
   const save = async () => {
     const rates = { ...proposal?.rates, input: Number(input), output: Number(output) };
-    if (input === '' || output === '') return setError('Enter both prices, 0 if the model costs nothing.');
+    rejection.clear();
+    setMissing(input === '' || output === '');
+    if (input === '' || output === '') return;
     try {
       const fromDay = model.firstAt.slice(0, 10);
       await client.setPriceOverride({ body: { model: model.model, fromDay, rates } });
@@ -126,10 +130,11 @@ function PriceDialog({ model, onClose }: { model: UnpricedModel; onClose: () => 
       toast('Price set. Reprice to apply it to calls that are stored.');
       onClose();
     } catch (cause) {
-      const { message, details } = problemOf(cause);
-      setError([message, ...details.map(({ path, message: why }) => `${path} ${why}`)].join('. '));
+      rejection.set(cause);
     }
   };
+  const wrong = (name: string, value: string) =>
+    missing && value === '' ? 'Enter a price, 0 if it costs nothing.' : rejection.at(`rates.${name}`);
   return (
     <Dialog
       title={`Price of ${visible(model.model)}`}
@@ -150,27 +155,35 @@ function PriceDialog({ model, onClose }: { model: UnpricedModel; onClose: () => 
         {proposal !== undefined && (
           <p className="hint">Proposed from {proposal.basedOn}. Compare it with your provider's price list.</p>
         )}
-        <RateField of="input" value={input} onChange={setInput} />
-        <RateField of="output" value={output} onChange={setOutput} />
-        <FailureLine>{error}</FailureLine>
+        <RateField of="input" value={input} wrong={wrong('input', input)} onChange={setInput} />
+        <RateField of="output" value={output} wrong={wrong('output', output)} onChange={setOutput} />
+        <FailureLine>{rejection.besides('rates.input', 'rates.output')}</FailureLine>
       </div>
     </Dialog>
   );
 }
 
-function RateField({ of, value, onChange }: { of: string; value: string; onChange: (value: string) => void }) {
+interface RateFieldProps {
+  readonly of: string;
+  readonly value: string;
+  readonly wrong: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+function RateField({ of, value, wrong, onChange }: RateFieldProps) {
   return (
-    <label className="field">
-      <span className="lab">USD per million {of} tokens</span>
-      <input
-        className="in num"
-        type="number"
-        min={0}
-        step="any"
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      />
-    </label>
+    <Field label={`USD per million ${of} tokens`} wrong={wrong}>
+      {(input) => (
+        <input
+          {...input}
+          type="number"
+          min={0}
+          step="any"
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
   );
 }
 

@@ -8,6 +8,7 @@ export interface PageAddress {
 /** Every page, with ids of what the platform holds. */
 export async function pagesOf(target: Target): Promise<PageAddress[]> {
   const { runs } = await call(target, 'GET', '/api/runs?agentId=research-agent&limit=1');
+  const { runs: two } = await call(target, 'GET', '/api/runs?agentId=support-bot&limit=2');
   const { rules } = await call(target, 'GET', '/api/guardrails');
   const rule = rules.find(({ conditionType }: { conditionType: string }) => conditionType === 'all') ?? rules[0];
   const run = runs[0] === undefined ? [] : [{ name: 'run', path: `/runs/${runs[0].id}` }];
@@ -16,6 +17,7 @@ export async function pagesOf(target: Target): Promise<PageAddress[]> {
     { name: 'runs', path: '/runs' },
     ...run,
     { name: 'live', path: '/live' },
+    ...(two.length < 2 ? [] : [{ name: 'compare', path: `/runs/compare?a=${two[1].id}&b=${two[0].id}` }]),
     { name: 'decisions', path: '/decisions' },
     { name: 'rules', path: '/guardrails' },
     ...(rule === undefined
