@@ -153,12 +153,12 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
 
   void it('saves the filter of a list under a name and opens it again', async () => {
     const page = await opened(await signedIn(), '/runs?status=succeeded');
-    await page.getByRole('button', { name: 'Saved views' }).click();
+    await page.getByRole('button', { name: /saved views$/ }).click();
     await page.getByRole('menuitem', { name: /^Save or delete/ }).click();
     await page.getByLabel('Save the current filter as').fill('Finished well');
     await page.getByRole('button', { name: 'Save view' }).click();
     await page.goto(`${platform.address}/runs`);
-    await page.getByRole('button', { name: 'Saved views' }).click();
+    await page.getByRole('button', { name: /saved views$/ }).click();
     await page.getByRole('menuitem', { name: /^Finished well/ }).click();
     await page.waitForURL(/status=succeeded/);
   });

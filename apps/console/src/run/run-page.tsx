@@ -28,6 +28,9 @@ const VIEW_NAMES = { timeline: 'Timeline', transcript: 'Transcript', log: 'Log' 
 export function RunPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
   const run = useRunDetail(id);
+  // Read beside the run, not after it.
+  useTimeline(id);
+  useRunTree(id);
   const name = run.data?.agentId ?? '';
   return (
     <Page

@@ -4,6 +4,8 @@ import type { LightEntry } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 
 const PAGE = 1_000;
+/** Of the first read: most runs take one request. Later reads repeat only the last small page. */
+const FIRST_PAGE = 5_000;
 const MAX_ENTRIES = 20_000;
 /** Full pages are read again after this time, for late entries. */
 const SETTLED_MS = 30_000;
@@ -29,11 +31,12 @@ export interface Entries {
 
 /** Reads the timeline of a run page by page; recently read pages are reused. */
 async function readTimeline(id: string, known: Entries | undefined, signal: AbortSignal): Promise<Entries> {
+  const limit = known === undefined ? FIRST_PAGE : PAGE;
   const pages = settledOf(known);
   let count = pages.reduce((sum, { entries }) => sum + entries.length, 0);
   let cursor = pages.at(-1)?.nextCursor;
   do {
-    const page = await client.getLightRunTimeline({ params: { id }, query: { limit: PAGE, cursor }, signal });
+    const page = await client.getLightRunTimeline({ params: { id }, query: { limit, cursor }, signal });
     pages.push({ readAt: Date.now(), entries: page.entries, nextCursor: page.nextCursor });
     count += page.entries.length;
     cursor = page.nextCursor;

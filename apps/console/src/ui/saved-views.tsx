@@ -34,7 +34,7 @@ export function SavedViews({ page }: { page: SavedView['page'] }) {
   return (
     <>
       <Menu
-        label="Saved views"
+        label={`View${current === undefined ? '' : ` ${visible(current.name)}`}: saved views`}
         className={current === undefined ? 'chip' : 'chip on'}
         choices={[
           ...(views ?? []).map(({ id, name, updatedBy }) => ({ id, name: visible(name), hint: visible(updatedBy) })),
