@@ -25,11 +25,13 @@ import { applying } from '../services/guardrail-evaluator/src/budgets/accounts.t
 import { BudgetService } from '../services/guardrail-evaluator/src/budgets/budget.service.ts';
 import { SeededBudgetStore } from '../services/guardrail-evaluator/src/budgets/seeded-budget-store.ts';
 import { DecisionService } from '../services/guardrail-evaluator/src/decisions/decision.service.ts';
+import { memoryRecords } from '../services/guardrail-evaluator/src/decisions/decision-service.testing.ts';
 import { EndedCalls } from '../services/guardrail-evaluator/src/decisions/ended-calls.ts';
 import { FactGatherer } from '../services/guardrail-evaluator/src/decisions/fact-gatherer.ts';
 import { StateCircuit } from '../services/guardrail-evaluator/src/decisions/state-circuit.ts';
 import { TenantBooks } from '../services/guardrail-evaluator/src/decisions/tenant-books.ts';
 import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/tenant-steps.ts';
+import { RecordedLabels } from '../services/guardrail-evaluator/src/labels/recorded-labels.ts';
 import { BookCache } from '../services/ingest/src/protocol/book-cache.ts';
 import { type Answered, LocalDecisions } from '../services/ingest/src/protocol/local-decisions.ts';
 
@@ -108,7 +110,8 @@ export class DecisionWorld {
       breakers: new BreakerService({ transactions, store: state.breakers, limits, open, closed }),
       budgets: new BudgetService({ budgetStore, budgets }),
       facts: new FactGatherer({
-        ...{ calls: state.calls, labels: state.labels, windows: state.windows, circuit, logger },
+        ...{ calls: state.calls, windows: state.windows, circuit, logger },
+        labels: new RecordedLabels({ store: state.labels, records: memoryRecords(), now, logger }),
         agents: { agent: async (_, agentId) => (agentId === 'bot-a' ? { tags: ['prod'] } : null) },
       }),
       ...{ bus, circuit, logger, clock: { now } },

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
-import { ruleDifferences } from '../../../../libs/guardrails/src/words/rule-differences.ts';
+import { ruleDifferences } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';

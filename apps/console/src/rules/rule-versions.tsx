@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
-import { type RuleDifference, ruleDifferences } from '../../../../libs/guardrails/src/words/rule-differences.ts';
+import { type RuleDifference, ruleDifferences } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Moment } from '../ui/moment.tsx';

@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from 'react';
-import { CHOICE_WORDS } from '../../../../libs/guardrails/src/words/choice-words.ts';
+import { choiceAmong } from '../../../../libs/guardrails/src/words/choice-words.ts';
 import { asText } from '../ui/as-text.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Problem } from './draft.ts';
@@ -121,7 +121,7 @@ function Input({ id, schema, value, onChange, invalid }: InputProps) {
         {shown === undefined && <option value="">any</option>}
         {schema.enum.map((one) => (
           <option key={one} value={one}>
-            {CHOICE_WORDS[one] ?? one}
+            {choiceAmong(schema.enum ?? [], one)}
           </option>
         ))}
       </select>

@@ -13,7 +13,6 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { aligned, type Pair } from './align.ts';
 import { type Step, storyOf } from './story.ts';
 import { useRunDetail, useTimeline } from './use-run.ts';
-import './compare.css';
 
 type Side = 'a' | 'b';
 type Name = Side | 'show';

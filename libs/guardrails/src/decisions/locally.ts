@@ -6,7 +6,7 @@ import type { CallIdentity } from './call-identity.ts';
 import { decide, type Ruling } from './decide.ts';
 import type { DecisionBook } from './decision-book.ts';
 import type { DecisionRule } from './decision-rule.ts';
-import type { FactNeeds } from './facts.ts';
+import type { ConditionNeeds, FactNeeds } from './facts.ts';
 import { factsNeeded } from './facts-needed.ts';
 
 /** Why a gateway does not decide a call and asks the evaluator. */
@@ -140,6 +140,10 @@ interface MustAsk {
   applies(question: LocalQuestion): boolean;
 }
 
+function readsHistory({ history, histories = [] }: Pick<ConditionNeeds, 'history' | 'histories'>): boolean {
+  return history === true || histories.length > 0;
+}
+
 /**
  * When a gateway must ask. For every other call nothing is read or written besides the book, so that the gateway's
  * answer is the evaluator's. The order affects only which reason is counted.
@@ -168,19 +172,19 @@ export const MUST_ASK = {
   agentTags: { reason: 'needs_state', applies: ({ needs }) => needs.agent },
   history: {
     reason: 'needs_state',
-    applies: ({ request, matching }) => matching.some((rule) => rule.needs(request).history === true),
+    applies: ({ request, matching }) => matching.some((rule) => readsHistory(rule.needs(request))),
   },
   // Rules that do not apply to the call count it.
   counted: {
     reason: 'counted',
     applies: ({ request, needs, matching }) =>
-      needs.history && !matching.some((rule) => rule.needs(request).history === true),
+      readsHistory(needs) && !matching.some((rule) => readsHistory(rule.needs(request))),
   },
   series: { reason: 'series', applies: ({ needs }) => needs.series.length > 0 },
   labels: {
     reason: 'labels',
     applies: ({ needs: { labels } }) =>
-      labels !== undefined && (labels.reads || labels.sets.length + labels.clears.length > 0),
+      Object.values(labels ?? {}).some((use) => (Array.isArray(use) ? use.length > 0 : use === true)),
   },
   clock: {
     reason: 'clock',

@@ -23,6 +23,8 @@ export const CHOICE_WORDS: Readonly<Record<string, string>> = {
   session: 'a run',
   daily: 'a day',
   run: 'the run',
+  tree: 'the run tree',
+  tenant: 'the tenant',
   agent: 'the agent',
   agent_user: 'the agent for the same end user',
   tool: 'the tool call',
@@ -46,6 +48,8 @@ export const CHOICE_WORDS: Readonly<Record<string, string>> = {
   allow: 'let it pass',
   block: 'block',
   possible: 'read earlier in the run tree',
+  carried: 'the arguments carry a part of the data',
+  proven: 'the arguments contain a whole value of the data',
   arguments: 'the arguments',
   result: 'the result',
   domain: 'domain',
@@ -79,6 +83,11 @@ export const CHOICE_WORDS: Readonly<Record<string, string>> = {
 
 export function choice(name: unknown): string {
   return CHOICE_WORDS[String(name)] ?? String(name);
+}
+
+/** Beside runs, a session is a session; in conditions older than sessions it is a run. */
+export function choiceAmong(choices: readonly string[], name: unknown): string {
+  return name === 'session' && choices.includes('run') ? 'the session' : choice(name);
 }
 
 const NUMBERS = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 17 });

@@ -1,4 +1,4 @@
-import { choice, counted, list, number, value } from './choice-words.ts';
+import { choice, choiceAmong, counted, list, number, value } from './choice-words.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -51,17 +51,16 @@ const WORDS: Readonly<Record<string, (config: Config) => string>> = {
     `the call is about a subject of the kind ${subjectType}${id === undefined ? '' : ` with the id ${value(id)}`}${role === undefined ? '' : ` in the role ${role}`}${idSystem === undefined ? '' : ` of the id system ${idSystem}`}`,
   signal: ({ key, operator = 'eq', value: limit, onMissing }) =>
     `the signal ${key} ${choice(operator)} ${value(limit)}${absent('it is absent', onMissing)}`,
-  sequence: ({ mustHaveCalled, mustNotHaveCalled }) =>
+  sequence: ({ mustHaveCalled, mustNotHaveCalled, scope }) =>
     list([
-      ...choices(mustHaveCalled).map((tools) => `the run has not called ${tools} before`),
-      ...choices(mustNotHaveCalled).map((tools) => `the run has called ${tools} before`),
+      ...choices(mustHaveCalled).map((tools) => `${whose(scope)} has not called ${tools} before`),
+      ...choices(mustNotHaveCalled).map((tools) => `${whose(scope)} has called ${tools} before`),
     ]),
-  max_calls: ({ max, per = 'run', windowMinutes, appliesTo = 'counted', ...tools }) =>
-    `${choice(per)} has made ${counted(max, 'call')} of ${toolsWords(tools)}${windowMinutes === undefined ? '' : ` within ${counted(windowMinutes, 'minute')}`}; it stops ${choice(appliesTo)}`,
-  repeated_call: ({ times = 3, sameResult = true }) =>
-    `the run has made exactly this call ${counted(times, 'time')} before${sameResult === true ? ', with the same result each time' : ''}`,
-  data_flow: ({ after, label, clearedBy }) =>
-    `data labeled ${label} was read earlier in the run tree by ${list(choices(after))}${clearedBy === undefined ? '' : ` and not cleared by ${list(choices(clearedBy))}`}`,
+  max_calls: ({ max, per = 'run', scope, windowMinutes, appliesTo = 'counted', ...tools }) =>
+    `${per === 'run' ? whose(scope) : choice(per)} has made ${counted(max, 'call')} of ${toolsWords(tools)}${windowMinutes === undefined ? '' : ` within ${counted(windowMinutes, 'minute')}`}; it stops ${choice(appliesTo)}`,
+  repeated_call: ({ times = 3, sameResult = true, scope }) =>
+    `${whose(scope)} has made exactly this call ${counted(times, 'time')} before${sameResult === true ? ', with the same result each time' : ''}`,
+  data_flow: flowWords,
   metric_window: ({
     metric,
     aggregate = 'sum',
@@ -83,6 +82,27 @@ const WORDS: Readonly<Record<string, (config: Config) => string>> = {
   any: ({ conditions }) => list(nested(conditions), 'or'),
   not: ({ condition }) => `not (${conditionWords(conditionOf(condition))})`,
 };
+
+/** Whose calls a condition looks at. */
+function whose(scope: unknown = 'run'): string {
+  return choiceAmong(['run'], scope);
+}
+
+const CARRIED: Readonly<Record<string, string>> = {
+  carried: ', and the arguments carry a part of it',
+  proven: ', and the arguments contain a whole value of it',
+};
+
+function flowWords({ after, afterDenied, label, grade, clearedBy }: Config): string {
+  const read = choices(after);
+  const denied = choices(afterDenied);
+  const causes = [
+    ...(read.length === 0 ? [] : [`data labeled ${label} was read earlier in the run tree by ${list(read)}`]),
+    ...(denied.length === 0 ? [] : [`an approval of ${list(denied)} failed earlier in the run tree (label ${label})`]),
+  ];
+  const cleared = clearedBy === undefined ? '' : ` and not cleared by ${list(choices(clearedBy))}`;
+  return `${list(causes)}${cleared}${CARRIED[String(grade)] ?? ''}`;
+}
 
 function argumentWords({ path, type = 'string', operator = 'eq', value: compared }: Config): string {
   const what = path === undefined ? 'any text in the arguments' : `${path}`;
