@@ -33,6 +33,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   run: 'deleted runs',
   erasure: 'user erasures',
   saved_view: 'saved views',
+  label: 'labels of run trees',
 };
 
 /** Every change by a person or a program. */

@@ -141,6 +141,7 @@ const Environment = z.object({
   AGENTLENS_DECISION_PATH: z.enum(DECISION_PATHS).default('evaluator'),
   AGENTLENS_DECISION_BOOK_TTL_SECONDS: z.coerce.number().int().min(1).max(900).default(30),
   AGENTLENS_MIGRATE: toggle.optional(),
+  AGENTLENS_PRINT_FIRST_KEYS: toggle.default(false),
 });
 
 /** Names of the platform's variables, for the check of unknown names and for specs of the documentation. */
@@ -192,6 +193,8 @@ export interface PlatformConfig {
   };
   /** Migrate the schema and the streams at startup. */
   readonly migrate: boolean;
+  /** Whether the migration job creates first keys that are not given, and prints them. */
+  readonly printFirstKeys: boolean;
 }
 
 function isPostgresUrl(text: string): boolean {
@@ -262,6 +265,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
       corsOrigins: env.AGENTLENS_OTLP_CORS_ORIGINS,
     },
     decisions: { path: env.AGENTLENS_DECISION_PATH, bookTtlSeconds: env.AGENTLENS_DECISION_BOOK_TTL_SECONDS },
+    printFirstKeys: env.AGENTLENS_PRINT_FIRST_KEYS,
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
   };
 }

@@ -2,7 +2,7 @@ import type { AgentEvent, Budget } from '@agentlens/contracts';
 import { visible } from '@agentlens/contracts/visible';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import { DailyAlerts } from '../decisions/daily-alerts.ts';
+import { DailyAlerts } from '../daily-alerts.ts';
 
 /** An event without a known price and the budgets it draws on. */
 export interface UnpricedCall {

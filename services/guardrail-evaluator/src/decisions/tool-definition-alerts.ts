@@ -2,7 +2,7 @@ import type { AgentEvent, EventBatch } from '@agentlens/contracts';
 import { visible } from '@agentlens/contracts/visible';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import { DailyAlerts } from './daily-alerts.ts';
+import { DailyAlerts } from '../daily-alerts.ts';
 
 /** Recorded by the MCP proxy when a tool definition is new or changed. */
 const SOURCE_TYPE = 'mcp.tool_definition';
