@@ -131,6 +131,13 @@ describe('an event whose id contains a time', () => {
     expect((await api.get(`/api/events/${id}`)).status).toBe(404);
   });
 
+  it('is waited for if it was accepted a moment ago', async () => {
+    const id = derivedId(Date.parse(NOW), 'accepted');
+    const reading = api.get(`/api/events/${id}`, api.keys.foreign.key);
+    await api.insert('events', anEventRow({ tenant_id: 'globex', event_id: id, occurred_at: minute(0) }));
+    expect((await reading).body).toMatchObject({ id });
+  });
+
   it('is not found, without an error, if that time is absurd', async () => {
     expect((await api.get('/api/events/ffffffff-ffff-7fff-bfff-ffffffffffff')).status).toBe(404);
   });

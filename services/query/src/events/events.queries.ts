@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -25,6 +26,10 @@ export function timeInId(id: string): number | null {
 
 /** Maximum expected difference between the time in an event's id and the event's own time. */
 const NEAR_MS = 3_600_000;
+/** Age up to which an accepted event may not be stored yet, and how often and long a read waits for it. */
+const NEW_MS = 5_000;
+const LOOK_EVERY_MS = 100;
+const MAX_LOOKS = 20;
 const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 
 @Injectable()
@@ -42,12 +47,23 @@ export class EventsQueries {
     });
   }
 
+  /** Waits for an event that is too new to be stored: with six services, a 201 precedes the row. */
   async get(tenantId: string, eventId: string): Promise<StoredEvent | undefined> {
-    const row = await this.reads.read(
+    const found = await this.reads.read(
       tenantId,
       async (db) => (await rowNear(db, tenantId, eventId)) ?? anyRow(db, tenantId, eventId).executeTakeFirst(),
     );
+    let row = found;
+    for (let looks = 0; row === undefined && looks < MAX_LOOKS && this.#isNew(eventId); looks++) {
+      await pause(LOOK_EVERY_MS);
+      row = await this.reads.read(tenantId, (db) => rowNear(db, tenantId, eventId));
+    }
     return row && eventFromRow(row);
+  }
+
+  #isNew(eventId: string): boolean {
+    const time = timeInId(eventId);
+    return time !== null && Math.abs(this.clock.now() - time) < NEW_MS;
   }
 }
 
