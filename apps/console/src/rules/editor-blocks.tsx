@@ -1,3 +1,5 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
+import { ANY_TOOL, toolsWords } from '../../../../libs/guardrails/src/words/condition-words.ts';
 import { client } from '../api/client.ts';
 import type { Catalog } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
@@ -16,6 +18,7 @@ export function When({ draft, decides: isDecision, onChange }: BlockProps & { re
   const agents = useRead(['agents', 'names'], (signal) => client.listAgents({ query: { limit: 100 }, signal }));
   const metrics = useRead(['spend', 'tools'], (signal) => client.getMetrics({ query: { range: '7d' }, signal }));
   const seen = metrics.data?.tools ?? [];
+  const selected = toolsWords(draft.selector ?? {});
   return (
     <div className="blk">
       <h3>When</h3>
@@ -49,6 +52,11 @@ export function When({ draft, decides: isDecision, onChange }: BlockProps & { re
             <span className="t2">has reported something new</span>
           )}
         </div>
+        {isDecision && selected !== ANY_TOOL && (
+          <div className="ln">
+            <span className="hint">Only calls of {visible(selected)}, by the rule’s selector: change it as YAML.</span>
+          </div>
+        )}
         {isDecision && seen.length > 0 && (
           <div className="ln">
             <span className="hint">

@@ -36,7 +36,7 @@ export function RuleVersions({ ruleId }: { ruleId: string }) {
                 <Moment at={changedAt} />
               </span>
               <span className="t2 clip">
-                {SOURCES[source] ?? source}
+                {version === 1 && source === 'api' ? 'created' : (SOURCES[source] ?? source)}
                 {changedBy !== undefined && ` by ${visible(changedBy)}`}
                 {reason !== undefined && `: ${visible(reason)}`}
               </span>

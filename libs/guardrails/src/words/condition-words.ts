@@ -112,6 +112,8 @@ function argumentWords({ path, type = 'string', operator = 'eq', value: compared
   return `${what}${asType} ${choice(operator)} ${value(compared)}`;
 }
 
+export const ANY_TOOL = 'any tool';
+
 /** `send_email or pay_*`, `tools tagged payment`. */
 export function toolsWords({ tools, toolTagsAll, toolTagsAny }: Tools): string {
   const tags = [
@@ -119,7 +121,7 @@ export function toolsWords({ tools, toolTagsAll, toolTagsAny }: Tools): string {
     ...(toolTagsAll === undefined ? [] : [list(listed(toolTagsAll), 'and')]),
   ];
   const named = tools === undefined ? '' : list(listed(tools));
-  if (tags.length === 0) return named || 'any tool';
+  if (tags.length === 0) return named || ANY_TOOL;
   return `${named || 'tools'} tagged ${tags.join(', and also ')}`;
 }
 
