@@ -10,10 +10,12 @@ const RESULT = {
 /** The strongest grade of the evidence, and the field. */
 function evidence(args: unknown, result: unknown = RESULT, salt = 's') {
   const { prints } = fingerprintsOf(result, salt);
-  const { prints: candidates, isWhole } = candidatesOf(args, salt);
-  const found = candidates.flatMap((print) => {
+  const candidates = candidatesOf(args, salt);
+  const found = candidates.prints.flatMap((print) => {
     const place = prints.get(print);
-    return place === undefined ? [] : [{ field: place.field, grade: isWhole(print, place) ? 'proven' : 'carried' }];
+    return place === undefined
+      ? []
+      : [{ field: place.field, grade: candidates.isWhole(print, place) ? 'proven' : 'carried' }];
   });
   return found.find(({ grade }) => grade === 'proven') ?? found[0];
 }

@@ -115,6 +115,7 @@ export function list(words: readonly string[], last: 'or' | 'and' = 'or'): strin
   return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 
-function plain(compared: unknown): string {
+/** A text as it is; anything else as JSON. */
+export function plain(compared: unknown): string {
   return typeof compared === 'string' ? compared : (JSON.stringify(compared) ?? 'nothing');
 }

@@ -1,4 +1,4 @@
-import { choice, choiceAmong, counted, list, number, value } from './choice-words.ts';
+import { choice, choiceAmong, counted, list, number, plain, value } from './choice-words.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -45,12 +45,12 @@ const WORDS: Readonly<Record<string, (config: Config) => string>> = {
   tool_argument: argumentWords,
   enduser_tag: ({ tag, operator = 'has', values }) =>
     operator === 'has'
-      ? `the end user has the tag ${tag}`
-      : `the tag ${tag} of the end user ${choice(operator)} ${value(values)}`,
+      ? `the end user has the tag ${plain(tag)}`
+      : `the tag ${plain(tag)} of the end user ${choice(operator)} ${value(values)}`,
   subject: ({ subjectType, value: id, role, idSystem }) =>
-    `the call is about a subject of the kind ${subjectType}${id === undefined ? '' : ` with the id ${value(id)}`}${role === undefined ? '' : ` in the role ${role}`}${idSystem === undefined ? '' : ` of the id system ${idSystem}`}`,
+    `the call is about a subject of the kind ${plain(subjectType)}${id === undefined ? '' : ` with the id ${value(id)}`}${role === undefined ? '' : ` in the role ${plain(role)}`}${idSystem === undefined ? '' : ` of the id system ${plain(idSystem)}`}`,
   signal: ({ key, operator = 'eq', value: limit, onMissing }) =>
-    `the signal ${key} ${choice(operator)} ${value(limit)}${absent('it is absent', onMissing)}`,
+    `the signal ${plain(key)} ${choice(operator)} ${value(limit)}${absent('it is absent', onMissing)}`,
   sequence: ({ mustHaveCalled, mustNotHaveCalled, scope }) =>
     list([
       ...choices(mustHaveCalled).map((tools) => `${whose(scope)} has not called ${tools} before`),
@@ -70,14 +70,14 @@ const WORDS: Readonly<Record<string, (config: Config) => string>> = {
     windowMinutes,
     onMissing,
   }) =>
-    `${choice(aggregate)} of ${metric} of ${choice(scope)}${windowMinutes === undefined ? '' : ` over ${counted(windowMinutes, 'minute')}`} ${choice(operator)} ${number(limit)}${absent('nothing was reported', onMissing)}`,
+    `${choice(aggregate)} of ${plain(metric)} of ${choice(scope)}${windowMinutes === undefined ? '' : ` over ${counted(windowMinutes, 'minute')}`} ${choice(operator)} ${number(limit)}${absent('nothing was reported', onMissing)}`,
   execution_time: ({ scope = 'tool', operator = 'gt', ms }) =>
     `the time of ${choice(scope)} ${choice(operator)} ${number(ms)} ms`,
   time_gate: ({ timeZone, timeZoneTag, windows }) =>
     `the time ${zone(timeZone, timeZoneTag)} is ${list(records(windows).map(windowWords))}`,
   sensitive_data: ({ in: part = 'arguments', path, operator = 'anyOf', detectors }) =>
-    `${choice(part)}${path === undefined ? '' : ` at ${path}`} contain${part === 'result' ? 's' : ''} ${list(records(detectors).map(detectorWords), operator === 'allOf' ? 'and' : 'or')}`,
-  expression: ({ expression }) => `the expression “${expression}” is true`,
+    `${choice(part)}${path === undefined ? '' : ` at ${plain(path)}`} contain${part === 'result' ? 's' : ''} ${list(records(detectors).map(detectorWords), operator === 'allOf' ? 'and' : 'or')}`,
+  expression: ({ expression }) => `the expression “${plain(expression)}” is true`,
   all: ({ conditions }) => list(nested(conditions), 'and'),
   any: ({ conditions }) => list(nested(conditions), 'or'),
   not: ({ condition }) => `not (${conditionWords(conditionOf(condition))})`,
@@ -97,15 +97,17 @@ function flowWords({ after, afterDenied, label, grade, clearedBy }: Config): str
   const read = choices(after);
   const denied = choices(afterDenied);
   const causes = [
-    ...(read.length === 0 ? [] : [`data labeled ${label} was read earlier in the run tree by ${list(read)}`]),
-    ...(denied.length === 0 ? [] : [`an approval of ${list(denied)} failed earlier in the run tree (label ${label})`]),
+    ...(read.length === 0 ? [] : [`data labeled ${plain(label)} was read earlier in the run tree by ${list(read)}`]),
+    ...(denied.length === 0
+      ? []
+      : [`an approval of ${list(denied)} failed earlier in the run tree (label ${plain(label)})`]),
   ];
   const cleared = clearedBy === undefined ? '' : ` and not cleared by ${list(choices(clearedBy))}`;
   return `${list(causes)}${cleared}${CARRIED[String(grade)] ?? ''}`;
 }
 
 function argumentWords({ path, type = 'string', operator = 'eq', value: compared }: Config): string {
-  const what = path === undefined ? 'any text in the arguments' : `${path}`;
+  const what = path === undefined ? 'any text in the arguments' : plain(path);
   if (compared === undefined) return `${what} ${choice(operator)}`;
   // A number or a truth value says its type itself; a text that looks like one does not.
   const asType = typeof compared === type || type === 'string' ? '' : ` as ${choice(type)}`;
@@ -130,13 +132,13 @@ function absent(what: string, onMissing: unknown): string {
 }
 
 function zone(timeZone: unknown, tag: unknown): string {
-  if (tag === undefined) return `in ${timeZone}`;
-  const fallback = timeZone === undefined ? '' : `, else ${timeZone}`;
-  return `in the time zone of the end user's tag ${tag}${fallback}`;
+  if (tag === undefined) return `in ${plain(timeZone)}`;
+  const fallback = timeZone === undefined ? '' : `, else ${plain(timeZone)}`;
+  return `in the time zone of the end user's tag ${plain(tag)}${fallback}`;
 }
 
 function windowWords({ days, start, end }: Config): string {
-  return `on ${list(listed(days).map(choice))} from ${start} to ${end}`;
+  return `on ${list(listed(days).map(choice))} from ${plain(start)} to ${plain(end)}`;
 }
 
 function detectorWords({ detector, check, operator, value: compared }: Config): string {

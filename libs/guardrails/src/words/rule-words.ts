@@ -1,4 +1,4 @@
-import { choice, counted, list, value } from './choice-words.ts';
+import { choice, counted, list, plain, value } from './choice-words.ts';
 import { conditionWords, toolsWords } from './condition-words.ts';
 
 type Config = Readonly<Record<string, unknown>>;
@@ -75,18 +75,22 @@ const ACTION_WORDS: Readonly<Record<string, ActionWords>> = {
   allow: { says: (_, calls) => `Allow ${calls}` },
   pause_agent: { says: () => 'Pause the agent', ...MESSAGE, onEvents: true },
   notify_webhook: {
-    says: ({ url }) => `Call the webhook ${url}`,
+    says: ({ url }) => `Call the webhook ${plain(url)}`,
     details: ({ headers, secret }) => [
       headers === undefined ? '' : 'with extra headers',
       secret === undefined ? '' : 'signed',
     ],
     onEvents: true,
   },
-  downgrade_model: { says: ({ targetModel }) => `Use the model ${targetModel} instead`, ...MESSAGE, onEvents: true },
+  downgrade_model: {
+    says: ({ targetModel }) => `Use the model ${plain(targetModel)} instead`,
+    ...MESSAGE,
+    onEvents: true,
+  },
   agentgate_policy: {
-    says: ({ policyId = 'default', action = 'restrict' }) => `Set the policy ${policyId} to ${action}`,
+    says: ({ policyId = 'default', action = 'restrict' }) => `Set the policy ${plain(policyId)} to ${plain(action)}`,
     details: ({ agentgateUrl, apiKey }) => [
-      `on the AgentGate server ${agentgateUrl}`,
+      `on the AgentGate server ${plain(agentgateUrl)}`,
       apiKey === undefined ? '' : 'with an API key',
     ],
     onEvents: true,
@@ -96,7 +100,7 @@ const ACTION_WORDS: Readonly<Record<string, ActionWords>> = {
     details: ({ title, message, webhookUrl, webhookAlso, secret }) => [
       labeled('title', title),
       labeled('message', message),
-      webhookUrl === undefined ? '' : `webhook ${webhookUrl}${secret === undefined ? '' : ', signed'}`,
+      webhookUrl === undefined ? '' : `webhook ${plain(webhookUrl)}${secret === undefined ? '' : ', signed'}`,
       Array.isArray(webhookAlso) ? `also about ${list(webhookAlso.map(choice), 'and')} of these agents` : '',
     ],
     onEvents: true,
