@@ -228,7 +228,12 @@ describe('the request of a backtest', () => {
       400,
       'to',
     ],
-    ['an invalid draft to compare with', { rule: BLOCK_LARGE, against: { ...BLOCK_LARGE, actionType: 'x' } }, 400, 'against.'],
+    [
+      'an invalid draft to compare with',
+      { rule: BLOCK_LARGE, against: { ...BLOCK_LARGE, actionType: 'x' } },
+      400,
+      'against.',
+    ],
     [
       'a draft of another kind to compare with',
       { rule: BLOCK_LARGE, against: ON_ERRORS },
