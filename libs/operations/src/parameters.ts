@@ -60,6 +60,10 @@ export function wholeNumber(min: number, max: number, byDefault: number) {
     .meta({ type: 'integer', minimum: min, maximum: max, 'x-default': byDefault });
 }
 
+/** Text to search for. The database cannot compare with NUL. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is exactly what is refused
+export const SearchText = z.string().regex(/^[^\u0000]*$/, 'must not contain NUL');
+
 /** An amount of money: up to nine digits, and six decimals, as stored. */
 export const Amount = z
   .string('must be an amount such as 0.25')

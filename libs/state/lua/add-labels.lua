@@ -1,5 +1,5 @@
--- Adds ARGV[from..] to the hash `labels` with this cause. A label that stands keeps its first cause. Returns the added
--- labels and those without room.
+-- Lua shared by the scripts that set labels. Adds ARGV[from..] to the hash `labels` with this cause. A label that stands
+-- keeps its first cause. Returns the added labels and those without room.
 local function addLabels(labels, lifetime, room, cause, from)
   local added, rejected = {}, {}
   for place = from, #ARGV do

@@ -52,6 +52,8 @@ describe('the audit of changes by people', () => {
     await change('POST', `/api/keys/${key.id}/rotate`);
     await change('DELETE', `/api/keys/${key.id}`);
     await change('PATCH', '/api/settings', { decisionArguments: 'none' });
+    const view = await change('PUT', '/api/saved-views', { page: 'runs', name: 'Failed', query: '?status=failed' });
+    await change('DELETE', `/api/saved-views/${view.id}`);
     const day = { fromDay: '2026-01-01' };
     const price = await change('PUT', '/api/prices/overrides', {
       model: 'house',

@@ -1,7 +1,7 @@
 import { ClientId, CostSource, EventKind, Instant, JsonObject, Severity } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation, Total } from '../operation.ts';
-import { CommaList, consistent, Flag, IdPath, paging, SeverityList, timeRange } from '../parameters.ts';
+import { CommaList, consistent, Flag, IdPath, paging, SearchText, SeverityList, timeRange } from '../parameters.ts';
 
 const Count = z.number().nullable();
 
@@ -58,12 +58,8 @@ export const EventFilter = consistent(
     }),
     severity: SeverityList.optional(),
     ...timeRange,
-    search: z
-      .string()
-      .min(1, 'must not be empty')
+    search: SearchText.min(1, 'must not be empty')
       .max(500, 'must be at most 500 characters')
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: the database cannot compare with NUL
-      .regex(/^[^\u0000]*$/, 'must not contain NUL')
       .optional()
       .meta({ description: "Text to find in the payload's JSON, case-insensitive." }),
     excludeMetrics: Flag.optional().meta({ description: 'Omits events that only record a metric.' }),

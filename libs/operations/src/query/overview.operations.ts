@@ -1,7 +1,7 @@
 import { BudgetBalance, ClientId, ControlOrder, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { consistent, timeRange, wholeNumber } from '../parameters.ts';
+import { consistent, SearchText, timeRange, wholeNumber } from '../parameters.ts';
 import { Agent } from './agents.operations.ts';
 import { AlertView } from './alerts.operations.ts';
 import { BreakerView } from './breakers.operations.ts';
@@ -74,9 +74,7 @@ export const MIN_SEARCH_CHARS = 3;
 
 export const TextSearchQuery = consistent(
   z.object({
-    text: z
-      .string()
-      .trim()
+    text: SearchText.trim()
       .min(MIN_SEARCH_CHARS, `must be at least ${MIN_SEARCH_CHARS} characters`)
       .max(200, 'must be at most 200 characters'),
     agentId: ClientId.optional(),

@@ -1,7 +1,17 @@
 import { ClientId, Instant, LabelName, StandingLabel } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { Amount, CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../parameters.ts';
+import {
+  Amount,
+  CommaList,
+  commaListOf,
+  consistent,
+  Flag,
+  IdPath,
+  paging,
+  SearchText,
+  timeRange,
+} from '../parameters.ts';
 import { DecisionView } from './decisions.operations.ts';
 import { StoredEvent } from './events.operations.ts';
 import { AgentResult, LightTimelineEntry, Run, RunTotalsAnswer, TimelineEntry, ToolTotals } from './run.ts';
@@ -36,9 +46,7 @@ const narrowing = {
   maxDurationMs: Milliseconds.optional(),
   hasError: Flag.optional().meta({ description: '`true`: runs that failed or hold an error event.' }),
   wasBlocked: Flag.optional().meta({ description: '`true`: runs with a blocked call.' }),
-  search: z
-    .string()
-    .min(1)
+  search: SearchText.min(1)
     .max(200)
     .optional()
     .meta({ description: 'Runs whose id, agent, session, actor or tags contain this text, in any case.' }),
