@@ -9,7 +9,8 @@ export class AgentScope {
   #call: ModelCall | undefined;
   #answer: StreamedAnswer | undefined;
   readonly #recorded: (response: LlmResponse) => void;
-  #awaitsAnswer = true;
+  #gates = 0;
+  #answers = 0;
 
   /** `recorded` receives each response of a model. */
   constructor(scope: Promise<RunScope>, recorded: (response: LlmResponse) => void) {
@@ -17,9 +18,9 @@ export class AgentScope {
     this.#recorded = recorded;
   }
 
-  /** True until the first answer, and from a gate that was passed to the next answer. */
+  /** True if a model call of a sub-agent has no answer yet. No gate precedes its first one. */
   get awaitsAnswer(): boolean {
-    return this.#awaitsAnswer;
+    return this.#answers <= this.#gates;
   }
 
   /** Before a model call; undefined, or why it must not happen. */
@@ -27,7 +28,7 @@ export class AgentScope {
     const scope = await this.scope;
     try {
       this.#call ??= await scope.beginModel(messages);
-      this.#awaitsAnswer = true;
+      this.#gates += 1;
       return undefined;
     } catch (error) {
       if (isAgentStopped(error)) return refusalText(error.decision);
@@ -50,7 +51,7 @@ export class AgentScope {
   async answered(response: LlmResponse): Promise<void> {
     const call = this.#call;
     this.#call = undefined;
-    this.#awaitsAnswer = false;
+    this.#answers += 1;
     this.#recorded(response);
     const scope = await this.scope;
     if (call !== undefined) await call.answered(response);
