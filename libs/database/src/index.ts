@@ -24,4 +24,5 @@ export {
   webhookFromRow,
 } from './rows.ts';
 export { judgedStops, ruleFigures } from './rule-figures.ts';
+export { runLine } from './run-line.ts';
 export type * from './schema/tables.ts';

@@ -1,6 +1,5 @@
-import type { ChangeAuthor } from '@agentlens/contracts';
-import { MAX_ANCESTORS } from '@agentlens/contracts';
-import { type Database, recordChanges, type Tables } from '@agentlens/database';
+import { type ChangeAuthor, DAY_MS } from '@agentlens/contracts';
+import { type Database, recordChanges, runLine, type Tables } from '@agentlens/database';
 import type { LabelCause, LabelledLine, StoredLabel } from '@agentlens/guardrails';
 import { type Kysely, sql } from 'kysely';
 
@@ -120,26 +119,13 @@ export class LabelsRepository {
 
   /** The ancestors of a run, nearest first; undefined if no event of the run has been stored. */
   async ancestors(tenantId: string, runId: string): Promise<readonly string[] | undefined> {
-    const { rows } = await sql<{ run_id: string; parent_run_id: string | null }>`
-      with recursive line as (
-        select run_id, parent_run_id, array[run_id] as path from runs
-        where tenant_id = ${tenantId} and run_id = ${runId}
-        union all
-        select r.run_id, r.parent_run_id, line.path || r.run_id
-        from line join runs r on r.tenant_id = ${tenantId} and r.run_id = line.parent_run_id
-        where r.run_id <> all(line.path) and cardinality(line.path) <= ${MAX_ANCESTORS}
-      )
-      select run_id, parent_run_id from line order by cardinality(path)`.execute(this.#db);
-    if (rows.length === 0) return undefined;
-    const found = rows.map((row) => row.run_id);
-    const above = rows.at(-1)?.parent_run_id;
-    return [...new Set([...found, ...(above == null ? [] : [above])])].slice(1);
+    return (await runLine(this.#db, tenantId, runId))?.slice(1);
   }
 }
 
 /** Labels set since then are restored. */
 export function keptSinceMs(nowMs: number): number {
-  return nowMs - KEPT_DAYS * 86_400_000;
+  return nowMs - KEPT_DAYS * DAY_MS;
 }
 
 async function removeFrom(
