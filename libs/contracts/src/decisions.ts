@@ -11,6 +11,14 @@ export type DecisionPhase = z.infer<typeof DecisionPhase>;
 /** Maximum length of a tool's name in a request, in characters. */
 export const TOOL_NAME_CHARS = 1024;
 
+/** Tool names are cut to this length where they are stored. */
+const RECORDED_NAME_CHARS = 256;
+
+/** The name of a tool as decisions, labels and events record it. */
+export function recordedToolName(name: string): string {
+  return name.slice(0, RECORDED_NAME_CHARS).toWellFormed();
+}
+
 /** The end user a run acts for. Metadata values are strings; rules read them as end-user tags. */
 export const Actor = z.object({
   externalId: ClientId,

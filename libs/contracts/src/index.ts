@@ -65,6 +65,7 @@ export {
   MAX_ANCESTORS,
   RuleBypass,
   RuleFinding,
+  recordedToolName,
   StandingLabel,
   Subject,
   UnreadContent,

@@ -1,4 +1,4 @@
-import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { canonicalJson, type DecisionRequest, recordedToolName, sha256Hex } from '@agentlens/contracts';
 import { type Candidates, candidatesOf, fingerprintsOf } from '../flow/fingerprints.ts';
 import type { CalledRun, CalledScope, CallHistory, PastCall, WiderScope } from '../ports/call-history.ts';
 import {
@@ -9,11 +9,9 @@ import {
   type SharedPrints,
 } from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
+import { unitOf } from '../rules/rollout.ts';
 import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { FactNeeds, FlowEvidence, LabelFact } from './facts.ts';
-
-/** Tool names are cut to this length in labels. */
-const MAX_NAME_CHARS = 256;
 
 /** Reads the facts that rules need from the run's history and the agent's windows, and records the call there. */
 export class CallFactsStore {
@@ -118,7 +116,7 @@ export class CallFactsStore {
     if (clears.length > 0) await this.#labels.clear(line, clears);
     if (sets.length === 0) return [];
     const cause = {
-      ...{ runId, agentId, toolName: (tool?.name ?? '').slice(0, MAX_NAME_CHARS).toWellFormed() },
+      ...{ runId, agentId, toolName: recordedToolName(tool?.name ?? '') },
       ...(callId === undefined ? {} : { callId }),
       atMs: Date.parse(receivedAt),
     };
@@ -219,11 +217,9 @@ function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boole
   return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
 }
 
-/** Without a session, a run is a session of its own. */
 function scopesOf(request: DecisionRequest, scopes: readonly WiderScope[]): CalledScope[] {
-  const { tenantId, runId, ancestors = [], sessionId = runId, agentId } = request;
-  const ids = { tree: ancestors.at(-1) ?? runId, session: sessionId, agent: agentId, tenant: '' };
-  return scopes.map((scope) => ({ tenantId, scope, scopeId: ids[scope] }));
+  const { tenantId } = request;
+  return scopes.map((scope) => ({ tenantId, scope, scopeId: scope === 'tenant' ? '' : unitOf(scope, request) }));
 }
 
 /** Client ids are unique within a run only. */

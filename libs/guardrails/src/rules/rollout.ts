@@ -34,7 +34,12 @@ export function placeInRollout(ruleId: string, rollout: ActiveRollout, call: Rol
 type RolloutCall = Pick<DecisionRequest, 'agentId' | 'runId' | 'sessionId' | 'actor' | 'ancestors'>;
 
 /** Returns the unit of a call. A run without parent is its own tree, and without session its own session. */
-function unitOf(by: RolloutUnit, { agentId, runId, sessionId, actor, ancestors }: RolloutCall): string | undefined {
+export function unitOf(by: Exclude<RolloutUnit, 'actor'>, call: RolloutCall): string;
+export function unitOf(by: RolloutUnit, call: RolloutCall): string | undefined;
+export function unitOf(
+  by: RolloutUnit,
+  { agentId, runId, sessionId, actor, ancestors }: RolloutCall,
+): string | undefined {
   switch (by) {
     case 'tree':
       return ancestors?.at(-1) ?? runId;

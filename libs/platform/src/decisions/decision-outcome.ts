@@ -1,9 +1,12 @@
-import type { Decision, DecisionEffect, DecisionRequest, RuleBypass } from '@agentlens/contracts';
+import {
+  type Decision,
+  type DecisionEffect,
+  type DecisionRequest,
+  type RuleBypass,
+  recordedToolName,
+} from '@agentlens/contracts';
 import type { CallIdentity, Ruling } from '@agentlens/guardrails';
 import { type ControlState, controlStateMessage } from '../control/index.ts';
-
-/** Tool names are cut to this length in stored decisions. */
-const MAX_NAME_CHARS = 256;
 
 /** The content of a decision, without the question it answers. */
 export type DecisionOutcome = Pick<
@@ -76,7 +79,7 @@ export function decisionOf(
 ): Decision {
   return {
     ...{ id, tenantId, agentId, runId, phase },
-    ...(tool === undefined ? {} : { toolName: tool.name.slice(0, MAX_NAME_CHARS).toWellFormed() }),
+    ...(tool === undefined ? {} : { toolName: recordedToolName(tool.name) }),
     ...(callId === undefined ? {} : { callId }),
     ...outcome,
     evaluatedRules: [...(ruling?.findings ?? [])],

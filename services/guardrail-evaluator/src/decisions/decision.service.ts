@@ -191,8 +191,9 @@ export class DecisionService {
   }
 
   /**
-   * Labels the run tree for an allowed call, or one whose approval failed. Awaited, because the data may be anywhere in the tree once the answer is
-   * out. A label that cannot be set is up to the `onUnavailable` setting of each rule that needs it.
+   * Labels the run tree for an allowed call, or one whose approval failed. Awaited, because the data may be anywhere in
+   * the tree once the answer is out. A label that cannot be set is up to the `onUnavailable` setting of each rule that
+   * needs it.
    */
   async #labelled({ request, needs, identity, deadline, bypasses }: Question, result: Answer): Promise<Answer> {
     const wanted = labelsFor(result.outcome, needs.labels);

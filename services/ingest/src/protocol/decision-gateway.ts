@@ -6,6 +6,7 @@ import {
   type DecisionRequest,
   decisionDecided,
   HANDLEBAR_DIALECT,
+  recordedToolName,
   sha256Hex,
   type TranslatedEvent,
   timeOrderedId,
@@ -16,8 +17,8 @@ import {
   type Clock,
   type ControlBoard,
   type ControlState,
-  controlStateMessage,
   moreSevere,
+  orderedOutcome,
   type Platform,
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
@@ -104,7 +105,7 @@ function oddityEvent({ agentId, runId, callId, tool }: DecisionRequest, { what, 
     sourceType: `decision.${what}`,
     severity: 'warn',
     isError: false,
-    toolName: tool?.name.slice(0, 256).toWellFormed(),
+    toolName: tool && recordedToolName(tool.name),
     callId,
     payload: JSON.parse(JSON.stringify(payload)) as TranslatedEvent['facts']['payload'],
     metadata: {},
@@ -116,8 +117,6 @@ function oddityEvent({ agentId, runId, callId, tool }: DecisionRequest, { what, 
 const GRACE_MS = 25;
 /** Maximum number of records in progress. Beyond it, bypasses are only counted. */
 const MAX_RECORDINGS = 1_000;
-/** Tool names are cut to this length in stored decisions. */
-const MAX_NAME_CHARS = 256;
 /** Maximum number of remembered oddities. The oldest are evicted, which at worst records one twice. */
 const MAX_REPORTED_ODDITIES = 10_000;
 /** Records per bypass: the decision, and an event in its run. */
@@ -138,9 +137,9 @@ interface DecisionGatewayDependencies {
 type FailMode = 'allow' | 'block';
 
 /**
- * Decides a call from what is known here, or asks the evaluator, and always returns an answer. If the evaluator does not answer in time, orders still apply,
- * because the gateway knows them; beyond that the fail mode decides. Such a bypass is counted and recorded after the
- * agent has its answer.
+ * Decides a call from what is known here, or asks the evaluator, and always returns an answer. If the evaluator does
+ * not answer in time, orders still apply, because the gateway knows them; beyond that the fail mode decides. Such a
+ * bypass is counted and recorded after the agent has its answer.
  */
 export class DecisionGateway {
   readonly #parts: DecisionGatewayDependencies;
@@ -221,18 +220,8 @@ export class DecisionGateway {
 
   #ordered(request: DecisionRequest): Decision | undefined {
     const controlState = this.#controlState(request);
-    const { kind, because } = controlState;
-    if (kind === 'none') return undefined;
-    return {
-      ...this.#blank(request),
-      verdict: 'BLOCK',
-      control: 'TERMINATE',
-      effect: 'terminate',
-      cause: { kind: 'LOCKDOWN', ...(because && { lockdownId: because.id }) },
-      message: controlStateMessage(controlState),
-      reason: 'order',
-      bypasses: [],
-    };
+    if (controlState.kind === 'none') return undefined;
+    return { ...this.#blank(request), ...orderedOutcome(controlState), bypasses: [] };
   }
 
   #controlState({ tenantId, agentId, runId, ancestors, startedAs }: DecisionRequest): ControlState {
@@ -276,7 +265,7 @@ export class DecisionGateway {
     const nowMs = this.#parts.clock.now();
     return {
       id: timeOrderedId(nowMs),
-      ...{ tenantId, agentId, runId, phase, toolName: tool?.name.slice(0, MAX_NAME_CHARS).toWellFormed(), callId },
+      ...{ tenantId, agentId, runId, phase, toolName: tool && recordedToolName(tool.name), callId },
       evaluatedRules: [],
       inputsDigest: contentHash(request, 'args'),
       latencyMs: Math.max(0, nowMs - Date.parse(receivedAt)),
