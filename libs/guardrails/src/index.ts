@@ -15,8 +15,8 @@ export {
   record as recordUsage,
   trip as tripBreaker,
   usageOfEvent,
+  usageOfQuestion,
 } from './breaker/index.ts';
-export { usageOfQuestion } from './breaker/usage-of-question.ts';
 export { payingScope, type Spender } from './budgets/scope-of-budget.ts';
 export type {
   ActionDependencies,

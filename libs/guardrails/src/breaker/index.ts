@@ -10,4 +10,4 @@ export {
 } from './breaker.ts';
 export { confidenceFall } from './confidence-fall.ts';
 export { DEFAULT_BREAKER_LIMITS, LIMIT_OF_REASON, NO_BREAKER_LIMITS } from './default-limits.ts';
-export { usageOfEvent } from './usage-of-event.ts';
+export { usageOfEvent, usageOfQuestion } from './reported-usage.ts';

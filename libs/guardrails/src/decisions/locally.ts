@@ -1,5 +1,5 @@
 import type { Budget, DecisionRequest } from '@agentlens/contracts';
-import { usageOfQuestion } from '../breaker/usage-of-question.ts';
+import { usageOfQuestion } from '../breaker/reported-usage.ts';
 import { payingScope } from '../budgets/scope-of-budget.ts';
 import type { BreakerRef } from '../ports/breaker-store.ts';
 import type { CallIdentity } from './call-identity.ts';
@@ -65,6 +65,7 @@ class LocalQuestion {
   readonly #nowMs: number;
   #matching: readonly DecisionRule[] | undefined;
   #needs: FactNeeds | undefined;
+  #looksBack: boolean | undefined;
   #ruling: Ruling | undefined;
   #exceeds = false;
 
@@ -111,6 +112,12 @@ class LocalQuestion {
     if (this.matching.length > MAX_RULES) return true;
     void this.ruling;
     return this.#exceeds;
+  }
+
+  /** True if a rule that applies to the call looks at earlier calls. */
+  get looksBack(): boolean {
+    this.#looksBack ??= this.matching.some((rule) => readsHistory(rule.needs(this.request)));
+    return this.#looksBack;
   }
 
   get paysFromBudget(): boolean {
@@ -170,16 +177,9 @@ export const MUST_ASK = {
   breaker: { reason: 'breaker', applies: (question) => question.hasSuspectBreaker },
   first: { reason: 'first', applies: ({ known }) => !known.isRunKnown },
   agentTags: { reason: 'needs_state', applies: ({ needs }) => needs.agent },
-  history: {
-    reason: 'needs_state',
-    applies: ({ request, matching }) => matching.some((rule) => readsHistory(rule.needs(request))),
-  },
+  history: { reason: 'needs_state', applies: ({ looksBack }) => looksBack },
   // Rules that do not apply to the call count it.
-  counted: {
-    reason: 'counted',
-    applies: ({ request, needs, matching }) =>
-      readsHistory(needs) && !matching.some((rule) => readsHistory(rule.needs(request))),
-  },
+  counted: { reason: 'counted', applies: ({ needs, looksBack }) => readsHistory(needs) && !looksBack },
   series: { reason: 'series', applies: ({ needs }) => needs.series.length > 0 },
   labels: {
     reason: 'labels',

@@ -71,10 +71,11 @@ export type IncompleteLabels = 'lost' | 'unverified';
 
 /**
  * Shared memory for the labels of run trees: at most 64 per tree, kept for 7 days after they were last set or read. A
- * label is stored with the topmost known run, so that every run of the tree finds it. The store notices if it loses
- * its data, and then answers only after it was restored.
+ * label is stored with the topmost known run, so that every run of the tree finds it. At most 4,000 fingerprints are
+ * kept for each label of a tree; clearing the label removes them. The store notices if it loses its data, and then
+ * answers only after it was restored.
  */
-export interface LabelStore {
+export interface LabelStore extends Pick<RunLabels, 'clear' | 'note' | 'compare'> {
   /** @returns the labels that did not stand before, and those for which the tree has no room */
   set(
     line: LabelledLine,
@@ -82,10 +83,6 @@ export interface LabelStore {
     cause: LabelCause,
   ): Promise<{ readonly added: readonly string[]; readonly rejected: readonly string[] } | IncompleteLabels>;
   read(line: LabelledLine): Promise<ReadonlyMap<string, LabelCause> | IncompleteLabels>;
-  clear(line: LabelledLine, labels: readonly string[]): Promise<void>;
-  /** At most 4,000 fingerprints are kept for each label of a tree; clearing the label removes them. */
-  note(line: LabelledLine, labels: readonly string[], note: EvidenceNote): Promise<void>;
-  compare(line: LabelledLine, label: string, prints: readonly string[]): Promise<SharedPrints>;
   /**
    * Adds labels that do not stand, and then counts as complete for this process.
    * @returns false if the store lost its data meanwhile

@@ -63,10 +63,11 @@ export class TenantBooks {
   /** Everything except the rules. Hashed again only after a part of it was reloaded. */
   #versioned(tenantId: string): Versioned {
     const { rules, limits, budgets: charged, open } = this.#parts;
-    const parts = [rules.decisionMarks(tenantId), limits.of(tenantId), charged.of(tenantId), open.of(tenantId)];
+    const decisive = rules.decisionMarks(tenantId);
+    const parts = [decisive, limits.of(tenantId), charged.of(tenantId), open.of(tenantId)];
     const known = this.#known.get(tenantId);
     if (known?.parts.every((part, at) => part === parts[at])) return known;
-    const { marks, resumesAtMs } = rules.decisionMarks(tenantId);
+    const { marks, resumesAtMs } = decisive;
     const limitsVersion = hashOf(plain(limits.of(tenantId)));
     const budgets = (charged.of(tenantId) ?? []).map(({ enabled, scope, scopeId }) => ({
       ...{ enabled, scope },
