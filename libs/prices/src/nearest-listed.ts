@@ -1,7 +1,7 @@
 import type { PriceRates } from '@agentlens/contracts';
 import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
 import { modelNames } from './model-names.ts';
-import type { PriceTable } from './price-table.ts';
+import { hostOf, type PriceTable } from './price-table.ts';
 
 /** Names with fewer leading characters in common are not alike. */
 const MIN_COMMON_CHARS = 5;
@@ -23,11 +23,9 @@ export function nearestListed(
   { model, provider }: { readonly model: string; readonly provider: string },
   atMs: number,
 ): ProposedPrice | undefined {
-  const names = modelNames(model.toLowerCase(), provider === 'unknown' ? undefined : provider);
-  const providerId = names
-    .flatMap(({ providerId: id }) => (id === undefined ? [] : [findProvider({ providerId: id })?.id]))
-    .concat(table.providerOf(model))
-    .find((id) => id !== undefined);
+  const named = [model.toLowerCase(), provider === 'unknown' ? undefined : provider] as const;
+  const names = modelNames(...named);
+  const providerId = hostOf(...named) ?? table.providerOf(model);
   if (providerId === undefined) return undefined;
   let best: { readonly id: string; readonly common: number } | undefined;
   for (const { id } of findProvider({ providerId })?.models ?? []) {

@@ -127,7 +127,7 @@ function isSelfHosted(model: string, provider: string | undefined): boolean {
 }
 
 /** The provider that the model's name or the client names, by its id in the table. */
-function hostOf(model: string, provider: string | undefined): string | undefined {
+export function hostOf(model: string, provider: string | undefined): string | undefined {
   return modelNames(model, provider)
     .flatMap(({ providerId }) => (providerId === undefined ? [] : [findProvider({ providerId })?.id]))
     .find((id) => id !== undefined);

@@ -49,11 +49,10 @@ export class EventsQueries {
 
   /** Waits for an event that is too new to be stored: with six services, a 201 precedes the row. */
   async get(tenantId: string, eventId: string): Promise<StoredEvent | undefined> {
-    const found = await this.reads.read(
+    let row = await this.reads.read(
       tenantId,
       async (db) => (await rowNear(db, tenantId, eventId)) ?? anyRow(db, tenantId, eventId).executeTakeFirst(),
     );
-    let row = found;
     for (let looks = 0; row === undefined && looks < MAX_LOOKS && this.#isNew(eventId); looks++) {
       await pause(LOOK_EVERY_MS);
       row = await this.reads.read(tenantId, (db) => rowNear(db, tenantId, eventId));
