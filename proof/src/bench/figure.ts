@@ -8,6 +8,10 @@ export interface FigureCheck {
   readonly actual: number;
 }
 
+export function check(name: string, expected: number, actual: number): FigureCheck {
+  return { name, expected, actual };
+}
+
 /** The result of one measurement. */
 export interface Figure {
   readonly scenario: string;

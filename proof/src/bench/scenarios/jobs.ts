@@ -1,5 +1,6 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { LatencySummary } from '../../harness/latencies.ts';
-import type { Figure, FigureCheck } from '../figure.ts';
+import { check, type Figure, type FigureCheck } from '../figure.ts';
 import { measureLoad } from '../measure-load.ts';
 import { until } from '../poll.ts';
 import { seedHistory, seedModelCalls } from '../query-seeds.ts';
@@ -11,9 +12,8 @@ import { warmUp } from '../warm-up.ts';
 
 const EVENTS_PER_SECOND = 200;
 const JOB_DEADLINE_MS = 600_000;
-const DAY_MS = 86_400_000;
 /** The seeded month, without the last hour, in which the load arrives. */
-const RANGE_MS = { from: 30 * DAY_MS, to: 3_600_000 };
+const RANGE_MS = { from: 30 * DAY_MS, to: HOUR_MS };
 
 interface Job {
   readonly name: string;
@@ -139,10 +139,6 @@ async function beside(stage: Stage, bench: Bench, rows: number, job: Job): Promi
 
 const latencyOf = ({ latency }: Figure): LatencySummary => latency.post as LatencySummary;
 const p99 = (figure: Figure) => latencyOf(figure).p99;
-
-function check(name: string, expected: number, actual: number): FigureCheck {
-  return { name, expected, actual };
-}
 
 async function storedBefore(stage: Stage, ageMs: number): Promise<number> {
   const { rows } = await stage.pool.query<{ n: number }>(

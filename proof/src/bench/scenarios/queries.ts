@@ -1,6 +1,6 @@
 import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
-import { type Figure, type FigureCheck, serverCpu } from '../figure.ts';
+import { check, type Figure, type FigureCheck, serverCpu } from '../figure.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
@@ -87,10 +87,6 @@ function questionsOn(seeded: Seeded): Question[] {
         check('triggers in the history', Math.min(seeded.triggers, MAX_COUNTED), total),
     },
   ];
-}
-
-function check(name: string, expected: number, actual: number): FigureCheck {
-  return { name, expected, actual };
 }
 
 async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Bench): Promise<Figure> {
