@@ -192,6 +192,12 @@ for (const id of chosen)
         const { runs } = await operator<{ runs: Run[] }>('GET', `/api/runs?agentId=${id}&limit=1`);
         return runs[0];
       });
+    /** Orders the newest session to pause or end. A sub-agent is stopped by the order for its session. */
+    const orderSession = async (state: 'paused' | 'killed') => {
+      const { id: runId, parentRunId } = await lastRun();
+      const order = { scope: 'run', id: parentRunId ?? runId, state, reason: 'story', waitMs: 5_000 };
+      await operator('POST', '/api/control', order);
+    };
 
     void it('obeys, also while the guard is broken', async () => {
       const { checks, output } = await proveHost(installation, id);
@@ -211,15 +217,7 @@ for (const id of chosen)
       await installHost(installation, id, { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 40 });
       const commands = ['echo a > first.txt', 'rm -rf gone', 'git push -q origin story', 'echo x > late.txt'];
       const playing = play(commands, async (turn) => {
-        if (turn !== 3) return;
-        const { id: runId } = await lastRun();
-        await operator('POST', '/api/control', {
-          scope: 'run',
-          id: runId,
-          state: 'killed',
-          reason: 'story',
-          waitMs: 5_000,
-        });
+        if (turn === 3) await orderSession('killed');
       });
       await decide(id, 'rm -rf gone', 'deny');
       await decide(id, 'git push', 'approve');
@@ -274,15 +272,10 @@ for (const id of chosen)
       }
       await installHost(installation, id, { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 5 });
       try {
-        for (const state of ['paused', 'killed']) {
+        for (const state of ['paused', 'killed'] as const) {
           const names = [`sub-before-${state}.txt`, `sub-${state}.txt`] as const;
-          const order = async () => {
-            const { id: runId, parentRunId } = await lastRun();
-            await operator('POST', '/api/control', {
-              ...{ scope: 'run', id: parentRunId ?? runId, state, reason: 'story', waitMs: 5_000 },
-            });
-          };
-          const { output } = await playSubAgent([`echo a > ${names[0]}`, `echo a > ${names[1]}`], order);
+          const commands = [`echo a > ${names[0]}`, `echo a > ${names[1]}`] as const;
+          const { output } = await playSubAgent(commands, () => orderSession(state));
           assert.deepEqual(names.map(made), [true, false], output);
         }
         const run = await lastRun();
@@ -326,15 +319,7 @@ for (const id of chosen)
       const { output } = await play(
         ['echo a > managed.txt', 'echo a > unmanaged.txt'],
         async (turn) => {
-          if (turn !== 1) return;
-          const { id: runId } = await lastRun();
-          await operator('POST', '/api/control', {
-            scope: 'run',
-            id: runId,
-            state: 'killed',
-            reason: 'story',
-            waitMs: 5_000,
-          });
+          if (turn === 1) await orderSession('killed');
         },
         binary,
       );
