@@ -13,7 +13,7 @@ import { taskOf } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
-import { Empty, Failed, Loading, Read } from '../ui/faces.tsx';
+import { Failed, Loading, Missing, Read } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { ModeChip, RunState, State, statusOf } from '../ui/marks.tsx';
@@ -38,18 +38,9 @@ export function AgentPage() {
       ) : agent.error === null ? (
         <Loading rows={10} />
       ) : problemOf(agent.error).status === 404 ? (
-        <div className="pad">
-          <Empty
-            title="Agent not found."
-            act={
-              <Link className="b" to="/agents">
-                All agents
-              </Link>
-            }
-          >
-            No agent of your tenant is called <bdi>{id}</bdi>.
-          </Empty>
-        </div>
+        <Missing title="Agent not found." list={{ name: 'All agents', to: '/agents' }}>
+          No agent of your tenant is called <bdi>{id}</bdi>.
+        </Missing>
       ) : (
         <Failed what="This agent" error={agent.error} onRetry={() => void agent.refetch()} />
       )}

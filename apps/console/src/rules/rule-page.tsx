@@ -11,7 +11,7 @@ import { useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { Failed, Loading, Missing } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { ModeChip } from '../ui/marks.tsx';
 import { Ago, Moment } from '../ui/moment.tsx';
@@ -49,18 +49,9 @@ export function RulePage() {
         status.error === null ? (
           <Loading rows={10} />
         ) : problemOf(status.error).status === 404 ? (
-          <div className="pad">
-            <Empty
-              title="Rule not found."
-              act={
-                <Link className="b" to="/guardrails">
-                  All rules
-                </Link>
-              }
-            >
-              It may have been deleted. What it did stays in the decisions.
-            </Empty>
-          </div>
+          <Missing title="Rule not found." list={{ name: 'All rules', to: '/guardrails' }}>
+            It may have been deleted. What it did stays in the decisions.
+          </Missing>
         ) : (
           <Failed what="This rule" error={status.error} onRetry={() => void status.refetch()} />
         )

@@ -7,14 +7,15 @@ import { count, counted, duration, moneyCell, shortId } from '../figures/figures
 import { taskOf } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { Empty, Failed, Loading, Missing } from '../ui/faces.tsx';
 import { RunState, statusOf } from '../ui/marks.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { aligned, type Pair } from './align.ts';
 import { type Step, storyOf } from './story.ts';
 import { useRunDetail, useTimeline } from './use-run.ts';
 
-type Side = 'a' | 'b';
+const SIDES = ['a', 'b'] as const;
+type Side = (typeof SIDES)[number];
 type Name = Side | 'show';
 
 interface Row extends Pair<Step> {
@@ -40,33 +41,15 @@ export function ComparePage() {
       }
     >
       {a === '' || b === '' ? (
-        <div className="pad">
-          <Empty
-            title="Select two runs to compare."
-            act={
-              <Link className="b" to="/runs">
-                All runs
-              </Link>
-            }
-          >
-            Select two runs in the list and press Compare, or open a run and press Compare there.
-          </Empty>
-        </div>
+        <Missing title="Select two runs to compare." list={{ name: 'All runs', to: '/runs' }}>
+          Select two runs in the list and press Compare, or open a run and press Compare there.
+        </Missing>
       ) : failed !== null && problemOf(failed).status !== 404 ? (
         <Failed what="The runs" error={failed} onRetry={() => void Promise.all([runs.a.refetch(), runs.b.refetch()])} />
       ) : failed !== null ? (
-        <div className="pad">
-          <Empty
-            title="Run not found."
-            act={
-              <Link className="b" to="/runs">
-                All runs
-              </Link>
-            }
-          >
-            Your tenant has no run with the id <bdi className="mono">{visibleName(runs.a.error === null ? b : a)}</bdi>.
-          </Empty>
-        </div>
+        <Missing title="Run not found." list={{ name: 'All runs', to: '/runs' }}>
+          Your tenant has no run with the id <bdi className="mono">{visibleName(runs.a.error === null ? b : a)}</bdi>.
+        </Missing>
       ) : runs.a.data === undefined || runs.b.data === undefined ? (
         <Loading rows={18} />
       ) : (
@@ -259,7 +242,7 @@ const STATES: Readonly<Record<string, string>> = { failed: 'failed', blocked: 'b
 function StepName({ row: { a, b } }: { row: Row }) {
   const notes = [
     b === undefined ? 'only in A' : a === undefined ? 'only in B' : undefined,
-    ...(['a', 'b'] as const).map((side) => {
+    ...SIDES.map((side) => {
       const state = STATES[(side === 'a' ? a : b)?.state ?? ''];
       return state === undefined ? undefined : `${state} in ${side.toUpperCase()}`;
     }),
@@ -275,7 +258,7 @@ function StepName({ row: { a, b } }: { row: Row }) {
 const COLUMNS: readonly Column<Row>[] = [
   { id: 'step', head: 'Step', width: 'minmax(140px, 1fr)', cell: (row) => <StepName row={row} /> },
   ...MEASURES.flatMap(({ id, name, width, of, show }): Column<Row>[] => [
-    ...(['a', 'b'] as const).map(
+    ...SIDES.map(
       (side): Column<Row> => ({
         id: `${side} ${id}`,
         head: `${side.toUpperCase()} ${name}`,
@@ -311,7 +294,7 @@ function Narrow({ row }: { row: Row }) {
       <span className="clip">
         <StepName row={row} />
       </span>
-      {(['a', 'b'] as const).map((side) => (
+      {SIDES.map((side) => (
         <span key={side} className="row t2 num">
           {side.toUpperCase()} <Measure value={tookOf(row[side])} show={duration} />
           <span className="ml">

@@ -1,11 +1,11 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import type { RunDetail } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { Page } from '../shell/page.tsx';
-import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { Empty, Failed, Loading, Missing } from '../ui/faces.tsx';
 import { FilterChip, FilterField } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
@@ -50,18 +50,9 @@ export function RunPage() {
       ) : run.error === null ? (
         <Loading rows={18} />
       ) : problemOf(run.error).status === 404 ? (
-        <div className="pad">
-          <Empty
-            title="Run not found."
-            act={
-              <Link className="b" to="/runs">
-                All runs
-              </Link>
-            }
-          >
-            Your tenant has no run with the id <bdi className="mono">{id}</bdi>.
-          </Empty>
-        </div>
+        <Missing title="Run not found." list={{ name: 'All runs', to: '/runs' }}>
+          Your tenant has no run with the id <bdi className="mono">{id}</bdi>.
+        </Missing>
       ) : (
         <Failed what="This run" error={run.error} onRetry={() => void run.refetch()} />
       )}

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { problemOf } from '../api/problem.ts';
 import { Icon } from './icon.tsx';
@@ -9,6 +10,30 @@ export function Empty({ title, children, act }: { title: string; children?: Reac
       <h3>{title}</h3>
       {children !== undefined && <p>{children}</p>}
       {act !== undefined && <div className="btns">{act}</div>}
+    </div>
+  );
+}
+
+interface MissingProps {
+  readonly title: string;
+  readonly list: { readonly name: string; readonly to: string };
+  readonly children: ReactNode;
+}
+
+/** In place of something that does not exist or was not chosen: the way to the list. */
+export function Missing({ title, list, children }: MissingProps) {
+  return (
+    <div className="pad">
+      <Empty
+        title={title}
+        act={
+          <Link className="b" to={list.to}>
+            {list.name}
+          </Link>
+        }
+      >
+        {children}
+      </Empty>
     </div>
   );
 }
