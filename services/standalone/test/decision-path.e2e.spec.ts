@@ -5,6 +5,7 @@ import { startDistributed } from './support/distributed.ts';
 import { startEmbedded } from './support/embedded.ts';
 import { spending } from './support/events.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
+import { makeRules } from './support/rule-count.ts';
 
 /** Time for one call or change on a busy machine. */
 const PATIENTLY = { timeoutMs: 30_000 };
@@ -61,16 +62,18 @@ describe.each([
   });
 
   it('asks about every call that a rule counts', async () => {
-    const made = await admin.post('/api/guardrails', {
+    const twoSearches = {
       ...{ name: 'Two searches', conditionType: 'max_calls', conditionConfig: { tools: ['search'], max: 2 } },
       ...{ actionType: 'block', agentId: 'shopper' },
-    });
+    };
+    // An evaluator that has not loaded the rule would not count a call.
+    const [ruleId] = await makeRules(platform, admin, [twoSearches]);
     await eventually(async () => expect(decider(await evaluate('run-1', 'look'))).toBe('evaluator'), PATIENTLY);
     for (const verdict of ['ALLOW', 'ALLOW', 'BLOCK']) {
       const answered = await evaluate('run-2', 'search');
       expect([decider(answered), answered.body.verdict]).toEqual(['evaluator', verdict]);
     }
-    await admin.delete(`/api/guardrails/${made.body.id}`);
+    await admin.delete(`/api/guardrails/${ruleId}`);
     await decidedHere('run-1', 'search', { verdict: 'ALLOW' });
   });
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { Client } from './client.ts';
 import { failure, spending, success } from './events.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
+import { makeRules } from './rule-count.ts';
 
 const HISTORIES = 2;
 const HISTORY_MS = 240_000;
@@ -64,7 +65,7 @@ export function describeHistory(mode: string, evaluators: number, start: () => P
       async (...steps: Step[]) => {
         const { key } = await platform.keyOf(`history-${++tenants}`, 'admin');
         const client = new Client(platform, key);
-        const ids = await made(platform, client, [...DECISION_RULES, ...EVENT_RULES]);
+        const ids = await makeRules(platform, client, [...DECISION_RULES, ...EVENT_RULES]);
         for (const [n, step] of steps.entries()) await take(client, step, n);
         await everythingRecorded(client, operator, steps);
 
@@ -92,21 +93,6 @@ export function describeHistory(mode: string, evaluators: number, start: () => P
       HISTORY_MS,
     );
   });
-}
-
-async function made(platform: PlatformUnderTest, client: Client, rules: readonly object[]): Promise<string[]> {
-  const before = await platform.ruleCounts();
-  const ids: string[] = [];
-  for (const rule of rules) {
-    const { status, body } = await client.post('/api/guardrails', rule);
-    expect([status, body]).toEqual([201, expect.anything()]);
-    ids.push(body.id);
-  }
-  await eventually(async () => {
-    const counts = await platform.ruleCounts();
-    expect(counts.map((count, n) => count - (before[n] ?? 0))).toEqual(before.map(() => rules.length));
-  });
-  return ids;
 }
 
 /** A call that is asked, made and reported, or a request with events. */

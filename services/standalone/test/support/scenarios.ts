@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client } from './client.ts';
 import { failure, pauseRule, spending, success } from './events.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
+import { makeRules } from './rule-count.ts';
 
 /** What the platform promises, defined once and run in every mode. */
 export function describePlatform(mode: string, start: () => Promise<PlatformUnderTest>): void {
@@ -39,13 +40,8 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       return { tenantId, keyId: id, key, client: new Client(platform, key) };
     };
     const makeRule = async (client: Client, rule: object) => {
-      const before = await platform.ruleCounts();
-      const made = await client.post('/api/guardrails', rule);
-      expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } });
-      await eventually(async () => {
-        expect((await platform.ruleCounts()).map((count, i) => count - (before[i] ?? 0))).toEqual(before.map(() => 1));
-      });
-      return made.body as { id: string };
+      const [id = ''] = await makeRules(platform, client, [rule]);
+      return { id };
     };
     /** Like a client, sends again what a platform that is behind did not accept. */
     const send = async (client: Client, events: readonly object[]) => {
