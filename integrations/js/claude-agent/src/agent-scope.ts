@@ -18,9 +18,9 @@ export class AgentScope {
     this.#recorded = recorded;
   }
 
-  /** True if a model call of a sub-agent has no answer yet. No gate precedes its first one. */
-  get awaitsAnswer(): boolean {
-    return this.#answers <= this.#gates;
+  /** Model calls of a sub-agent that have no answer yet. No gate precedes its first one. */
+  get unanswered(): number {
+    return this.#gates + 1 - this.#answers;
   }
 
   /** Before a model call; undefined, or why it must not happen. */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LlmResponse } from '@agentlens/sdk';
 import { type Guard, parentHere, type RunScope } from '@agentlens/sdk/adapter';
 import { AgentScope } from './agent-scope.ts';
@@ -9,6 +10,9 @@ import { UsageLedger } from './usage-ledger.ts';
 
 /** Longer than a human is waited for: a hook that is late blocks. Seconds. */
 const HOOK_TIMEOUT_S = 24 * 60 * 60;
+/** The framework writes a transcript within milliseconds of what it reports, later on a busy machine. */
+const TRANSCRIPT_PATIENCE_MS = 2_000;
+const TRANSCRIPT_POLL_MS = 20;
 /** The tools by which an agent calls a sub-agent. */
 const SUB_AGENT_TOOLS = new Set(['Agent', 'Task']);
 
@@ -142,18 +146,27 @@ export class QueryGuard {
     for (const response of (await child?.transcript.read()) ?? []) await child?.agent.answered(response);
   }
 
-  /** A sub-agent's call has its result, which tells the usage of its last model call. */
+  /** Reads until the transcript has all answers except the last `except`, or patience ends. */
+  async #completeTranscript(agentId: string, { agent, transcript }: SubAgent, except: 0 | 1): Promise<void> {
+    const until = performance.now() + TRANSCRIPT_PATIENCE_MS;
+    await this.#readTranscript(agentId);
+    while (agent.unanswered > except && transcript.isHere && performance.now() < until) {
+      await delay(TRANSCRIPT_POLL_MS);
+      await this.#readTranscript(agentId);
+    }
+  }
+
+  /** A sub-agent's call has its result, which tells the usage of its last model call unless it goes on in the background. */
   async #returned(response: unknown): Promise<void> {
-    const { agentId, content = [], resolvedModel = 'unknown', usage } = (response ?? {}) as SubAgentResponse;
-    const child = agentId === undefined ? undefined : this.#children.get(agentId);
+    const { agentId = '', content = [], resolvedModel = 'unknown', usage } = (response ?? {}) as SubAgentResponse;
+    const child = this.#children.get(agentId);
     if (child === undefined) return;
-    if (!child.hasStopped) {
+    if (usage === undefined) {
       child.isInBackground = true;
       return;
     }
-    await this.#readTranscript(agentId);
-    if (child.agent.awaitsAnswer && usage !== undefined)
-      await child.agent.answered(responseOf(resolvedModel, usage, content));
+    await this.#completeTranscript(agentId, child, 1);
+    if (child.agent.unanswered > 0) await child.agent.answered(responseOf(resolvedModel, usage, content));
     await this.#finish(agentId);
   }
 
@@ -166,7 +179,7 @@ export class QueryGuard {
   async #finish(agentId: string | undefined): Promise<void> {
     const child = agentId === undefined ? undefined : this.#children.get(agentId);
     if (agentId === undefined || child === undefined) return;
-    await this.#readTranscript(agentId);
+    if (child.agent.unanswered > 0) await this.#completeTranscript(agentId, child, 0);
     this.#children.delete(agentId);
     await child.agent.end('success');
   }

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { LlmResponse } from '@agentlens/sdk';
 import { responseOf } from './model-response.ts';
 import type { ContentBlock, Usage } from './shapes.ts';
@@ -14,6 +16,8 @@ interface Answer {
  * the beginning; the transcript has their exact usage as soon as their tools have run.
  */
 export class SubAgentTranscript {
+  /** False where the framework runs on another machine, or keeps no transcript. */
+  readonly isHere: boolean;
   readonly #path: string | undefined;
   readonly #seen = new Set<string>();
   #offset = 0;
@@ -24,6 +28,7 @@ export class SubAgentTranscript {
     const folder = transcript?.replace(/\.jsonl$/, '');
     this.#path =
       folder === undefined || !/^[\w-]+$/.test(agentId) ? undefined : `${folder}/subagents/agent-${agentId}.jsonl`;
+    this.isHere = this.#path !== undefined && transcript !== undefined && existsSync(dirname(transcript));
   }
 
   /** The answers since the last time; none where the framework runs on another machine. */
