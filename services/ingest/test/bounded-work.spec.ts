@@ -155,6 +155,10 @@ const HOSTILE: readonly (readonly [string, () => Sent])[] = [
     '9,000 model calls',
     () => protobuf('/v1/traces', inScope(...Array.from({ length: 9_000 }, (_, index) => modelCall(index)))),
   ],
+  [
+    '500 resources of 1,300 unknown fields',
+    () => protobuf('/v1/traces', times(500, block(1, times(1_300, block(13, attribute))))),
+  ],
   ['values nested 2,000 levels', () => protobuf('/v1/traces', inScope(block(2, ids, nested(2_000)), block(2, ids)))],
   [
     'a resource of a million attributes',

@@ -20,7 +20,7 @@ import {
   UndecodableOtlp,
   validId,
 } from './span.ts';
-import { blocksOf, FieldBudget, OTLP_LIMITS, TooMuchOtlp } from './work.ts';
+import { FieldBudget, OTLP_LIMITS, OuterFields, TooMuchOtlp } from './work.ts';
 
 /** Field numbers on the path to spans and to log records, which are the same. */
 const GROUPS = 1;
@@ -39,8 +39,7 @@ const WITHOUT_UNKNOWN = { readUnknownFields: false };
 export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanCollector> {
   const collector = new SpanCollector();
   const budget = new FieldBudget();
-  requireFewItems(body, 'spans');
-  yield;
+  yield* requireFewItems(body, 'spans');
   for (const { item, resource, scope } of itemsOf(body, budget)) {
     const span = budget.tooHeavy(SpanSchema, item) ?? itemFrom(SpanSchema, item);
     if (typeof span === 'string') collector.reject(`a span was not read: ${span}`);
@@ -54,8 +53,7 @@ export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanColle
 export function* logsFromProtobuf(body: Uint8Array): Generator<void, LogCollector> {
   const collector = new LogCollector();
   const budget = new FieldBudget();
-  requireFewItems(body, 'log records');
-  yield;
+  yield* requireFewItems(body, 'log records');
   for (const { item, resource, scope } of itemsOf(body, budget)) {
     const record = budget.tooHeavy(LogRecordSchema, item) ?? itemFrom(LogRecordSchema, item);
     if (typeof record === 'string') collector.reject(`a log record was not read: ${record}`);
@@ -77,16 +75,17 @@ export function* logsFromProtobuf(body: Uint8Array): Generator<void, LogCollecto
 }
 
 /** @throws TooMuchOtlp */
-function requireFewItems(body: Uint8Array, items: string): void {
+function* requireFewItems(body: Uint8Array, items: string): Generator<void> {
+  const fields = new OuterFields();
   let groups = 0;
   let count = 0;
-  for (const group of blocksAt(body, GROUPS)) {
+  for (const group of blocksAt(body, GROUPS, fields)) {
     requireAtMost(++groups, OTLP_LIMITS.groups, 'resources and scopes');
-    for (const scopeGroup of blocksAt(group, SCOPE_GROUPS)) {
+    for (const scopeGroup of blocksAt(group, SCOPE_GROUPS, fields)) {
       requireAtMost(++groups, OTLP_LIMITS.groups, 'resources and scopes');
-      for (const { field } of blocksOf(scopeGroup))
-        if (field === ITEMS) requireAtMost(++count, OTLP_LIMITS.items, items);
+      for (const _item of blocksAt(scopeGroup, ITEMS, fields)) requireAtMost(++count, OTLP_LIMITS.items, items);
     }
+    yield;
   }
 }
 
@@ -119,8 +118,8 @@ function* itemsOf(body: Uint8Array, budget: FieldBudget): Generator<Item> {
   }
 }
 
-function* blocksAt(message: Uint8Array, field: number): Generator<Uint8Array> {
-  for (const block of blocksOf(message)) if (block.field === field) yield block.bytes;
+function* blocksAt(message: Uint8Array, field: number, fields = new OuterFields()): Generator<Uint8Array> {
+  for (const block of fields.of(message)) if (block.field === field) yield block.bytes;
 }
 
 function described<Desc extends DescMessage>(

@@ -34,15 +34,22 @@ interface Block {
   readonly bytes: Uint8Array;
 }
 
-/** Maximum fields outside of items: those of resources and scopes, and unknown ones. */
+/** Maximum fields outside of items in one request: those of resources and scopes, and unknown ones. */
 const MAX_OUTER_FIELDS = 100_000;
 
-/** Iterates over the length-delimited fields of one message. @throws UndecodableOtlp, TooMuchOtlp */
-export function* blocksOf(message: Uint8Array): Generator<Block> {
-  const fields = new Fields(message, 0, message.length);
-  for (let count = 1; fields.next(); count++) {
-    if (count > MAX_OUTER_FIELDS) throw new TooMuchOtlp(`more than ${MAX_OUTER_FIELDS} fields in one message`);
-    if (fields.isBlock) yield { field: fields.field, bytes: message.subarray(fields.from, fields.to) };
+/** Walks through the messages around items, and counts the fields of all of them together. */
+export class OuterFields {
+  #count = 0;
+
+  /** Iterates over the length-delimited fields of one message. @throws UndecodableOtlp, TooMuchOtlp */
+  *of(message: Uint8Array): Generator<Block> {
+    const fields = new Fields(message, 0, message.length);
+    while (fields.next()) {
+      if (++this.#count > MAX_OUTER_FIELDS) {
+        throw new TooMuchOtlp(`more than ${MAX_OUTER_FIELDS} fields outside of spans and log records`);
+      }
+      if (fields.isBlock) yield { field: fields.field, bytes: message.subarray(fields.from, fields.to) };
+    }
   }
 }
 
