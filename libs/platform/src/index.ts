@@ -65,26 +65,11 @@ export { createLogger } from './log/create-logger.ts';
 export { BusTransport, Consumes, HandlesCommand } from './messages/message-handlers.ts';
 export { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 export type { Clock, Platform } from './platform.ts';
-export { PlatformModule } from './platform-module.ts';
 export { PriceBooks } from './prices/price-books.ts';
 export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
+export { port, portProviders } from './service-ports.ts';
 export { type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
-export {
-  CLOCK,
-  CONFIG,
-  CONTROL_BOARD,
-  DATABASE,
-  EVENT_BUS,
-  HEALTH,
-  IDEMPOTENCY_STORE,
-  KEY_DIRECTORY,
-  LOGGER,
-  PRESENCE,
-  QUOTA,
-  RUN_CONTEXTS,
-  SECRET_BOX,
-} from './tokens.ts';
 export { withDeadline } from './with-deadline.ts';

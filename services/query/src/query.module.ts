@@ -1,11 +1,11 @@
 import type { Database } from '@agentlens/database';
 import {
-  DATABASE,
-  HEALTH,
+  ApiKeys,
   type HealthRegistry,
   type Platform,
-  PlatformModule,
+  port,
   PriceBooks,
+  portProviders,
   SessionCookies,
   StreamTickets,
 } from '@agentlens/platform';
@@ -109,8 +109,8 @@ import { WebhooksQueries } from './webhooks/webhooks.queries.ts';
 @Injectable()
 class DatabaseReadiness implements OnApplicationBootstrap {
   constructor(
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(HEALTH) private readonly health: HealthRegistry,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('health')) private readonly health: HealthRegistry,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -144,7 +144,6 @@ export class QueryModule {
   static register(platform: Platform): DynamicModule {
     return {
       module: QueryModule,
-      imports: [PlatformModule.forService(platform, 'query')],
       controllers: [
         RulesController,
         RuleVersionsController,
@@ -181,6 +180,7 @@ export class QueryModule {
         SessionController,
       ],
       providers: [
+        ...portProviders(platform, 'query'),
         TenantReads,
         Commands,
         DatabaseReadiness,
@@ -220,6 +220,13 @@ export class QueryModule {
           useFactory: () => new PriceBooks({ ...platform, database: platform.database('query') }),
         },
         PriceReading,
+        // Only this service may write keys.
+        {
+          provide: ApiKeys,
+          useFactory: (database: Database, logger: Platform['logger']) =>
+            new ApiKeys(database, platform.bus, platform.clock, logger),
+          inject: [port('database'), port('logger')],
+        },
         MetricsQueries,
         AlertsQueries,
         ControlQueries,

@@ -9,7 +9,7 @@ import { lastValueFrom, type Observable, of } from 'rxjs';
 import { callerOf } from '../auth/caller.ts';
 import type { Clock } from '../platform.ts';
 import type { SecretBox } from '../secret-box.ts';
-import { CLOCK, IDEMPOTENCY_STORE, LOGGER, SECRET_BOX } from '../tokens.ts';
+import { port } from '../service-ports.ts';
 import { ProblemException, parseOr400 } from './problem-exception.ts';
 
 /** Longer than any change takes. A change without an answer after this time was lost with its process. */
@@ -23,10 +23,10 @@ const RETRY_AFTER = { 'retry-after': '2' };
 @Injectable()
 export class OnceOnly implements NestInterceptor {
   constructor(
-    @Inject(IDEMPOTENCY_STORE) private readonly store: IdempotencyStore,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(port('idempotency')) private readonly store: IdempotencyStore,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) private readonly logger: Logger,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {

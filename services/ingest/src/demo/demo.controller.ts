@@ -4,11 +4,10 @@ import { BackgroundWork } from '@agentlens/messaging';
 import { startDemo } from '@agentlens/operations';
 import {
   type Caller,
-  CLOCK,
   type Clock,
   CurrentCaller,
-  LOGGER,
   type Platform,
+  port,
   ProblemException,
   requireAgent,
   Serves,
@@ -32,8 +31,8 @@ export class DemoController implements BeforeApplicationShutdown {
   constructor(
     @Inject(EventIngestor) private readonly events: EventIngestor,
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   @Serves(startDemo)

@@ -14,16 +14,15 @@ import {
 } from '@agentlens/contracts/otlp';
 import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
 import {
-  CONFIG,
   callerOf,
-  LOGGER,
   type Platform,
   type PlatformConfig,
+  port,
   ProblemException,
   ProblemFilter,
-  type RouteSettings,
   readInSlices,
   routeOf,
+  type RouteSettings,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -119,8 +118,8 @@ export class OtlpRoutes implements OnModuleInit {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(OtlpIngestor) private readonly ingestor: OtlpIngestor,
     @Inject(OtlpMetrics) private readonly metrics: OtlpMetrics,
-    @Inject(CONFIG) private readonly config: PlatformConfig,
-    @Inject(LOGGER) logger: Platform['logger'],
+    @Inject(port('config')) private readonly config: PlatformConfig,
+    @Inject(port('logger')) logger: Platform['logger'],
   ) {
     this.#memory = new BodyMemory(config.otlp.bodyLimitBytes);
     this.#filter = new ProblemFilter(logger);

@@ -9,17 +9,15 @@ import {
 import {
   bearerOf,
   type Caller,
-  CLOCK,
   type Clock,
-  CONTROL_BOARD,
   ControlBoard,
   type ControlPosition,
   CurrentCaller,
-  EVENT_BUS,
   EVENT_STREAM_HEADERS,
-  ProblemException,
   parseOr400,
   parsePosition,
+  port,
+  ProblemException,
   requireAgent,
   Serves,
   type StreamTicket,
@@ -39,11 +37,11 @@ const MAX_WAIT_MS = 25_000;
 export class ProtocolControlController {
   constructor(
     @Inject(ControlChannel) private readonly channel: ControlChannel,
-    @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
+    @Inject(ControlBoard) private readonly board: ControlBoard,
     @Inject(Listeners) private readonly listeners: Listeners,
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
+    @Inject(port('bus')) private readonly bus: EventBus,
     @Inject(StreamTickets) private readonly tickets: StreamTickets,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(createControlTicket)

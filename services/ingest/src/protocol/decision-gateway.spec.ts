@@ -43,6 +43,7 @@ describe('the records of decisions that the gateway made', () => {
       },
       metrics: new ProtocolMetrics(),
       clock: fixedClock(AT),
+      path: { local: undefined },
       logger: createLogger({ name: 'decisions', level: 'silent' }),
     });
   });

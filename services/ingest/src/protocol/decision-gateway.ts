@@ -130,7 +130,7 @@ interface DecisionGatewayDependencies {
   readonly clock: Clock;
   readonly logger: Platform['logger'];
   /** Absent if the evaluator decides every call. */
-  readonly local?: Pick<LocalDecisions, 'decide'> | undefined;
+  readonly path: { readonly local: Pick<LocalDecisions, 'decide'> | undefined };
 }
 
 /** The tenant's setting for calls that could not be judged. */
@@ -162,7 +162,8 @@ export class DecisionGateway {
   }
 
   async #answer(request: DecisionRequest, controlState: ControlState, failMode: FailMode): Promise<Answered> {
-    const { local, metrics } = this.#parts;
+    const { metrics, path } = this.#parts;
+    const { local } = path;
     const ask = () => this.#ask(request, failMode);
     if (local !== undefined) return local.decide(request, controlState, ask);
     const answered = await ask();

@@ -6,7 +6,6 @@ import {
   type Platform,
   type PlatformConfig,
 } from '@agentlens/platform';
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { BookCache } from './book-cache.ts';
 import { LocalDecisions } from './local-decisions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
@@ -20,32 +19,34 @@ interface DecisionPathDependencies {
 }
 
 /** The parts of a gateway that decides itself; empty if the evaluator decides every call. */
-@Injectable()
-export class DecisionPathParts implements OnApplicationBootstrap {
-  readonly local: LocalDecisions | undefined;
-  readonly #books: BookCache | undefined;
-  readonly #publisher: DecisionPublisher | undefined;
+export class DecisionPathParts {
+  readonly #dependencies: DecisionPathDependencies;
+  #local: LocalDecisions | undefined;
+  #books: BookCache | undefined;
+  #publisher: DecisionPublisher | undefined;
 
-  private constructor(parts: { local: LocalDecisions; books: BookCache; publisher: DecisionPublisher } | undefined) {
-    this.local = parts?.local;
-    this.#books = parts?.books;
-    this.#publisher = parts?.publisher;
+  constructor(dependencies: DecisionPathDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Decides what this gateway can prove; undefined if it asks the evaluator about every call. */
+  get local(): LocalDecisions | undefined {
+    return this.#local;
   }
 
   /** Loads the catalog of conditions only if it is used: it takes 5 MB. */
-  static async open({ config, bus, metrics, clock, logger }: DecisionPathDependencies): Promise<DecisionPathParts> {
+  async start(): Promise<void> {
+    const { config, bus, metrics, clock, logger } = this.#dependencies;
     const { path, bookTtlSeconds } = config.decisions;
-    if (path === 'evaluator') return new DecisionPathParts(undefined);
+    if (path === 'evaluator') return;
     const guardrails = await import('@agentlens/guardrails');
     const decided = new DecisionMetrics();
     const publisher = new DecisionPublisher(bus, decided, logger, {}, 'gateway_decisions');
     const books = new BookCache({ bus, clock, guardrails, metrics, logger, bookTtlMs: bookTtlSeconds * 1000 });
-    const local = new LocalDecisions({ books, guardrails, publisher, decided, metrics, clock, logger });
-    return new DecisionPathParts({ local, books, publisher });
-  }
-
-  async onApplicationBootstrap(): Promise<void> {
-    await this.#books?.start();
+    this.#local = new LocalDecisions({ books, guardrails, publisher, decided, metrics, clock, logger });
+    this.#books = books;
+    this.#publisher = publisher;
+    await books.start();
   }
 
   /** Publishes the decisions made here. */

@@ -11,12 +11,12 @@ import {
 import { evaluateCall } from '@agentlens/operations/ingest';
 import {
   type Caller,
-  CLOCK,
   type Clock,
   CurrentCaller,
   nextSlice,
-  PriceBooks,
   parseOr400,
+  port,
+  PriceBooks,
   Serves,
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
@@ -55,7 +55,7 @@ export class EvaluateController {
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true, keepsText: true, mayLeaveOut: CONTENTS })

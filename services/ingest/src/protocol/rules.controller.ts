@@ -15,9 +15,9 @@ import {
   bearerOf,
   type Caller,
   CurrentCaller,
-  EVENT_BUS,
-  ProblemException,
   parseOr400,
+  port,
+  ProblemException,
   requireAgent,
   Serves,
 } from '@agentlens/platform';
@@ -59,7 +59,7 @@ function isTagged(ifNoneMatch: string | undefined, tag: string): boolean {
 /** Imports and serves rules for clients of the agent protocol. */
 @Controller()
 export class ProtocolRulesController {
-  constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
+  constructor(@Inject(port('bus')) private readonly bus: EventBus) {}
 
   /** Takes `{policy, rules}`. The owner of the rules parses it and answers with the rules it created. */
   @Serves(importPolicy, { checksKeys: true })

@@ -11,15 +11,14 @@ import {
 import { endRun, sendAuditEvents, sendHeartbeat, startRun } from '@agentlens/operations/ingest';
 import {
   type Caller,
-  CLOCK,
   type Clock,
-  CONTROL_BOARD,
   ControlBoard,
   type ControlState,
-  CurrentCaller,
   controlStateMessage,
+  CurrentCaller,
   moreSevere,
   parseOr400,
+  port,
   requireAgent,
   Serves,
 } from '@agentlens/platform';
@@ -103,12 +102,12 @@ type StartAnswer = LockdownAnswer & {
 export class ProtocolRunsController {
   constructor(
     @Inject(EventIngestor) private readonly ingestor: EventIngestor,
-    @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
+    @Inject(ControlBoard) private readonly board: ControlBoard,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(Listeners) private readonly listeners: Listeners,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(startRun, { checksKeys: true })

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@agentlens/contracts';
 import { type ActivityBucket, type ActivityQuery, type ActivityStep, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock, ProblemException } from '@agentlens/platform';
+import { type Clock, port, ProblemException } from '@agentlens/platform';
 import { latencyAt } from '@agentlens/runs';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
@@ -28,7 +28,7 @@ interface Row extends Omit<ActivityBucket, 'latencyP50Ms' | 'latencyP99Ms'> {
 export class ActivityQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async over(tenantId: string, query: ActivityQuery) {

@@ -1,6 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
 import type { AgentHealth, HealthSnapshot } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import {
   baselineStart,
   type DailyRollup,
@@ -20,7 +20,7 @@ const SNAPSHOT_DAYS = 7;
 export class HealthQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   /** Returns undefined if the agent had no session in the window. */

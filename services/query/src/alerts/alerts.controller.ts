@@ -11,7 +11,7 @@ import {
   openAlertStream,
   type RequestOf,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, EVENT_BUS, FromRequest, ProblemException, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, port, ProblemException, Serves } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Commands } from '../http/commands.ts';
@@ -31,7 +31,7 @@ export class AlertsController {
     private readonly names: KeyNames,
     private readonly commands: Commands,
     private readonly streams: LiveStreamService,
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
+    @Inject(port('bus')) private readonly bus: EventBus,
   ) {}
 
   @Serves(listAlerts)

@@ -1,7 +1,7 @@
 import { type Alert, ApprovalCall } from '@agentlens/contracts';
 import { alertFromRow } from '@agentlens/database';
 import { ALERTS_LIST, type AlertFilter, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock, SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { type Clock, port, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -11,8 +11,8 @@ import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 export class AlertsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
   ) {}
 
   async list(tenantId: string, filter: AlertFilter): Promise<Page<Alert>> {

@@ -1,5 +1,5 @@
 import type { AnalyticsQuery } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { isPaused } from '../control/control-states.ts';
@@ -28,7 +28,7 @@ export interface Measures {
 export class AnalyticsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async analytics(tenantId: string, query: AnalyticsQuery) {

@@ -1,5 +1,5 @@
 import type { AnalyticsQuery, SeriesGroup, SpendGroup } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -66,7 +66,7 @@ type ModelCallTotals = {
 export class SpendQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async costs(tenantId: string, query: AnalyticsQuery) {

@@ -1,6 +1,6 @@
 import { auditEntryFromRow } from '@agentlens/database';
 import { AUDIT_LIST, type AuditEntry, type AuditFilter, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -10,7 +10,7 @@ import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 export class AuditQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: AuditFilter): Promise<Page<AuditEntry>> {

@@ -1,5 +1,5 @@
 import type { ControlOrder } from '@agentlens/contracts';
-import { LOGGER, type Platform, PRESENCE } from '@agentlens/platform';
+import { type Platform, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Acknowledgement, ControlQueries } from './control.queries.ts';
 import { type Receipts, receiptsOf } from './receipts.ts';
@@ -15,8 +15,8 @@ const LOOK_MS = 20;
 export class OrderWatch {
   constructor(
     private readonly control: ControlQueries,
-    @Inject(PRESENCE) private readonly presence: Pick<Platform['presence'], 'list'>,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('presence')) private readonly presence: Pick<Platform['presence'], 'list'>,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   /**

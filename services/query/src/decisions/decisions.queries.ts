@@ -1,5 +1,5 @@
 import { DECISIONS_LIST, type DecisionFilter, type DecisionView, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -10,7 +10,7 @@ import { decisionFromRow, selectDecisions } from '../runs/decision-view.ts';
 export class DecisionsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: DecisionFilter): Promise<Page<DecisionView>> {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
@@ -36,7 +36,7 @@ const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 export class EventsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: EventFilter): Promise<WrittenPage & Total> {

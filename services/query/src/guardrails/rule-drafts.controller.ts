@@ -3,10 +3,10 @@ import { type ValidDraft, validateDraft } from '@agentlens/guardrails';
 import { listRuleSummaries, type RequestOf, testRule, validateRule } from '@agentlens/operations';
 import {
   type Caller,
-  CLOCK,
   type Clock,
   CurrentCaller,
   FromRequest,
+  port,
   ProblemException,
   Serves,
 } from '@agentlens/platform';
@@ -25,7 +25,7 @@ export class RuleDraftsController {
   constructor(
     private readonly summaries: RuleSummariesQueries,
     private readonly calls: PastCallsQueries,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(listRuleSummaries)

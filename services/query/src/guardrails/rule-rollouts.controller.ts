@@ -2,16 +2,7 @@ import { COMMANDS, type GuardrailRule } from '@agentlens/contracts';
 import { ruleFigures } from '@agentlens/database';
 import { decidesCalls, guardOf, ratesOf, unmetGuard } from '@agentlens/guardrails';
 import { getRuleRollout, promoteRule, type RequestOf, type RuleRollout, suspendRule } from '@agentlens/operations';
-import {
-  type Caller,
-  CLOCK,
-  type Clock,
-  CurrentCaller,
-  FromRequest,
-  SECRET_BOX,
-  type SecretBox,
-  Serves,
-} from '@agentlens/platform';
+import { type Caller, type Clock, CurrentCaller, FromRequest, port, type SecretBox, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Commands } from '../http/commands.ts';
@@ -33,8 +24,8 @@ export class RuleRolloutsController {
     private readonly reads: TenantReads,
     private readonly commands: Commands,
     private readonly names: KeyNames,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(getRuleRollout)

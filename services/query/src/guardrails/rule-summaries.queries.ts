@@ -1,6 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
 import type { RuleSummary } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -23,7 +23,7 @@ interface Row {
 export class RuleSummariesQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string): Promise<RuleSummary[]> {

@@ -1,6 +1,6 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { getRuleVersion, listRuleVersions, type RequestOf, revertRule } from '@agentlens/operations';
-import { type Caller, CurrentCaller, FromRequest, SECRET_BOX, type SecretBox, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, port, type SecretBox, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
@@ -18,7 +18,7 @@ export class RuleVersionsController {
     private readonly rules: RulesQueries,
     private readonly commands: Commands,
     private readonly names: KeyNames,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
   ) {}
 
   @Serves(listRuleVersions)

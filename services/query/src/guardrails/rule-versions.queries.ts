@@ -1,7 +1,7 @@
 import type { FieldChange, GuardrailRule } from '@agentlens/contracts';
 import type { RuleVersionsTable } from '@agentlens/database';
 import { type RuleVersionView, type RuleView, VERSIONS_LIST, type VersionsFilter } from '@agentlens/operations';
-import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { port, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -14,7 +14,7 @@ type Row = Selectable<RuleVersionsTable>;
 export class RuleVersionsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
   ) {}
 
   async list(tenantId: string, ruleId: string, filter: VersionsFilter): Promise<Page<RuleVersionView>> {

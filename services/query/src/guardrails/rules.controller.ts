@@ -11,7 +11,7 @@ import {
   type RequestOf,
   updateRule,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, FromRequest, SECRET_BOX, type SecretBox, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, port, type SecretBox, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
@@ -33,7 +33,7 @@ export class RulesController {
     private readonly triggers: TriggersQueries,
     private readonly commands: Commands,
     private readonly names: KeyNames,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
   ) {}
 
   @Serves(createRule)

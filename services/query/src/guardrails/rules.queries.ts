@@ -1,6 +1,6 @@
 import { passesUnread } from '@agentlens/guardrails';
 import { RULES_LIST, type RuleFilter, type RuleView } from '@agentlens/operations';
-import { CLOCK, type Clock, SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { type Clock, port, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -14,8 +14,8 @@ const MAX_RULES = 5_000;
 export class RulesQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {

@@ -1,5 +1,5 @@
 import { HISTORY_LIST, type HistoryFilter, type Total, type TriggerView, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -11,7 +11,7 @@ import { triggerFromRow } from './trigger-view.ts';
 export class TriggersQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, asked: HistoryFilter): Promise<Page<TriggerView> & Total> {

@@ -1,6 +1,6 @@
 import type { Command, Problem } from '@agentlens/contracts';
 import { BusUnavailable, CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import { EVENT_BUS, ProblemException } from '@agentlens/platform';
+import { port, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 
 type Answer<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly problem: Problem };
@@ -13,7 +13,7 @@ const NOT_KNOWN =
 /** Forwards writes to the service that owns the data. A rejection by that service becomes the response. */
 @Injectable()
 export class Commands {
-  constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
+  constructor(@Inject(port('bus')) private readonly bus: EventBus) {}
 
   /** @throws ProblemException the owner's rejection, or 503 if no owner answered in time */
   async forward<Q, A>(command: Command<Q, Answer<A>>, question: Q): Promise<A> {

@@ -1,5 +1,5 @@
 import type { Database, Tables } from '@agentlens/database';
-import { DATABASE, ProblemException } from '@agentlens/platform';
+import { port, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 
@@ -11,7 +11,7 @@ const QUERY_CANCELED = '57014';
 /** Runs every read of this service: one transaction, in which row level security shows one tenant only. */
 @Injectable()
 export class TenantReads {
-  constructor(@Inject(DATABASE) private readonly database: Database) {}
+  constructor(@Inject(port('database')) private readonly database: Database) {}
 
   /** @throws ProblemException 503 if the statement timed out. The platform's filter handles an unavailable database. */
   async read<T>(tenantId: string, work: (db: ReadOnly) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { type KeyUsed, keyUsed } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
-import { DATABASE, EVENT_BUS, LOGGER, type Platform } from '@agentlens/platform';
+import { type Platform, port } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
 
@@ -20,9 +20,9 @@ export class KeyUseRecorder implements OnApplicationBootstrap, BeforeApplication
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {

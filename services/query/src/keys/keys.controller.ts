@@ -4,11 +4,11 @@ import {
   type ApiKey,
   ApiKeys,
   type Caller,
-  CLOCK,
   type Clock,
   CurrentCaller,
   FromRequest,
   type NewApiKey,
+  port,
   ProblemException,
   Serves,
 } from '@agentlens/platform';
@@ -24,7 +24,7 @@ export class KeysController {
   constructor(
     private readonly keys: ApiKeys,
     private readonly names: KeyNames,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(createKey)

@@ -4,17 +4,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createClient } from '@agentlens/client';
 import { type Confirmations, createMcpServer, MAX_ANSWER_MS, type McpSession } from '@agentlens/mcp';
-import {
-  CLOCK,
-  type Clock,
-  callerOf,
-  IDEMPOTENCY_STORE,
-  LOGGER,
-  type Platform,
-  ProblemException,
-  SECRET_BOX,
-  type SecretBox,
-} from '@agentlens/platform';
+import { callerOf, type Clock, type Platform, port, ProblemException, type SecretBox } from '@agentlens/platform';
 import type { IdempotencyStore } from '@agentlens/state';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
@@ -55,10 +45,10 @@ export class McpEndpoint implements OnModuleInit, BeforeApplicationShutdown {
 
   constructor(
     private readonly host: HttpAdapterHost,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(IDEMPOTENCY_STORE) private readonly store: IdempotencyStore,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) logger: Platform['logger'],
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
+    @Inject(port('idempotency')) private readonly store: IdempotencyStore,
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) logger: Platform['logger'],
   ) {
     this.#handler = createMcpHandler(({ requestInfo }) => this.#serverFor(requestInfo), {
       maxSubscriptions: MAX_SUBSCRIPTIONS,

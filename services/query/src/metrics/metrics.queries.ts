@@ -1,5 +1,5 @@
 import type { AnalyticsQuery } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { analyticsRange } from '../analytics/analytics-range.ts';
@@ -27,7 +27,7 @@ type Scope = Omit<AnalyticsQuery, 'from' | 'to'> & {
 export class MetricsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async get(tenantId: string, query: AnalyticsQuery) {

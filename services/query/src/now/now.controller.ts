@@ -1,6 +1,6 @@
 import { type Budget, type BudgetBalance, COMMANDS, DAY_MS } from '@agentlens/contracts';
 import { getNow } from '@agentlens/operations';
-import { type Caller, CLOCK, type Clock, CurrentCaller, ProblemException, Serves } from '@agentlens/platform';
+import { type Caller, type Clock, CurrentCaller, port, ProblemException, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { AgentsQueries } from '../agents/agents.queries.ts';
 import { AlertsQueries } from '../alerts/alerts.queries.ts';
@@ -35,7 +35,7 @@ export class NowController {
     private readonly analytics: AnalyticsQueries,
     private readonly commands: Commands,
     private readonly system: SystemReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(getNow)

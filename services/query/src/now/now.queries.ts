@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import { type Firing, type Pulse, type RunningAgent } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
@@ -15,7 +15,7 @@ const MINUTES = 60;
 export class NowQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async figures(tenantId: string) {

@@ -13,7 +13,7 @@ import {
   type RequestOf,
   setPriceOverride,
 } from '@agentlens/operations';
-import { type Caller, CLOCK, type Clock, CurrentCaller, FromRequest, PriceBooks, Serves } from '@agentlens/platform';
+import { type Caller, type Clock, CurrentCaller, FromRequest, port, PriceBooks, Serves } from '@agentlens/platform';
 import { OwnPrices } from '@agentlens/prices';
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
@@ -37,7 +37,7 @@ export class PricesController {
     private readonly commands: Commands,
     private readonly names: KeyNames,
     @Inject(PriceBooks) private readonly books: PriceBooks,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(getPrices)

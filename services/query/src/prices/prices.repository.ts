@@ -13,7 +13,7 @@ import {
 import { type Database, lockUntilEnd, priceOverrideFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import type { PriceTableView } from '@agentlens/operations';
-import { CLOCK, type Clock, DATABASE, EVENT_BUS, LOGGER, type Platform, ProblemException } from '@agentlens/platform';
+import { type Clock, type Platform, port, ProblemException } from '@agentlens/platform';
 import { SHIPPED_TABLE, TableFile } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
@@ -30,10 +30,10 @@ interface Change {
 export class PricesRepository {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   /** The table that gateways use: the one loaded last, or the shipped one. */

@@ -1,6 +1,6 @@
 import { COST_TOLERANCE, DAY_MS } from '@agentlens/contracts';
 import { withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock, PriceBooks } from '@agentlens/platform';
+import { type Clock, port, PriceBooks } from '@agentlens/platform';
 import { nearestListed } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
@@ -42,7 +42,7 @@ export class UsageQueries {
   constructor(
     private readonly reads: TenantReads,
     @Inject(PriceBooks) private readonly books: PriceBooks,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async unpriced(tenantId: string, query: TimeRange) {

@@ -1,6 +1,6 @@
 import { OTLP_DIALECT } from '@agentlens/contracts';
 import type { RunNotice, ToolTotals } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
@@ -26,7 +26,7 @@ const MAX_INLINE_BYTES = 4_096;
 export class RunDetailQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async get(tenantId: string, runId: string) {

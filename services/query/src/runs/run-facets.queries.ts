@@ -1,5 +1,5 @@
 import { type RunFacets, type RunFacetsQuery, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -19,7 +19,7 @@ interface Row {
 export class RunFacetsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async of(tenantId: string, filter: RunFacetsQuery): Promise<RunFacets> {

@@ -1,7 +1,7 @@
 import { OTLP_DIALECT } from '@agentlens/contracts';
 import { type RunsTable, runLine } from '@agentlens/database';
 import type { TraceAgent } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
@@ -20,7 +20,7 @@ const MAX_SPANS = 10_000;
 export class RunTreeQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   /** The run and its ancestors, nearest first; undefined for an unknown run. */

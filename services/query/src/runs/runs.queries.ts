@@ -12,7 +12,7 @@ import {
   type RunSort,
   withEnds,
 } from '@agentlens/operations';
-import { CLOCK, type Clock, ProblemException } from '@agentlens/platform';
+import { type Clock, port, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
@@ -28,7 +28,7 @@ import { governedBy, runFromRow } from './run-view.ts';
 export class RunsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, filter: RunFilter): Promise<Page<Run>> {

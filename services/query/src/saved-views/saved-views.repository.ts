@@ -7,7 +7,7 @@ import {
 } from '@agentlens/contracts';
 import { type Database, lockUntilEnd, recordChanges, type Tables } from '@agentlens/database';
 import type { SavedView } from '@agentlens/operations';
-import { CLOCK, type Clock, DATABASE, ProblemException } from '@agentlens/platform';
+import { type Clock, port, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -22,8 +22,8 @@ interface Change {
 export class SavedViewsRepository {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async list(tenantId: string, page?: ViewPage): Promise<SavedView[]> {

@@ -1,6 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
 import { type TextHit, type TextSearchQuery, withEnds } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
@@ -27,7 +27,7 @@ interface Row extends Omit<TextHit, 'excerpt' | 'name' | 'callId'> {
 export class TextSearchQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async find(tenantId: string, query: TextSearchQuery) {

@@ -1,6 +1,6 @@
 import type { Database } from '@agentlens/database';
 import { getFeatures, getOpenApi, getServiceHealth, OPERATIONS, PROBE_OPERATIONS } from '@agentlens/operations';
-import { DATABASE, ProblemException, Serves } from '@agentlens/platform';
+import { port, ProblemException, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 import { VERSION } from './version.ts';
@@ -11,7 +11,7 @@ const FEATURES = { guardrails: true, stream: true, webhooks: true, hashChain: fa
 export class ServiceController {
   private readonly document = openApiDocument([...OPERATIONS, ...PROBE_OPERATIONS], VERSION);
 
-  constructor(@Inject(DATABASE) private readonly database: Database) {}
+  constructor(@Inject(port('database')) private readonly database: Database) {}
 
   @Serves(getServiceHealth)
   async health() {

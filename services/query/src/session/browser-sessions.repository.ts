@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { keysChanged } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
-import { CLOCK, type Clock, DATABASE, EVENT_BUS, SESSION_LIFE_MS } from '@agentlens/platform';
+import { type Clock, port, SESSION_LIFE_MS } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 
 const MAX_LISTED = 100;
@@ -20,9 +20,9 @@ export interface BrowserSession {
 @Injectable()
 export class BrowserSessions {
   constructor(
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   /** Removes the key's expired sessions. @returns the id of the new one */

@@ -12,13 +12,12 @@ import {
   bearerOf,
   browserSessionOf,
   type Caller,
-  CLOCK,
   type Clock,
-  CurrentCaller,
   comesFromHere,
+  CurrentCaller,
   FromRequest,
-  KEY_DIRECTORY,
   type KeyDirectory,
+  port,
   ProblemException,
   Serves,
   SessionCookies,
@@ -38,8 +37,8 @@ export class SessionController {
     private readonly codes: SignInCodes,
     private readonly sessions: BrowserSessions,
     private readonly names: KeyNames,
-    @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('keys')) private readonly keys: KeyDirectory,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   @Serves(getMe)

@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  CLOCK,
-  type Clock,
-  IDEMPOTENCY_STORE,
-  ProblemException,
-  SECRET_BOX,
-  type SecretBox,
-} from '@agentlens/platform';
+import { type Clock, port, ProblemException, type SecretBox } from '@agentlens/platform';
 import type { IdempotencyStore } from '@agentlens/state';
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
@@ -30,9 +23,9 @@ export interface SignInCode {
 @Injectable()
 export class SignInCodes {
   constructor(
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(IDEMPOTENCY_STORE) private readonly memory: IdempotencyStore,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('secrets')) private readonly secrets: SecretBox,
+    @Inject(port('idempotency')) private readonly memory: IdempotencyStore,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   /** Creates a code for one exchange within the next hour. */

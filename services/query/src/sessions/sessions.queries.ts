@@ -8,7 +8,7 @@ import {
   type Total,
   withEnds,
 } from '@agentlens/operations';
-import { CLOCK, type Clock } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { eventPage } from '../events/event-page.ts';
@@ -24,7 +24,7 @@ import { RUN_STATUSES_OF, sessionFromRow } from './session.ts';
 export class SessionsQueries {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async count(tenantId: string, filter: SessionFilter): Promise<number> {

@@ -1,7 +1,7 @@
 import type { ChangeAuthor } from '@agentlens/contracts';
 import { type Database, recordChanges, type TenantsTable } from '@agentlens/database';
 import type { TenantSettings, TenantSettingsPatch } from '@agentlens/operations';
-import { CLOCK, type Clock, DATABASE } from '@agentlens/platform';
+import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -20,8 +20,8 @@ const COLUMNS = [
 export class SettingsRepository {
   constructor(
     private readonly reads: TenantReads,
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async read(tenantId: string): Promise<TenantSettings | null> {

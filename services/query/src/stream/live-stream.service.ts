@@ -2,11 +2,10 @@ import {
   bearerOf,
   browserSessionOf,
   type Caller,
-  CLOCK,
   type Clock,
   EVENT_STREAM_HEADERS,
-  KEY_DIRECTORY,
   type KeyDirectory,
+  port,
 } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -29,8 +28,8 @@ export class LiveStreamService {
   constructor(
     private readonly streams: OpenStreams,
     private readonly metrics: StreamMetrics,
-    @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('keys')) private readonly keys: KeyDirectory,
+    @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
   async serve({ caller, request, reply, token, feedOf }: StreamRequest): Promise<void> {

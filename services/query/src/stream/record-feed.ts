@@ -1,6 +1,6 @@
 import { type News, RecordNews } from '@agentlens/database';
 import { Repeating, type Subscription } from '@agentlens/messaging';
-import { CLOCK, type Clock, LOGGER, type Platform } from '@agentlens/platform';
+import { type Clock, type Platform, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
 
@@ -28,8 +28,8 @@ export class RecordFeed {
 
   constructor(
     private readonly reads: TenantReads,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   /**

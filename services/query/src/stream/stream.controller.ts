@@ -11,10 +11,9 @@ import {
 import {
   type Caller,
   CurrentCaller,
-  EVENT_BUS,
   FromRequest,
-  LOGGER,
   type Platform,
+  port,
   ProblemException,
   Serves,
   type StreamTicket,
@@ -38,8 +37,8 @@ export class StreamController {
     private readonly metrics: StreamMetrics,
     private readonly tickets: StreamTickets,
     private readonly record: RecordFeed,
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   @Serves(createStreamTicket)

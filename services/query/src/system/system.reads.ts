@@ -7,15 +7,7 @@ import {
   type DeadLetterView,
   MAX_LETTER_CONTENT_BYTES,
 } from '@agentlens/operations';
-import {
-  CLOCK,
-  type Clock,
-  EVENT_BUS,
-  LOGGER,
-  type Platform,
-  ProblemException,
-  withDeadline,
-} from '@agentlens/platform';
+import { type Clock, type Platform, port, ProblemException, withDeadline } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { endOfPage } from '../http/page.ts';
 
@@ -29,9 +21,9 @@ const NO_INSTANT = new Date(0).toISOString();
 @Injectable()
 export class SystemReads {
   constructor(
-    @Inject(EVENT_BUS) private readonly bus: EventBus,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Platform['logger'],
+    @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(port('clock')) private readonly clock: Clock,
+    @Inject(port('logger')) private readonly logger: Platform['logger'],
   ) {}
 
   /** @throws ProblemException 503 if the broker does not answer */

@@ -1,7 +1,7 @@
 import { type ChangeAuthor, PLATFORM_TENANT } from '@agentlens/contracts';
 import { type Database, recordChanges, type Tables } from '@agentlens/database';
 import { TENANT_LIST, type TenantFilter, type TenantView } from '@agentlens/operations';
-import { ApiKeys, CLOCK, type Clock, DATABASE, type NewApiKey } from '@agentlens/platform';
+import { ApiKeys, type Clock, type NewApiKey, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -15,8 +15,8 @@ interface MadeTenant {
 @Injectable()
 export class TenantsRepository {
   constructor(
-    @Inject(DATABASE) private readonly database: Database,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(port('database')) private readonly database: Database,
+    @Inject(port('clock')) private readonly clock: Clock,
     private readonly keys: ApiKeys,
   ) {}
 

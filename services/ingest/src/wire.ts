@@ -1,0 +1,85 @@
+import { ControlBoard, ControlTables, type Platform, PriceBooks, StreamTickets } from '@agentlens/platform';
+import { Admission } from './admission/admission.ts';
+import { FairTurns } from './admission/fair-turns.ts';
+import { LeasedQuota } from './admission/leased-quota.ts';
+import { RejectedBodies } from './admission/rejected-bodies.ts';
+import { Restraint } from './admission/restraint.ts';
+import { EventIngestor } from './event-ingestor.ts';
+import { IngestMetrics } from './ingest-metrics.ts';
+import { EventIntake } from './intake/intake.ts';
+import { RunOwners } from './intake/run-owners.ts';
+import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
+import { OtlpMetrics } from './otlp/otlp-metrics.ts';
+import { SpanMemory } from './otlp/span-memory.ts';
+import { ControlChannel } from './protocol/control-channel.ts';
+import { DecideQuota } from './protocol/decide-quota.ts';
+import { DecisionGateway } from './protocol/decision-gateway.ts';
+import { DecisionPathParts } from './protocol/decision-path.ts';
+import { Heartbeats } from './protocol/heartbeats.ts';
+import { KnownRuns } from './protocol/known-runs.ts';
+import { Listeners } from './protocol/listeners.ts';
+import { OwnRuns } from './protocol/own-runs.ts';
+import { ProtocolMetrics } from './protocol/protocol-metrics.ts';
+import { BatchPublisher } from './publish/batch-publisher.ts';
+import { EventPublisher } from './publish/event-publisher.ts';
+import { MessageCoalescer } from './publish/message-coalescer.ts';
+
+/** If a message is older than this, its retries have failed and traffic should go to another instance. */
+const STUCK_MS = 15_000;
+
+/** Builds the gateway: every class once, with its collaborators. Starts nothing. */
+export function wireIngest(platform: Platform) {
+  const { bus, clock, config, health, idempotency, keys, secrets } = platform;
+  const database = platform.database('ingest');
+  const logger = platform.logger.child({ service: 'ingest' });
+  const now = () => clock.now();
+  const board = new ControlBoard({ bus, clock, logger, reader: new ControlTables(database) });
+  const prices = new PriceBooks({ bus, clock, logger, database });
+
+  const ingestMetrics = new IngestMetrics();
+  const batches = new BatchPublisher(bus, ingestMetrics, now);
+  const publisher = new EventPublisher(batches, new MessageCoalescer(batches, now), now);
+  const admission = new Admission(bus, clock, logger);
+  const owners = new RunOwners(idempotency, now, (error) =>
+    logger.warn({ err: error }, 'state store unavailable; runs are not assigned to agents'),
+  );
+  const onMemoryLost = (error: unknown) =>
+    logger.warn({ err: error }, 'state store unavailable; event ids are not compared with earlier ones');
+  const intake = new EventIntake(idempotency, prices, config.retentionDays, onMemoryLost, owners);
+  const restraint = new Restraint((tenantId, perSecond) => {
+    const restrained = 'CPU is scarce, throttling a tenant that floods';
+    logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'no tenant is throttled');
+  });
+  const ingestor = new EventIngestor({
+    ...{ admission, clock, intake, publisher, metrics: ingestMetrics },
+    quota: new LeasedQuota(platform.quota),
+    turns: new FairTurns({ restraint }),
+  });
+  const rejected = new RejectedBodies(now);
+
+  const otlpMetrics = new OtlpMetrics();
+  const spans = new SpanMemory(idempotency, otlpMetrics, now);
+  const otlp = new OtlpIngestor(ingestor, spans, prices, config.otlp, otlpMetrics);
+
+  const metrics = new ProtocolMetrics();
+  const listeners = new Listeners(platform.presence, logger);
+  const runs = new KnownRuns(platform.runContexts, now, logger);
+  const ownRuns = new OwnRuns(runs, owners);
+  const heartbeats = new Heartbeats(bus, metrics, logger);
+  const quota = new DecideQuota(now);
+  const path = new DecisionPathParts({ config, bus, metrics, clock, logger });
+  const decisions = new DecisionGateway({ bus, board, ingestor, metrics, clock, logger, path });
+  const channel = new ControlChannel({ bus, board, listeners, runs, keys, clock, health, metrics, logger });
+  const tickets = new StreamTickets({ secrets, clock });
+
+  health.add('control', async () => ({ ok: board.loaded }));
+  health.add('publishing', async () => ({
+    ok: publisher.oldestMs < STUCK_MS,
+    detail: { oldestMs: publisher.oldestMs },
+  }));
+  health.add('prices', async () => ({ ok: prices.ready }));
+  return {
+    ...{ admission, board, ingestMetrics, ingestor, otlp, otlpMetrics, prices, publisher, rejected },
+    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, path, quota, runs, tickets },
+  };
+}
