@@ -8,6 +8,7 @@ import { FrameReader } from '../src/live-data/sse.ts';
 import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { folded } from '../src/run/folds.ts';
 import { measuredText } from '../src/run/measured.ts';
+import { detailOf } from '../src/run/payload-text.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
 import { projectionOf } from '../src/spend/projection.ts';
@@ -124,6 +125,25 @@ void describe('the story of a run', () => {
     assert.deepEqual(
       storyOf(entries, false).map(({ state }) => state),
       ['blocked', 'failed', 'running'],
+    );
+  });
+
+  void it('describes a call by its decision if no event has its arguments', () => {
+    const entries = [
+      decision('c1', 1, 'BLOCK', { summary: 'rm -rf dist' }),
+      decision('c2', 2, 'ALLOW', { summary: 'of the decision' }),
+      event('tool.called', 'c2', 3),
+    ];
+    const called = {
+      id: 'tool.calledc2',
+      sessionId: 'r',
+      timestamp: at(3),
+      payload: { args: { query: 'of the event' } },
+    };
+    const contents = { of: (entry?: { id: string }) => (entry?.id === called.id ? called : undefined) };
+    assert.deepEqual(
+      storyOf(entries, true).map((step) => detailOf(step, contents as never)),
+      ['rm -rf dist', 'of the event'],
     );
   });
 

@@ -278,6 +278,7 @@ describe('the timeline of a run', () => {
       'decisions',
       aDecisionRow({
         ...{ ...of, decision_id: 's-ask', decided_at: second(2), effect: 'ask' },
+        arguments: JSON.stringify({ eur: 950, to: 'x'.repeat(200), why: { nested: true } }),
         ...{ reason: 'approval', approval_id: 's-alert' },
       }),
     );
@@ -355,6 +356,7 @@ describe('the timeline of a run', () => {
     expect(decision).toMatchObject({ effect: 'ask', verdict: expect.any(String) });
     const decided = (await api.get('/api/runs/story/decisions')).body.decisions[0];
     for (const fact of ['control', 'inputsDigest', 'message'] as const) expect(decision[fact]).toBe(decided[fact]);
+    expect(decision.summary).toBe(`950, ${'x'.repeat(85)}`);
     expect(decision).toMatchObject({ kind: decided.phase, reason: 'approval', approvalId: 's-alert' });
     const short = (type: string) => body.entries.find((entry: { type: string }) => entry.type === type);
     expect(short('trigger')).toMatchObject({ message: expect.any(String) });

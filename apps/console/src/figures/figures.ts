@@ -23,6 +23,7 @@ function significant(value: number): string {
 }
 
 export function count(value: number): string {
+  if (value >= 1e9) return `${(value / 1e9).toFixed(1)} B`;
   return value >= 10_000_000 ? `${(value / 1e6).toFixed(1)} M` : group.format(value);
 }
 

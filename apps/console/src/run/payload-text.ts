@@ -46,7 +46,7 @@ export function detailOf(step: Step, contents: EventContents): string {
     const event = contents.of(step.entry);
     return event === undefined ? step.detail : textOf(event.payload);
   }
-  const args = argsOf(contents.of(step.call ?? step.result));
+  const args = argsOf(contents.of(step.call ?? step.result)) ?? step.decision?.summary;
   if (typeof args === 'string') return args.slice(0, DETAIL_LENGTH);
   if (typeof args !== 'object' || args === null) return '';
   const values = Object.values(args).filter((value) => typeof value === 'string' || typeof value === 'number');

@@ -58,7 +58,7 @@ export function Transcript({ run, steps, contents, chosen, onChoose }: Transcrip
               ref={virtual.measureElement}
               data-index={item.index}
               className={`${step.kind === 'message' || step.kind === 'model' ? '' : 'c'} ${step.id === chosen ? 'sel' : ''}`}
-              style={{ position: 'absolute', top: 0, left: 0, right: 0, transform: `translateY(${item.start}px)` }}
+              style={{ transform: `translateY(${item.start}px)` }}
               onClick={() => onChoose(step)}
             >
               <span className="t3 num">{duration(step.startMs - Date.parse(run.startedAt))}</span>

@@ -178,6 +178,9 @@ export const LightTimelineEntry = z
     message: z.string().optional().meta({
       description: 'Decision, trigger, order or breaker: its message, up to 300 characters.',
     }),
+    summary: z.string().optional().meta({
+      description: 'Decision: texts and numbers among the arguments, shortest first, up to 90 characters.',
+    }),
     by: z.string().optional().meta({ description: 'Author of the order.' }),
     durationMs: z.number().optional(),
     tokens: z.number().optional(),

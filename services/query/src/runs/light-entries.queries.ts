@@ -13,7 +13,16 @@ function begin(column: 'message' | 'reason') {
 }
 
 /**
- * Reads timeline entries with statements that do not touch payloads. The returned function looks up an entry by its
+ * For calls that only their decision describes: coding agents report no call, and a blocked call is never made. Short
+ * values come first: a path says more than the text that is written there.
+ */
+const SUMMARY = sql`(
+  select left(string_agg(left(value #>> '{}', 90), ', ' order by length(value #>> '{}'), key), 90)
+  from jsonb_each(case when jsonb_typeof(arguments) = 'object' then arguments else '{}' end)
+  where jsonb_typeof(value) in ('string', 'number'))`;
+
+/**
+ * Reads timeline entries with statements that do not touch the payloads of events. The returned function looks up an entry by its
  * key.
  */
 export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
@@ -33,7 +42,7 @@ export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: reado
     decision: sql`
       select decision_id as key, agent_id as "agentId", phase as kind, coalesce(tool_name, phase) as name, call_id as "callId",
         verdict, effect, would_have as "wouldHave", control, reason, approval_id as "approvalId",
-        inputs_digest as "inputsDigest", ${begin('message')}, latency_ms as "durationMs",
+        inputs_digest as "inputsDigest", ${SUMMARY} as summary, ${begin('message')}, latency_ms as "durationMs",
         nullif(${ASKED_TIMES}, 1) as "askedTimes"
       from decisions where ${mine} and decision_id = ${ids('decision')}`,
     trigger: sql`
