@@ -1,6 +1,7 @@
 import type { EventBus } from '@agentlens/messaging';
 import {
   type Clock,
+  type ControlBoard,
   DecisionMetrics,
   DecisionPublisher,
   type Platform,
@@ -14,6 +15,7 @@ import type { ProtocolMetrics } from './protocol-metrics.ts';
 interface DecisionPathDependencies {
   readonly config: Pick<PlatformConfig, 'decisions'>;
   readonly bus: EventBus;
+  readonly board: ControlBoard;
   readonly metrics: ProtocolMetrics;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
@@ -33,13 +35,23 @@ export class DecisionPathParts implements OnApplicationBootstrap {
   }
 
   /** Loads the catalog of conditions only if it is used: it takes 5 MB. */
-  static async open({ config, bus, metrics, clock, logger }: DecisionPathDependencies): Promise<DecisionPathParts> {
+  static async open({
+    config,
+    bus,
+    board,
+    metrics,
+    clock,
+    logger,
+  }: DecisionPathDependencies): Promise<DecisionPathParts> {
     const { path, bookTtlSeconds } = config.decisions;
     if (path === 'evaluator') return new DecisionPathParts(undefined);
     const guardrails = await import('@agentlens/guardrails');
     const decided = new DecisionMetrics();
     const publisher = new DecisionPublisher(bus, decided, logger, {}, 'gateway_decisions');
-    const books = new BookCache({ bus, clock, guardrails, metrics, logger, bookTtlMs: bookTtlSeconds * 1000 });
+    const books = new BookCache({
+      ...{ bus, orders: board, clock, guardrails, metrics, logger },
+      bookTtlMs: bookTtlSeconds * 1000,
+    });
     const local = new LocalDecisions({ books, guardrails, publisher, decided, metrics, clock, logger });
     return new DecisionPathParts({ local, books, publisher });
   }

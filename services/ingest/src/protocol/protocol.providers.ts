@@ -74,9 +74,15 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
   },
   {
     provide: DecisionPathParts,
-    useFactory: (config: PlatformConfig, bus: EventBus, metrics: ProtocolMetrics, clock: Clock, logger: Logger) =>
-      DecisionPathParts.open({ config, bus, metrics, clock, logger }),
-    inject: [CONFIG, EVENT_BUS, ProtocolMetrics, CLOCK, LOGGER],
+    useFactory: (
+      config: PlatformConfig,
+      bus: EventBus,
+      board: ControlBoard,
+      metrics: ProtocolMetrics,
+      clock: Clock,
+      logger: Logger,
+    ) => DecisionPathParts.open({ config, bus, board, metrics, clock, logger }),
+    inject: [CONFIG, EVENT_BUS, CONTROL_BOARD, ProtocolMetrics, CLOCK, LOGGER],
   },
   {
     provide: DecisionGateway,
