@@ -165,7 +165,7 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
   const rule = ({ tool }: Caller) =>
     site.addRule({
       ...{ name: `fault: no ${tool}`, conditionType: 'tool_name', conditionConfig: { value: tool } },
-      ...{ actionType: 'block', cooldownMinutes: 0 },
+      ...{ actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
     });
   const kill = ({ agentId }: Caller) => ordered(site, agentId, 'killed');
   let cutAt = 0;
