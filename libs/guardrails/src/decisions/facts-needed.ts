@@ -8,7 +8,7 @@ import type { Addition, ConditionLabels, ConditionNeeds, FactNeeds, WantedLabel 
 /**
  * Returns the facts to fetch before a request can be decided.
  * @param rules result of `DecisionBook.matching` for the request
- * @param counting result of `DecisionBook.counting` for its agent; these rules count the call even if they do not apply
+ * @param counting result of `DecisionBook.counting` for the request; these rules count it even if they do not apply
  */
 export function factsNeeded(
   rules: readonly DecisionRule[],
