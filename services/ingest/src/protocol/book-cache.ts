@@ -7,7 +7,7 @@ import type { ProtocolMetrics } from './protocol-metrics.ts';
 /** The part of the catalog that decides, which a gateway loads only if it decides itself. */
 export type Guardrails = Pick<
   typeof import('@agentlens/guardrails'),
-  'activate' | 'DecisionBook' | 'identityOf' | 'locally'
+  'activate' | 'DecisionBook' | 'locally'
 >;
 
 const MAX_TENANTS = 500;

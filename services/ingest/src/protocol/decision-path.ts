@@ -63,6 +63,7 @@ export class DecisionPathParts implements OnApplicationBootstrap {
   /** Publishes the decisions made here. */
   async drain(): Promise<void> {
     await this.#books?.stop();
+    this.local?.recordNow();
     await this.#publisher?.drain();
   }
 }

@@ -106,14 +106,16 @@ async function gateway({ ttlMs = 30_000, orders = { silentMs: 0 } } = {}) {
     await ask();
     return ask();
   };
-  return { ask, known, books };
+  return { ask, known, books, local };
 }
 
 describe('a gateway that decides', () => {
   it('asks about the first call, and then decides and publishes as the evaluator', async () => {
     await serveBooks();
-    const { known } = await gateway();
+    const { known, local } = await gateway();
     const { decision, by } = await known();
+    expect(published).toEqual([]);
+    local.recordNow();
     expect(by).toBe('gateway');
     expect(decision).toMatchObject({ verdict: 'BLOCK', finalRuleId: 'no-pay', reason: 'rule', decidedAt: AT });
     expect(counted).toEqual(['evaluator stale', 'evaluator first', 'gateway known']);
