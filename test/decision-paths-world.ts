@@ -158,7 +158,10 @@ export class DecisionWorld {
       differs: () => (this.differences += 1),
     };
     const logger = createLogger({ name: 'test', level: 'silent' });
-    const books = new BookCache({ bus: this.#bus, guardrails, metrics, logger, bookTtlMs: 30_000, ...times });
+    const books = new BookCache({
+      ...{ bus: this.#bus, orders: { silentMs: 0 }, guardrails, metrics, logger, ...times },
+      bookTtlMs: 30_000,
+    });
     const local = new LocalDecisions({
       ...{ books, guardrails, metrics, logger, random, ...times },
       publisher: { offer: (decision) => this.published.push(decision) },

@@ -430,7 +430,9 @@ const CASES: Readonly<Record<string, { readonly story: Story; readonly clockOffs
   counted: {
     story: {
       ...NO_STORY,
-      rules: [ruleOf('max_calls', { tools: ['pay'], max: 1 }, { selector: { tools: ['pay'] } })],
+      rules: [
+        ruleOf('max_calls', { tools: ['search'], max: 1, appliesTo: 'every_call' }, { selector: { tools: ['pay'] } }),
+      ],
       steps: [asking({ phase: 'llm.before' }), asking()],
     },
   },
@@ -507,6 +509,19 @@ describe('a gateway that decides', () => {
       expect(await difference(story, others, clockOffsetMs)).not.toBeNull();
     },
   );
+
+  it('decides calls that no rule counts', async () => {
+    const rules = [
+      ruleOf('max_calls', { tools: ['pay'], max: 1 }),
+      ruleOf('sequence', { mustHaveCalled: [{ tools: ['send_email'] }] }, { selector: { tools: ['pay'] } }),
+      ruleOf('repeated_call', {}, { selector: { tools: ['pay', 'send_email'] } }),
+    ];
+    const pay = asking({ tool: { name: 'pay', tags: [] } });
+    const story = { ...NO_STORY, rules, steps: [asking(), asking(), pay, asking({ phase: 'tool.after' })] };
+    const { reasons } = (await play(story, { hasGateway: true })).world;
+    expect(reasons).toEqual(['first', 'known', 'needs_state', 'known']);
+    expect(await difference(story)).toBeNull();
+  });
 
   it('has a case for every condition except the setting', () => {
     expect([...Object.keys(CASES), 'setting'].sort()).toEqual(Object.keys(MUST_ASK).sort());

@@ -106,6 +106,14 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
+export interface Watch extends Subscription {
+  /**
+   * Age in ms of the last moment at which this watch had certainly received everything published. Infinity if unknown,
+   * and for an ephemeral topic.
+   */
+  readonly silentMs: number;
+}
+
 /** How far a consumer group is behind. */
 export interface ConsumerLag {
   /** Messages not delivered yet. */
@@ -199,7 +207,7 @@ export interface EventBus {
   /** Joins a durable consumer group. Delivery continues where the group stopped. */
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
   /** Delivers every message to every instance, at most once and without acknowledgement. For screens and caches. */
-  watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Subscription>;
+  watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Watch>;
   /**
    * Reads up to `limit` headers of stored messages after a sequence. Bodies are not transferred, so the cost does not
    * depend on their size.

@@ -20,6 +20,7 @@ export {
   type Received,
   type Subscription,
   UnreadableMessage,
+  type Watch,
   type WatchOptions,
 } from './event-bus.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';

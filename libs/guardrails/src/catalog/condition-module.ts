@@ -88,6 +88,14 @@ export interface DataFlow {
   readonly source: LabelCause;
 }
 
+/** A call that a rule may have to count. */
+export interface CountedCall {
+  /** Absent for a model call. */
+  readonly tool?: DecisionRequest['tool'];
+  /** True if the rule selects tools of this name, with any tags. */
+  readonly isSelected: boolean;
+}
+
 /** A condition prepared with its config: patterns compiled, names case-folded. */
 export interface CallTest {
   readonly reads: readonly CallPart[];
@@ -96,8 +104,11 @@ export interface CallTest {
    * it; `always`: the test handles truncation itself. Absent: none, and the result is `missing`.
    */
   readonly certain?: 'yes' | 'always';
-  /** True if it reads other calls: `needs` is then also evaluated for calls the rule does not apply to. */
-  readonly counts?: boolean;
+  /**
+   * Returns true if its answers about later calls depend on this call: `needs` is then evaluated for the call even if
+   * the rule does not apply to it. Absent if it reads no other calls.
+   */
+  countsCall?(call: CountedCall): boolean;
   /** True if it also counts calls of agents that the rule is not about. */
   readonly countsEveryAgent?: boolean;
   /** Events that feed the series it reads. */

@@ -1,3 +1,4 @@
+import type { DecisionRequest } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallTest } from '../catalog/condition-module.ts';
 import type { CallScope } from '../decisions/facts.ts';
@@ -12,8 +13,16 @@ export const CallScopeField = z
     description: 'The run (default), its whole tree, its session, the agent or the tenant.',
   });
 
-/** What a condition needs that looks at the calls of a scope. Only a run and an agent have calls of one agent. */
-export function callsOf(scope: CallScope): Pick<CallTest, 'counts' | 'countsEveryAgent' | 'needs'> {
-  if (scope === 'run') return { counts: true, needs: () => ({ history: true }) };
-  return { counts: true, countsEveryAgent: scope !== 'agent', needs: () => ({ histories: [scope] }) };
+/**
+ * What a condition needs that looks at the calls of a scope. Only a run and an agent have calls of one agent.
+ * @param reads returns true if the answer about this call depends on others; by default it always does
+ */
+export function callsOf(
+  scope: CallScope,
+  countsCall: NonNullable<CallTest['countsCall']>,
+  reads: (request: DecisionRequest) => boolean = () => true,
+): Pick<CallTest, 'countsCall' | 'countsEveryAgent' | 'needs'> {
+  const history = scope === 'run' ? { history: true } : { histories: [scope] };
+  const needs = (request: DecisionRequest) => (reads(request) ? history : {});
+  return { countsCall, needs, countsEveryAgent: scope !== 'run' && scope !== 'agent' };
 }

@@ -106,8 +106,11 @@ describe('DecisionBook', () => {
     expect(after.matching(aRequest({ tenantId: 't2' }))).toEqual([two]);
   });
 
-  it("returns an agent's counting rules regardless of their tools", () => {
-    const counts = { conditionType: 'repeated_call', conditionConfig: {}, selector: { tools: ['x'] } };
+  it('returns the rules of an agent that count a call, also if they do not apply to it', () => {
+    const counts = {
+      ...{ conditionType: 'max_calls', conditionConfig: { tools: ['search'], max: 1, appliesTo: 'every_call' } },
+      selector: { tools: ['x'] },
+    };
     const [mine, all] = [aDecisionRule({ ...counts, agentId: 'agent-1' }), aDecisionRule(counts)];
     const book = DecisionBook.EMPTY.withTenant('acme', [
       mine,
@@ -117,6 +120,41 @@ describe('DecisionBook', () => {
     ]);
     expect(book.counting(aRequest())).toEqual([mine, all]);
     expect(book.matching(aRequest()).map(({ conditionType }) => conditionType)).toEqual(['tool_name']);
+    expect(book.counting(aRequest({ tool: { name: 'other', tags: [] } }))).toEqual([]);
+  });
+
+  const inner = (type: string, config: object) => ({ condition: { type, config } });
+  it.each([
+    ['max_calls', { tools: ['send_*'], max: 1 }, ['send_email']],
+    ['max_calls', { toolTagsAny: ['mail'], max: 1, per: 'agent', windowMinutes: 5 }, ['send_email']],
+    ['max_calls', { max: 1 }, ['send_email', 'search', 'deploy']],
+    ['sequence', { mustHaveCalled: [{ tools: ['search'] }] }, ['search']],
+    ['sequence', { mustNotHaveCalled: [{ tools: ['SEARCH'] }, { toolTagsAll: ['mail'] }] }, ['send_email', 'search']],
+    ['repeated_call', {}, ['deploy']],
+    ['execution_time', { scope: 'total', ms: 1 }, ['send_email', 'search', 'deploy']],
+    ['execution_time', { scope: 'tool', ms: 1 }, []],
+    [
+      'data_flow',
+      { after: [{ tools: ['search'] }], label: 'web', clearedBy: [{ tools: ['deploy'] }] },
+      ['search', 'deploy'],
+    ],
+    ['not', inner('max_calls', { tools: ['search'], max: 1 }), ['search']],
+    ['tool_name', { value: 'search' }, []],
+  ])('counts for %s with %o exactly the calls that it looks for', (conditionType, conditionConfig, counted) => {
+    const rule = aDecisionRule({ conditionType, conditionConfig, selector: { tools: ['deploy'] } });
+    const tools = [
+      { name: 'send_email', tags: ['mail'] },
+      { name: 'search', tags: [] },
+      { name: 'deploy', tags: [] },
+    ];
+    expect(tools.filter((tool) => rule.countsCall({ tool })).map(({ name }) => name)).toEqual(counted);
+    expect(rule.countsCall({ tool: undefined })).toBe(false);
+  });
+
+  it('counts the quantities that any call reports', () => {
+    const conditionConfig = { metric: 'bytes_out', aggregate: 'sum', operator: 'gt', value: 1, scope: 'run' };
+    const rule = aDecisionRule({ conditionType: 'metric_window', conditionConfig, selector: { tools: ['deploy'] } });
+    expect([undefined, { name: 'search', tags: [] }].map((tool) => rule.countsCall({ tool }))).toEqual([true, true]);
   });
 
   it('uses toolNames if the selector names no tools', () => {

@@ -14,7 +14,7 @@ interface PhaseRules {
 
 interface TenantRules {
   readonly byPhase: ReadonlyMap<DecisionPhase, PhaseRules>;
-  /** Rules whose conditions count calls, regardless of the calls they apply to. By agent; undefined is every agent. */
+  /** Rules whose conditions count calls, also calls they do not apply to. By agent; undefined is every agent. */
   readonly counting: ReadonlyMap<string | undefined, readonly DecisionRule[]>;
   readonly asksPeople: boolean;
   readonly count: number;
@@ -61,10 +61,12 @@ export class DecisionBook {
     return [...own, ...rules.everyAgent.selecting(folded)].sort(byPriority);
   }
 
-  /** Returns the rules of an agent that count calls. Pass them to `factsNeeded` with every request of that agent. */
-  counting({ tenantId, agentId }: Pick<RuleQuestion, 'tenantId' | 'agentId'>): readonly DecisionRule[] {
-    const counting = this.#tenants.get(tenantId)?.counting;
-    return [...(counting?.get(agentId) ?? NONE), ...(counting?.get(undefined) ?? NONE)];
+  /** Returns the rules that count a call. Pass them to `factsNeeded` with it. */
+  counting(question: Omit<RuleQuestion, 'phase'>): readonly DecisionRule[] {
+    const counting = this.#tenants.get(question.tenantId)?.counting;
+    if (counting === undefined || counting.size === 0) return NONE;
+    const rules = [...(counting.get(question.agentId) ?? NONE), ...(counting.get(undefined) ?? NONE)];
+    return rules.filter((rule) => rule.countsCall(question));
   }
 
   /** Returns true if calls of the tenant may need an approval. */

@@ -19,7 +19,7 @@ export interface DecisionRule extends RuleIdentity {
   readonly onUnavailable: GuardrailRule['onUnavailable'];
   readonly phases: readonly DecisionPhase[];
   readonly selects: Selects;
-  /** True if its condition reads other calls, which then have to be counted regardless of their tool. */
+  /** True if its condition reads other calls, which then have to be counted even if the rule does not apply to them. */
   readonly counts: boolean;
   /** True if the calls of every agent have to be counted, even if the rule is about one agent. */
   readonly countsEveryAgent: boolean;
@@ -31,6 +31,8 @@ export interface DecisionRule extends RuleIdentity {
   readonly asksPeople: boolean;
   /** Series that events feed for this rule. */
   readonly feeds: readonly EventFeed[];
+  /** Returns true if its answers about later calls depend on this call. */
+  countsCall(call: Pick<DecisionRequest, 'tool'>): boolean;
   needs(request: DecisionRequest): ConditionNeeds;
   answer(facts: CallFacts): DecisionAnswer;
   /** The measured value after `answer` returned true; null if the match does not come from a number. */

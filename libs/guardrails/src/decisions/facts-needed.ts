@@ -5,18 +5,31 @@ import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { Addition, ConditionLabels, ConditionNeeds, FactNeeds, WantedLabel } from './facts.ts';
 
+const NOTHING: FactNeeds = { history: false, agent: false, series: [], increments: [], undo: [] };
+
+function isNothing({ history, histories, series, additions, labels }: ConditionNeeds): boolean {
+  return (
+    history !== true &&
+    labels === undefined &&
+    [histories, series, additions].every((list) => list === undefined || list.length === 0)
+  );
+}
+
 /**
  * Returns the facts to fetch before a request can be decided.
  * @param rules result of `DecisionBook.matching` for the request
- * @param counting result of `DecisionBook.counting` for its agent; these rules count the call even if they do not apply
+ * @param counting result of `DecisionBook.counting` for the request; these rules count it even if they do not apply
  */
 export function factsNeeded(
   rules: readonly DecisionRule[],
   request: DecisionRequest,
   counting: readonly DecisionRule[] = [],
 ): FactNeeds {
-  const involved = [...new Set([...rules, ...counting])].map((rule) => ({ rule, need: rule.needs(request) }));
+  const asked = counting.length === 0 ? rules : [...new Set([...rules, ...counting])];
+  const involved = asked.map((rule) => ({ rule, need: rule.needs(request) }));
   const needs = involved.map(({ need }) => need);
+  const agent = rules.some(({ selects }) => looksAtAgentTags(selects));
+  if (needs.every(isNothing)) return agent ? { ...NOTHING, agent } : NOTHING;
   const series = new Map<string, { readonly series: Series; readonly at: number }>();
   const add = (one: Series) => {
     const key = seriesKey(one);
@@ -37,7 +50,7 @@ export function factsNeeded(
   return {
     history: needs.some(({ history }) => history === true),
     ...historiesNeeded(needs),
-    agent: rules.some(({ selects }) => looksAtAgentTags(selects)),
+    agent,
     series: [...series.values()].map((entry) => entry.series),
     increments: additions.map((addition) => increment(addition, 1)),
     ...labelsNeeded(rules, involved),

@@ -9,6 +9,8 @@ import type { DecisionRule } from './decision-rule.ts';
 import type { ConditionNeeds, FactNeeds } from './facts.ts';
 import { factsNeeded } from './facts-needed.ts';
 
+type CallHash = Pick<CallIdentity, 'argsHash'>;
+
 /** Why a gateway does not decide a call and asks the evaluator. */
 export type AskReason =
   | 'setting'
@@ -61,7 +63,7 @@ const MAX_CLOCK_OFFSET_MS = 1_000;
 
 /** A question with everything that its answer depends on. Rules are found and evaluated on first use. */
 class LocalQuestion {
-  readonly #identify: () => CallIdentity;
+  readonly #identify: () => CallHash;
   readonly #nowMs: number;
   #matching: readonly DecisionRule[] | undefined;
   #needs: FactNeeds | undefined;
@@ -73,7 +75,7 @@ class LocalQuestion {
     readonly known: GatewayKnowledge,
     readonly book: KnownBook,
     readonly request: DecisionRequest,
-    identify: () => CallIdentity,
+    identify: () => CallHash,
     nowMs: number,
   ) {
     this.#identify = identify;
@@ -94,8 +96,8 @@ class LocalQuestion {
   /** The ruling without any fact that has to be fetched. */
   get ruling(): Ruling {
     if (this.#ruling !== undefined) return this.#ruling;
-    const { argsHash, resultHash } = this.#identify();
-    const facts = { needs: this.needs, argsHash, ...(resultHash === undefined ? {} : { resultHash }) };
+    // A result is only compared with those of earlier calls, which are not known here.
+    const facts = { needs: this.needs, argsHash: this.#identify().argsHash };
     // The evaluator bounds expensive rules per tenant, which only one process can do.
     const free = {
       take: () => {
@@ -203,7 +205,7 @@ export const MUST_ASK = {
 export function locally(
   known: GatewayKnowledge,
   request: DecisionRequest,
-  identify: () => CallIdentity,
+  identify: () => CallHash,
   nowMs: number,
   mustAsk: readonly MustAsk[] = Object.values(MUST_ASK),
 ): LocalAnswer {

@@ -47,7 +47,9 @@ export function combined(
   return {
     reads: [...new Set(tests.flatMap(({ reads }) => reads))],
     certain: 'always',
-    counts: tests.some(({ counts }) => counts === true),
+    ...(tests.some(({ countsCall }) => countsCall !== undefined)
+      ? { countsCall: (call) => tests.some((test) => test.countsCall?.(call) === true) }
+      : {}),
     countsEveryAgent: tests.some(({ countsEveryAgent }) => countsEveryAgent === true),
     feeds: tests.flatMap(({ feeds }) => feeds ?? []),
     needs(request) {

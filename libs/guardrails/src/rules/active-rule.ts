@@ -1,12 +1,14 @@
-import type { EventKind, GuardrailRule } from '@agentlens/contracts';
+import type { DecisionRequest, EventKind, GuardrailRule } from '@agentlens/contracts';
 import { ACTIONS } from '../actions/index.ts';
 import type { DecisionAction } from '../catalog/action-module.ts';
 import type { ConditionModule, EventCondition, EventMeasure, TickCondition } from '../catalog/condition-module.ts';
 import type { Threshold } from '../catalog/threshold.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { callTest } from '../decisions/call-test.ts';
-import type { DecisionRule } from '../decisions/decision-rule.ts';
+import type { DecisionRule, Selects } from '../decisions/decision-rule.ts';
 import { phasesOf, selectsOf } from '../decisions/selector.ts';
+import { selectsTool } from '../decisions/tool-index.ts';
+import { foldedName } from '../patterns/names.ts';
 import { type ActiveRollout, isInRollout, rolloutOf } from './rollout.ts';
 import type { RuleIdentity } from './rule-identity.ts';
 
@@ -93,6 +95,7 @@ function decisionRule(
   const effect = action.config.safeParse(rule.actionConfig);
   if (!effect.success) return unready('the stored action config is no longer valid');
   const { onMissing, onUnavailable } = rule;
+  const selects = selectsOf(rule);
   return {
     ok: true,
     value: {
@@ -103,13 +106,14 @@ function decisionRule(
       onMissing,
       onUnavailable,
       phases: phasesOf(rule, condition),
-      selects: selectsOf(rule),
-      counts: test.counts ?? false,
+      selects,
+      counts: test.countsCall !== undefined,
       countsEveryAgent: test.countsEveryAgent ?? false,
       reads: test.reads,
       changesArguments: action.changesArguments ?? false,
       asksPeople: action.asksPeople ?? false,
       feeds: test.feeds ?? [],
+      countsCall: ({ tool }) => test.countsCall?.({ tool, isSelected: selectsName(selects, tool) }) ?? false,
       needs: (request) => test.needs?.(request) ?? {},
       answer: (facts) => test.matches(facts),
       measured: (facts) => test.measured?.(facts) ?? null,
@@ -117,6 +121,11 @@ function decisionRule(
       effect: (args) => action.effect(effect.data, args),
     },
   };
+}
+
+/** Ignores tags, because they may differ between calls of the same tool. */
+function selectsName({ tools }: Selects, tool: DecisionRequest['tool']): boolean {
+  return tool !== undefined && selectsTool({ tools }, { name: foldedName(tool.name), tags: [] });
 }
 
 function eventRule(rule: GuardrailRule, condition: EventCondition<unknown>, config: unknown): EventRule {

@@ -17,6 +17,7 @@ import {
   type Received,
   SILENT,
   type Subscription,
+  type Watch,
   type WatchOptions,
 } from '../event-bus.ts';
 import { type EncodedMessage, encodeMessage, JSON_CONTENT } from '../publish/encoded-message.ts';
@@ -138,11 +139,7 @@ class MemoryEventBus implements EventBus {
     };
   }
 
-  async watch<T>(
-    topic: Topic<T>,
-    options: WatchOptions,
-    handler: (message: Received<T>) => void,
-  ): Promise<Subscription> {
+  async watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Watch> {
     const pattern = topic.pattern(options.tenantId);
     let open = true;
     // Delivered asynchronously and in order, so that a slow watcher never delays a publish.
@@ -158,6 +155,7 @@ class MemoryEventBus implements EventBus {
     const watchers = this.watchers.get(topic.stream) ?? new Set<Watcher>();
     this.watchers.set(topic.stream, watchers.add(show));
     return {
+      silentMs: 0,
       close: async () => {
         open = false;
         watchers.delete(show);

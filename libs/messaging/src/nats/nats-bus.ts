@@ -20,6 +20,7 @@ import {
   type PublishOptions,
   type Received,
   type Subscription,
+  type Watch,
   type WatchOptions,
 } from '../event-bus.ts';
 import {
@@ -126,18 +127,21 @@ export class NatsEventBus implements EventBus {
     });
   }
 
-  async watch<T>(
-    topic: Topic<T>,
-    options: WatchOptions,
-    handler: (message: Received<T>) => void,
-  ): Promise<Subscription> {
+  async watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Watch> {
     const { link, client, manager, logger } = this.parts;
     const filter = topic.pattern(options.tenantId);
     const show = (message: Stored) => this.show(topic, message, handler);
     if (topic.stream !== null) {
-      const watch = new StreamWatch(client, manager, { stream: topic.stream, filter, options, show }, logger);
+      const spec = { stream: topic.stream, filter, options, show };
+      const watch = new StreamWatch({ link, client, manager }, spec, logger);
       await whenReady(() => watch.start(), READY_WITHIN_MS, logger);
-      return this.opened(() => watch.close());
+      const { close } = this.opened(() => watch.close());
+      return {
+        close,
+        get silentMs() {
+          return watch.silentMs;
+        },
+      };
     }
     const subscription = link.connection.subscribe(filter, {
       callback: (error, message) => {
@@ -157,7 +161,8 @@ export class NatsEventBus implements EventBus {
     // Wait until the broker has the subscription.
     await within(DRAIN_MS, link.connection.flush());
     options.onCaughtUp?.();
-    return this.opened(async () => subscription.unsubscribe());
+    const { close } = this.opened(async () => subscription.unsubscribe());
+    return { close, silentMs: Number.POSITIVE_INFINITY };
   }
 
   async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {

@@ -61,6 +61,23 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(group.ids()).toContain(next.id));
   });
 
+  it('delivers to a watch what was sent on a dead connection, as soon as there is a new one', async () => {
+    const proxy = await proxied();
+    const bus = await open(proxy.url);
+    const elsewhere = await open();
+    const versions: string[] = [];
+    const watch = await bus.watch(rulesChanged, { from: 'last' }, ({ value }) => versions.push(value.version));
+    await eventually(() => expect(watch.silentMs).toBeLessThan(1_000));
+    proxy.mode('blackhole');
+    await elsewhere.publish(rulesChanged, { tenantId: 'acme', version: 'v1', at });
+    await eventually(() => expect(bus.healthy()).toBe(false));
+    expect(watch.silentMs).toBeGreaterThan(1_000);
+    proxy.mode('pass');
+    // Nothing is published afterwards, so that no gap in the numbers of messages shows the loss.
+    await eventually(() => expect(watch.silentMs).toBeLessThan(1_000));
+    expect(versions).toEqual(['v1']);
+  });
+
   it('rejects pending publishes when the connection is lost', async () => {
     const proxy = await proxied();
     const bus = await open(proxy.url, { publishTimeoutMs: 600_000 });

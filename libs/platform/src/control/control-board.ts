@@ -1,5 +1,5 @@
 import { type ControlOrder, controlOrdered, type Directive, directiveIssued } from '@agentlens/contracts';
-import { type EventBus, Repeating, type Subscription } from '@agentlens/messaging';
+import { type EventBus, Repeating, type Watch } from '@agentlens/messaging';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
@@ -49,7 +49,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   readonly #options: ControlBoardOptions;
   readonly #tenants = new Map<string, TenantControl>();
   readonly #followers = new Map<string, Set<Follower>>();
-  #watches: Subscription[] = [];
+  #watches: Watch[] = [];
   #loadedUpToMs: number | undefined;
   readonly #comparing = new Repeating(() => this.#readQuietly());
 
@@ -60,6 +60,12 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   /** False until the tables were read once. Items from the bus alone may be incomplete. */
   get loaded(): boolean {
     return this.#loadedUpToMs !== undefined;
+  }
+
+  /** Age in ms of the last moment at which every announced order was certainly known. */
+  get silentMs(): number {
+    if (!this.loaded || this.#watches.length < 2) return Number.POSITIVE_INFINITY;
+    return Math.max(...this.#watches.map(({ silentMs }) => silentMs));
   }
 
   /** Returns the most severe state (`killed`, `paused`, `none`) of the tenant, the agent, the run and its ancestors. */

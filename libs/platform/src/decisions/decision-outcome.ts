@@ -71,7 +71,7 @@ interface DecidedCall {
 /** Assembles a decision. The evaluator and gateways that decide share it. */
 export function decisionOf(
   { tenantId, agentId, runId, phase, tool, callId }: DecisionRequest,
-  { decisionId: id, argsHash: inputsDigest }: CallIdentity,
+  { decisionId: id, argsHash: inputsDigest }: Pick<CallIdentity, 'decisionId' | 'argsHash'>,
   nowMs: number,
   { outcome, ruling, reservationId }: DecidedCall,
   bypasses: RuleBypass[],

@@ -4,6 +4,7 @@ import { BROKEN_LINKS } from './broken-links.ts';
 import { CLOCK_JUMP } from './clock-jump.ts';
 import { CLUSTER } from './cluster.ts';
 import { CRASH_POINTS } from './crash-points.ts';
+import { CUT_DECISIONS } from './cut-decisions.ts';
 import { DISORDERED } from './disordered.ts';
 import { EMPTY_REDIS } from './empty-redis.ts';
 import { FUZZ } from './fuzz.ts';
@@ -45,6 +46,7 @@ const ALL: readonly Fault[] = [
   ...OVERLOAD,
   ...FUZZ,
   ...CLOCK_JUMP,
+  ...CUT_DECISIONS,
 ];
 
 /** Every fault, ordered by number. */

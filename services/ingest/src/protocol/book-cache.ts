@@ -1,13 +1,13 @@
 import { breakerChanged, breakersDue, COMMANDS, rulesChanged, type TenantBook } from '@agentlens/contracts';
 import type { ActiveRule, BreakerRef, KnownBook } from '@agentlens/guardrails';
-import { BackgroundWork, CommandUnanswered, type EventBus, type Subscription } from '@agentlens/messaging';
-import { type Clock, nextSlice, type Platform } from '@agentlens/platform';
+import { BackgroundWork, CommandUnanswered, type EventBus, type Watch } from '@agentlens/messaging';
+import { type Clock, type ControlBoard, nextSlice, type Platform } from '@agentlens/platform';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 /** The part of the catalog that decides, which a gateway loads only if it decides itself. */
 export type Guardrails = Pick<
   typeof import('@agentlens/guardrails'),
-  'activate' | 'DecisionBook' | 'identityOf' | 'locally'
+  'activate' | 'DecisionBook' | 'locally'
 >;
 
 const MAX_TENANTS = 500;
@@ -20,7 +20,7 @@ const TICK_MS = 1_000;
 const COMPARE_MS = 10_000;
 /** A book that no question used for this long is not compared any more. */
 const IN_USE_MS = 60_000;
-/** Maximum time without any answer over the connection. */
+/** Maximum time without any answer over the connection, and without a sign that all announcements have arrived. */
 const MAX_SILENCE_MS = 3_000;
 /** How long a breaker counts as suspect. Longer than a run counts as known. */
 const SUSPECT_MS = 60_000;
@@ -61,6 +61,8 @@ export interface UsableBook {
 
 interface BookCacheDependencies {
   readonly bus: Pick<EventBus, 'request' | 'watch'>;
+  /** The orders in force, which must be as recent as the book. */
+  readonly orders: Pick<ControlBoard, 'silentMs'>;
   readonly clock: Clock;
   readonly guardrails: Guardrails;
   readonly metrics: Pick<ProtocolMetrics, 'evictedBook'>;
@@ -86,7 +88,7 @@ export class BookCache {
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #isWatching = false;
-  #watches: readonly Subscription[] = [];
+  #watches: readonly Watch[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #fetching = new BackgroundWork();
 
@@ -190,6 +192,7 @@ export class BookCache {
   #isFresh({ changes, readChanges, confirmedAtMs }: CachedBook, { endsAtMs }: Held, nowMs: number): boolean {
     return (
       this.#watches.length > 0 &&
+      [...this.#watches, this.#parts.orders].every(({ silentMs }) => silentMs <= MAX_SILENCE_MS) &&
       changes === readChanges &&
       nowMs - confirmedAtMs <= this.#parts.bookTtlMs &&
       nowMs - this.#heardAtMs <= MAX_SILENCE_MS &&

@@ -1,6 +1,7 @@
 import type { EventBus } from '@agentlens/messaging';
 import {
   type Clock,
+  type ControlBoard,
   DecisionMetrics,
   DecisionPublisher,
   type Platform,
@@ -13,6 +14,7 @@ import type { ProtocolMetrics } from './protocol-metrics.ts';
 interface DecisionPathDependencies {
   readonly config: Pick<PlatformConfig, 'decisions'>;
   readonly bus: EventBus;
+  readonly board: ControlBoard;
   readonly metrics: ProtocolMetrics;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
@@ -36,13 +38,16 @@ export class DecisionPathParts {
 
   /** Loads the catalog of conditions only if it is used: it takes 5 MB. */
   async start(): Promise<void> {
-    const { config, bus, metrics, clock, logger } = this.#dependencies;
+    const { config, bus, board, metrics, clock, logger } = this.#dependencies;
     const { path, bookTtlSeconds } = config.decisions;
     if (path === 'evaluator') return;
     const guardrails = await import('@agentlens/guardrails');
     const decided = new DecisionMetrics();
     const publisher = new DecisionPublisher(bus, decided, logger, {}, 'gateway_decisions');
-    const books = new BookCache({ bus, clock, guardrails, metrics, logger, bookTtlMs: bookTtlSeconds * 1000 });
+    const books = new BookCache({
+      ...{ bus, orders: board, clock, guardrails, metrics, logger },
+      bookTtlMs: bookTtlSeconds * 1000,
+    });
     this.#local = new LocalDecisions({ books, guardrails, publisher, decided, metrics, clock, logger });
     this.#books = books;
     this.#publisher = publisher;
@@ -52,6 +57,7 @@ export class DecisionPathParts {
   /** Publishes the decisions made here. */
   async drain(): Promise<void> {
     await this.#books?.stop();
+    this.#local?.recordNow();
     await this.#publisher?.drain();
   }
 }

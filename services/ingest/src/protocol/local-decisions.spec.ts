@@ -74,7 +74,7 @@ async function serveBooks() {
   return served;
 }
 
-async function gateway({ ttlMs = 30_000 } = {}) {
+async function gateway({ ttlMs = 30_000, orders = { silentMs: 0 } } = {}) {
   const logger = createLogger({ name: 'test', level: 'silent' });
   const metrics = {
     evictedBook: () => (evicted += 1),
@@ -82,7 +82,7 @@ async function gateway({ ttlMs = 30_000 } = {}) {
     differs: () => counted.push('differs'),
   };
   const times = { clock: fixedClock(AT), monotonicMs: () => mono };
-  const books = new BookCache({ bus, guardrails, metrics, logger, bookTtlMs: ttlMs, ...times });
+  const books = new BookCache({ bus, orders, guardrails, metrics, logger, bookTtlMs: ttlMs, ...times });
   await books.start();
   closing.push(() => books.stop());
   const local = new LocalDecisions({
@@ -106,14 +106,16 @@ async function gateway({ ttlMs = 30_000 } = {}) {
     await ask();
     return ask();
   };
-  return { ask, known, books };
+  return { ask, known, books, local };
 }
 
 describe('a gateway that decides', () => {
   it('asks about the first call, and then decides and publishes as the evaluator', async () => {
     await serveBooks();
-    const { known } = await gateway();
+    const { known, local } = await gateway();
     const { decision, by } = await known();
+    expect(published).toEqual([]);
+    local.recordNow();
     expect(by).toBe('gateway');
     expect(decision).toMatchObject({ verdict: 'BLOCK', finalRuleId: 'no-pay', reason: 'rule', decidedAt: AT });
     expect(counted).toEqual(['evaluator stale', 'evaluator first', 'gateway known']);
@@ -218,6 +220,17 @@ describe('a gateway that decides', () => {
 });
 
 describe('while the bus cannot be watched', () => {
+  it('the gateway asks until its orders are recent', async () => {
+    await serveBooks();
+    const orders = { silentMs: 3_001 };
+    const { ask, known } = await gateway({ orders });
+    await known();
+    expect(counted.at(-1)).toBe('evaluator stale');
+    orders.silentMs = 3_000;
+    await ask();
+    expect(counted.at(-1)).toBe('gateway known');
+  });
+
   it('the gateway asks, and decides once it is', async () => {
     await serveBooks();
     const watch = bus.watch.bind(bus);

@@ -1,4 +1,4 @@
-import { type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
+import { contentHash, type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
 import type { AskReason, CallIdentity, GatewayKnowledge, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
 import {
   type Clock,
@@ -23,6 +23,8 @@ const SAMPLE_ONE_IN = 1_000;
 /** How long the evaluator decides for a tenant after a difference. */
 const SWITCHED_MS = 10 * 60_000;
 const MAX_SWITCHED = 10_000;
+
+type Identity = Pick<CallIdentity, 'decisionId' | 'argsHash'>;
 
 /** A decision and who made it. */
 export interface Answered {
@@ -52,6 +54,8 @@ export class LocalDecisions {
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #knownRuns: RecentMap<{ readonly sentAtMs: number; readonly limitsVersion: string }>;
+  readonly #unrecorded: { readonly request: DecisionRequest; readonly decision: Decision }[] = [];
+  #recording: NodeJS.Immediate | undefined;
   readonly #switchedUntilMs = new BoundedMap<number>(MAX_SWITCHED);
 
   constructor(parts: LocalDecisionsDependencies) {
@@ -66,9 +70,9 @@ export class LocalDecisions {
     const startedAtMs = performance.now();
     const { clock, metrics } = this.#parts;
     const nowMs = clock.now();
-    let identity: CallIdentity | undefined;
+    let identity: Identity | undefined;
     const identify = () => {
-      identity ??= this.#parts.guardrails.identityOf(request, timeOrderedId(nowMs));
+      identity ??= { decisionId: timeOrderedId(nowMs), argsHash: contentHash(request, 'args') };
       return identity;
     };
     const { limitsVersion, ...known } = this.#knowledge(request, order);
@@ -86,9 +90,25 @@ export class LocalDecisions {
     }
     const decision = assembled(request, identify(), order, answer, nowMs, performance.now() - startedAtMs);
     metrics.decidedBy('gateway', 'known');
-    this.#parts.decided.decided(decision);
-    this.#parts.publisher.offer({ ...decision, ...keptArguments(request) });
+    this.#recordLater(request, decision);
     return { decision, by: 'gateway' };
+  }
+
+  /** Records the decisions that were answered in this turn of the event loop. */
+  recordNow(): void {
+    if (this.#recording !== undefined) clearImmediate(this.#recording);
+    this.#recording = undefined;
+    const { decided, publisher } = this.#parts;
+    for (const { request, decision } of this.#unrecorded.splice(0)) {
+      decided.decided(decision);
+      publisher.offer({ ...decision, ...keptArguments(request) });
+    }
+  }
+
+  /** After the answer is written, because no agent has to wait for the redaction of arguments. */
+  #recordLater(request: DecisionRequest, decision: Decision): void {
+    this.#unrecorded.push({ request, decision });
+    this.#recording ??= setImmediate(() => this.recordNow());
   }
 
   #knowledge(request: DecisionRequest, order: ControlState): GatewayKnowledge & { readonly limitsVersion: string } {
@@ -138,7 +158,7 @@ export class LocalDecisions {
 
 function assembled(
   request: DecisionRequest,
-  identity: CallIdentity,
+  identity: Identity,
   order: ControlState,
   answer: Exclude<LocalAnswer, { ask: unknown }>,
   nowMs: number,

@@ -61,8 +61,9 @@ describe('data_flow', () => {
 
   it('counts the calls of every agent, even if the rule is about one', () => {
     const book = DecisionBook.EMPTY.withTenant('acme', [{ ...rule, agentId: 'mailer' }]);
-    expect(book.counting({ tenantId: 'acme', agentId: 'crm' })).toHaveLength(1);
-    expect(book.counting({ tenantId: 'globex', agentId: 'crm' })).toEqual([]);
+    const { tool } = aRequest(called('read_x'));
+    expect(book.counting({ tenantId: 'acme', agentId: 'crm', tool })).toHaveLength(1);
+    expect(book.counting({ tenantId: 'globex', agentId: 'crm', tool })).toEqual([]);
   });
 
   describe('with evidence', () => {

@@ -48,7 +48,11 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
     const clearing = clearedBy.map(foldedChoice);
     return {
       reads: [],
-      counts: true,
+      countsCall({ tool }) {
+        if (tool === undefined) return false;
+        const called = { toolName: tool.name, toolTags: tool.tags };
+        return [...sources, ...denied, ...clearing].some((choice) => chooses(choice, called));
+      },
       countsEveryAgent: true,
       needs({ phase, tool }) {
         if (tool === undefined)

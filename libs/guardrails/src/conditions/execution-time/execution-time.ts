@@ -32,7 +32,7 @@ export const executionTime: CallCondition<ExecutionTimeConfig> = {
     };
     return {
       reads: ['metrics'],
-      counts: scope === 'total',
+      ...(scope === 'total' ? { countsCall: ({ tool }) => tool !== undefined } : {}),
       needs: () => ({ history: scope === 'total' }),
       ...numberTest(tookMs, ms, (took) => meets(took, { operator, value: ms })),
     };

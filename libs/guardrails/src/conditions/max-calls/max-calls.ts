@@ -62,7 +62,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready({ max, per, scope = 'run', windowMinutes = 1, appliesTo, ...choice }) {
     const counted = foldedChoice(choice);
-    const isCounted = ({ tool }: DecisionRequest) =>
+    const isCounted = ({ tool }: Pick<DecisionRequest, 'tool'>) =>
       tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
@@ -73,7 +73,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
       };
       return {
         reads: [],
-        ...callsOf(scope),
+        ...callsOf(scope, isCounted, concerns),
         ...numberTest(callsBefore, max, (calls) => calls >= max),
       };
     }
@@ -85,10 +85,10 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
     };
     return {
       reads: per === 'agent_user' ? ['actor'] : [],
-      counts: true,
+      countsCall: isCounted,
       needs(request) {
         const series = seriesOf(metric, per, windowMinutes, request);
-        if (series === null) return {};
+        if (series === null || !concerns(request)) return {};
         const adds = request.phase === 'tool.before' && isCounted(request);
         return { series: [series], additions: adds ? [{ series, value: 1, because: 'call' }] : [] };
       },

@@ -36,7 +36,7 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
     };
     return {
       reads: ['actor', 'metrics'],
-      counts: true,
+      countsCall: () => true,
       feeds: [{ kinds: EVENT_KINDS, series: (event) => feedOf(config, event) }],
       needs(request) {
         const sources = sourcesOf(config, request);

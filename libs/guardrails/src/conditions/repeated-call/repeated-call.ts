@@ -35,7 +35,8 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
     };
     return {
       reads: [],
-      ...callsOf(scope),
+      // Only calls of the same name are compared.
+      ...callsOf(scope, ({ isSelected }) => isSelected),
       ...numberTest(timesBefore, times, (before) => before >= times),
     };
   },

@@ -32,9 +32,11 @@ export const sequence: CallCondition<SequenceConfig> = {
   ready({ mustHaveCalled = [], mustNotHaveCalled = [], scope = 'run' }) {
     const required = mustHaveCalled.map(foldedChoice);
     const forbidden = mustNotHaveCalled.map(foldedChoice);
+    const looksFor = (call: Pick<PastCall, 'toolName' | 'toolTags'>) =>
+      [...required, ...forbidden].some((choice) => chooses(choice, call));
     return {
       reads: [],
-      ...callsOf(scope),
+      ...callsOf(scope, ({ tool }) => tool !== undefined && looksFor({ toolName: tool.name, toolTags: tool.tags })),
       matches({ calls }) {
         const history = calls(scope);
         if (history === null) return 'unavailable';
