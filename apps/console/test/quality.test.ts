@@ -135,6 +135,48 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByText('3 steps, 1 different').waitFor();
   });
 
+  void it('narrows runs down to a repository and a branch', async () => {
+    for (const [project, branch] of [
+      ['shop', 'main'],
+      ['shop', 'fix'],
+      ['blog', 'main'],
+    ]) {
+      const run = new Agent(platform, { agentId: 'coder', runId: `${project}-${branch}` });
+      await call(platform, 'POST', `/v1/runs/${run.runId}/start`, { agentId: 'coder', tags: { project, branch } });
+      await run.ends();
+    }
+    const page = await opened(await signedIn(), '/runs?agent=coder');
+    for (const [filter, value] of [
+      ['Repository', /^shop/],
+      ['Branch', /^main/],
+    ] as const) {
+      await page.getByRole('button', { name: `${filter}: any` }).click();
+      await page.getByRole('menuitem', { name: value }).click();
+    }
+    await page.getByRole('button', { name: 'Branch branch=main: remove this filter' }).waitFor();
+    await page.getByText('1 run, last').waitFor();
+    await page.getByRole('checkbox', { name: 'Select run shop-main' }).waitFor();
+    assert.equal(await page.getByRole('checkbox', { name: /^Select run/ }).count(), 1);
+  });
+
+  void it('finds a word in a prompt, and searches further back', async () => {
+    const run = await new Agent(platform, { agentId: 'reader' }).start();
+    await run.says('The zanzibarium is open.').ends();
+    const page = await opened(await signedIn(), '/runs');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).fill('Zanzibarium');
+    await page.getByRole('option', { name: /zanzibarium is open/ }).waitFor();
+    const group = page.getByRole('group', { name: /searched back to/ });
+    const before = await group.getAttribute('aria-label');
+    await group.getByRole('option', { name: /^Search before/ }).click();
+    await page.waitForFunction((old) => {
+      const label = document.querySelector('[aria-label*="searched back to"]')?.getAttribute('aria-label');
+      return label !== undefined && label !== old;
+    }, before);
+    await page.getByRole('option', { name: /zanzibarium is open/ }).click();
+    await page.waitForURL(new RegExp(`/runs/${run.runId}`));
+  });
+
   void it('shows why a webhook is rejected at the field', async () => {
     const page = await opened(await signedIn(), '/settings');
     await page.getByRole('button', { name: /^New webhook/ }).click();
