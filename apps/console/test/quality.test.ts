@@ -177,6 +177,15 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.waitForURL(new RegExp(`/runs/${run.runId}`));
   });
 
+  void it('marks a deploy with its version on the charts, with a link', async () => {
+    const url = 'https://example.com/releases/2.4.0';
+    await call(platform, 'POST', '/api/deploys', { version: '2.4.0', url, note: 'new prompt' });
+    const page = await opened(await signedIn(), '/');
+    const mark = page.getByRole('link', { name: 'Deploy 2.4.0: new prompt' }).first();
+    await mark.getByText('2.4.0', { exact: true }).waitFor();
+    assert.equal(await mark.getAttribute('href'), url);
+  });
+
   void it('shows why a webhook is rejected at the field', async () => {
     const page = await opened(await signedIn(), '/settings');
     await page.getByRole('button', { name: /^New webhook/ }).click();
