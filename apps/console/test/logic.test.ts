@@ -11,11 +11,37 @@ import { measuredText } from '../src/run/measured.ts';
 import { detailOf } from '../src/run/payload-text.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
+import { runQuery, tagFilters } from '../src/runs/run-filter.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
 import { parseExact } from '../src/ui/exact-json.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
+
+void describe('tags of runs', () => {
+  const tags = ['project=shop', 'project=blog', 'branch=main', 'nightly', 'a,b'].map((value) => ({ value, runs: 2 }));
+  const labels = (tag?: string) =>
+    tagFilters(tag === undefined ? {} : { tag }, { tags }).map(({ name, tag: chosen, choices }) =>
+      chosen === undefined
+        ? `${name}: ${choices.map((choice) => choice.name).join(' ')}`
+        : `${name} ${choice(choices)}`,
+    );
+  const choice = (choices: readonly { readonly name: string }[]) => choices[0]?.name;
+
+  void it('have a filter of their own for the repository and the branch', () => {
+    assert.deepEqual(labels(), ['Repository: shop blog', 'Branch: main', 'Tag: nightly']);
+    assert.deepEqual(labels('project=shop,nightly'), ['Repository shop', 'Branch: main', 'Tag nightly']);
+    assert.deepEqual(tagFilters({ tag: 'branch=main' }, undefined).length, 1);
+  });
+
+  void it('narrow down: each further one is asked for with those before', () => {
+    const [, branch] = tagFilters({ tag: 'project=shop' }, { tags });
+    const tag = branch?.next('branch=main');
+    assert.equal(tag, 'project=shop,branch=main');
+    assert.equal(runQuery({ tag: String(tag) }).tagsAll, tag);
+    assert.equal(tagFilters({ tag: String(tag) }, { tags })[0]?.next(undefined), 'branch=main');
+  });
+});
 
 void describe('figures', () => {
   void it('write money with the digits that matter', () => {

@@ -135,6 +135,57 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByText('3 steps, 1 different').waitFor();
   });
 
+  void it('narrows runs down to a repository and a branch', async () => {
+    for (const [project, branch] of [
+      ['shop', 'main'],
+      ['shop', 'fix'],
+      ['blog', 'main'],
+    ]) {
+      const run = new Agent(platform, { agentId: 'coder', runId: `${project}-${branch}` });
+      await call(platform, 'POST', `/v1/runs/${run.runId}/start`, { agentId: 'coder', tags: { project, branch } });
+      await run.ends();
+    }
+    const page = await opened(await signedIn(), '/runs?agent=coder');
+    for (const [filter, value] of [
+      ['Repository', /^shop/],
+      ['Branch', /^main/],
+    ] as const) {
+      await page.getByRole('button', { name: `${filter}: any` }).click();
+      await page.getByRole('menuitem', { name: value }).click();
+    }
+    await page.getByRole('button', { name: 'Branch branch=main: remove this filter' }).waitFor();
+    await page.getByText('1 run, last').waitFor();
+    await page.getByRole('checkbox', { name: 'Select run shop-main' }).waitFor();
+    assert.equal(await page.getByRole('checkbox', { name: /^Select run/ }).count(), 1);
+  });
+
+  void it('finds a word in a prompt, and searches further back', async () => {
+    const run = await new Agent(platform, { agentId: 'reader' }).start();
+    await run.says('The zanzibarium is open.').ends();
+    const page = await opened(await signedIn(), '/runs');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).fill('Zanzibarium');
+    await page.getByRole('option', { name: /zanzibarium is open/ }).waitFor();
+    const group = page.getByRole('group', { name: /searched back to/ });
+    const before = await group.getAttribute('aria-label');
+    await group.getByRole('option', { name: /^Search before/ }).click();
+    await page.waitForFunction((old) => {
+      const label = document.querySelector('[aria-label*="searched back to"]')?.getAttribute('aria-label');
+      return label !== undefined && label !== old;
+    }, before);
+    await page.getByRole('option', { name: /zanzibarium is open/ }).click();
+    await page.waitForURL(new RegExp(`/runs/${run.runId}`));
+  });
+
+  void it('marks a deploy with its version on the charts, with a link', async () => {
+    const url = 'https://example.com/releases/2.4.0';
+    await call(platform, 'POST', '/api/deploys', { version: '2.4.0', url, note: 'new prompt' });
+    const page = await opened(await signedIn(), '/');
+    const mark = page.getByRole('link', { name: 'Deploy 2.4.0: new prompt' }).first();
+    await mark.getByText('2.4.0', { exact: true }).waitFor();
+    assert.equal(await mark.getAttribute('href'), url);
+  });
+
   void it('shows why a webhook is rejected at the field', async () => {
     const page = await opened(await signedIn(), '/settings');
     await page.getByRole('button', { name: /^New webhook/ }).click();
@@ -149,6 +200,72 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
       assert.equal(await dialog.getByLabel(field).getAttribute('aria-invalid'), 'true');
     }
     assert.equal(await page.locator('.toast').count(), 0);
+  });
+
+  void it('shows at the field what the platform rejects, in every dialog of an operator', async () => {
+    await call(platform, 'PUT', '/api/breakers/limits', { scope: 'agent', id: 'looper', limits: { maxIterations: 1 } });
+    const looper = await new Agent(platform, { agentId: 'looper' }).start();
+    await looper.model('m', 1, 1, 0, 5).model('m', 1, 1, 0, 5).send();
+    const page = await opened(await signedIn(), '/');
+    const dialog = page.getByRole('dialog');
+    /** Sends the next request with a body that the platform rejects. */
+    const spoil = async (path: string, body: object) =>
+      page.route(`**${path}`, (route) => route.continue({ postData: JSON.stringify(body) }), { times: 1 });
+    const long = 'x'.repeat(1001);
+
+    await page.getByRole('button', { name: /^Stop/ }).click();
+    const kill = dialog.getByRole('button', { name: /^Kill / });
+    await kill.click({ force: true });
+    await dialog.getByText('Enter a reason.').waitFor();
+    await dialog.getByRole('button', { name: 'Pause' }).first().click();
+    await dialog.getByLabel(/^Why; the agent/).fill('loops');
+    await spoil('/api/control', { scope: 'agent', id: 'looper', state: 'paused', reason: long });
+    await dialog.getByRole('button', { name: /^Pause ./ }).click();
+    await dialog.getByText('Must be at most 1000 characters.').waitFor();
+    assert.equal(await dialog.getByLabel(/^Why; the agent/).getAttribute('aria-invalid'), 'true');
+    await page.keyboard.press('Escape');
+
+    await page.goto(`${platform.address}/approvals`);
+    await page
+      .getByRole('button', { name: /^Deny…/ })
+      .first()
+      .click();
+    await dialog.getByRole('button', { name: /^Deny / }).click({ force: true });
+    await dialog.getByText('Enter a reason.').waitFor();
+    await dialog.getByLabel('Reason; the agent reads this').fill('no');
+    await spoil('/api/alerts/*/deny', { reason: long });
+    await dialog.getByRole('button', { name: /^Deny / }).click();
+    await dialog.getByText('Must be at most 1000 characters.').waitFor();
+
+    await page.goto(`${platform.address}/spend`);
+    await page.getByRole('button', { name: 'Reprice…' }).click();
+    await spoil('/api/reprices', { from: '2020-01-01T00:00:00.000Z', to: '2026-01-01T00:00:00.000Z' });
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText(/^Must be at most \d+ days before to\.$/).waitFor();
+    assert.equal(await dialog.getByLabel('Calls of the last').getAttribute('aria-invalid'), 'true');
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Check an invoice…' }).click();
+    const file = dialog.getByLabel(/^Cost export/);
+    await file.setInputFiles({ name: 'invoice.csv', mimeType: 'text/csv', buffer: Buffer.from('day,model,cost\n') });
+    await dialog.getByText('The file has no line below its header.').waitFor();
+    assert.equal(await file.getAttribute('aria-invalid'), 'true');
+
+    await page.goto(`${platform.address}/breakers`);
+    const reset = page.getByRole('button', { name: /^Reset/ }).first();
+    await reset.click();
+    await page.route(
+      '**/api/breakers/*/*/reset',
+      (route) => route.continue({ headers: { ...route.request().headers(), 'idempotency-key': ' ' } }),
+      { times: 1 },
+    );
+    await dialog.getByRole('button', { name: 'Reset breaker' }).click();
+    await dialog
+      .getByRole('alert')
+      .getByText(/Idempotency-Key/i)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Reset breaker' }).click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   void it('saves the filter of a list under a name and opens it again', async () => {

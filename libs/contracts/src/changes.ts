@@ -39,6 +39,7 @@ export const CHANGE_KINDS = [
   'erasure.finished',
   'saved_view.set',
   'saved_view.deleted',
+  'deploy.recorded',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

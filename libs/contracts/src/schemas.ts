@@ -32,6 +32,7 @@ export {
 } from './dialects/handlebar/requests.ts';
 export { Directive, RearmedRule } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
+export { HttpAddress } from './http-address.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { RulesChanged } from './notices.ts';
 export { MAX_PRICE_OVERRIDES, PriceOverride, PriceOverrideDraft, PriceRates } from './price-overrides.ts';

@@ -27,7 +27,7 @@ import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
 import { SpendQueries } from './analytics/spend.queries.ts';
 import { AuditController } from './audit/audit.controller.ts';
-import { AuditQueries } from './audit/audit.queries.ts';
+import { AuditQueries, Deploys } from './audit/audit.queries.ts';
 import { BacktestsController } from './backtests/backtests.controller.ts';
 import { BacktestsQueries } from './backtests/backtests.queries.ts';
 import { BreakersController } from './breakers/breakers.controller.ts';
@@ -236,6 +236,7 @@ export class QueryModule {
         BudgetsQueries,
         SettingsRepository,
         AuditQueries,
+        Deploys,
         TenantsRepository,
         SystemReads,
         KeyNames,

@@ -78,6 +78,53 @@ describe('the audit', () => {
   });
 });
 
+describe('deploys', () => {
+  const record = (body: object, key?: string) =>
+    change('POST', '/api/deploys', { body, ...(key === undefined ? {} : { key }) });
+  const versions = async (query = '', key = api.keys.reader.key) =>
+    (await api.get(`/api/deploys${query}`, key)).body.deploys.map(({ version }: { version: string }) => version);
+
+  it('are recorded once per version, with their author, and kept when a version comes back', async () => {
+    const draft = { agentId: 'bot', version: '1.0', url: 'https://example.com/1.0', note: 'first' };
+    const made = await record(draft);
+    expect(made).toMatchObject({ status: 201, body: { ...draft, by: 'admin' } });
+    expect((await record({ ...draft, note: 'again' })).body).toEqual(made.body);
+    expect((await record({ ...draft, agentId: 'other' })).body.id).not.toBe(made.body.id);
+    await record({ agentId: 'bot', version: '1.1' });
+    expect((await record(draft)).body.id).not.toBe(made.body.id);
+    expect(await versions('?agentId=bot')).toEqual(['1.0', '1.1', '1.0']);
+    expect((await entries('?target=deploy&targetId=bot'))[2]).toMatchObject({
+      kind: 'deploy.recorded',
+      reason: 'first',
+      after: { agentId: 'bot', version: '1.0', url: 'https://example.com/1.0' },
+    });
+  });
+
+  it('without an agent concern every agent, and stay in their tenant and range', async () => {
+    await record({ version: 'platform 7' });
+    expect(await versions('?agentId=bot&limit=2')).toEqual(['platform 7', '1.0']);
+    expect(await versions('', api.keys.foreign.key)).toEqual([]);
+    expect(await versions('?to=2020-01-01')).toEqual([]);
+  });
+
+  it.each([
+    [{ version: ' ' }, 'version'],
+    [{ version: '1\n2' }, 'version'],
+    [{ version: '1', url: 'javascript:alert(1)' }, 'url'],
+    [{ version: '1', agentId: '' }, 'agentId'],
+    [{ version: '1', note: 'x'.repeat(1001) }, 'note'],
+  ])('reject %j and name the field', async (body, path) => {
+    expect(await record(body)).toMatchObject({
+      status: 400,
+      body: { details: expect.arrayContaining([expect.objectContaining({ path })]) },
+    });
+  });
+
+  it('need the scope review', async () => {
+    expect((await record({ version: '1' }, api.keys.reader.key)).status).toBe(403);
+  });
+});
+
 describe('the name of a person', () => {
   it.each(['Zoë Łuczak', 'ann@example.com'])('is accepted: %s', async (person) => {
     const headers = { 'x-agentlens-actor': Buffer.from(person).toString('latin1') };

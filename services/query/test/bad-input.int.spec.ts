@@ -36,6 +36,7 @@ const NAMES = [
   'eventType',
   'result',
   'tags',
+  'tagsAll',
   'search',
   'agentId',
   'sessionId',

@@ -24,6 +24,8 @@ export interface OperatorApi {
   readonly bus: EventBus;
   readonly platform: Platform;
   readonly app: NestFastifyApplication;
+  /** Connects as the owner of the tables. */
+  readonly databaseUrl: string;
   /** Keys by scope. `foreign` is an admin of "globex", `platform` has no tenant, all others belong to "acme". */
   readonly keys: Readonly<
     Record<'admin' | 'reader' | 'ingest' | 'foreign' | 'platform', { readonly id: string; readonly key: string }>
@@ -97,6 +99,7 @@ export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
     bus,
     platform,
     app,
+    databaseUrl: database.url,
     keys,
     insert,
     call,

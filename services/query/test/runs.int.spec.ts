@@ -20,7 +20,13 @@ beforeAll(async () => {
       actor_id: 'ann',
       status: 'failed',
     },
-    { run_id: 'child-2', parent_run_id: 'root', started_at: minute(-40), cost_usd: 0.25, run_tags: { team: 'blue' } },
+    {
+      run_id: 'child-2',
+      parent_run_id: 'root',
+      started_at: minute(-40),
+      cost_usd: 0.25,
+      run_tags: { team: 'blue', shift: 'a' },
+    },
     { run_id: 'grandchild', parent_run_id: 'child-1', started_at: minute(-45), cost_usd: 0.125, session_id: 'group' },
     { run_id: 'circle-1', parent_run_id: 'circle-2', started_at: minute(-90), agent_id: 'other', cost_usd: 0.01 },
     { run_id: 'circle-2', parent_run_id: 'circle-1', started_at: minute(-89), agent_id: 'other', cost_usd: 0.01 },
@@ -59,6 +65,10 @@ describe('runs', () => {
     ['tags=a,zzz', ['root']],
     ['tags=team%3Dblue', ['child-2']],
     ['tags=team%3Dred', []],
+    ['tags=a,team%3Dblue', ['child-2', 'root']],
+    ['tagsAll=team%3Dblue,shift%3Da', ['child-2']],
+    ['tagsAll=team%3Dblue,a', []],
+    ['tagsAll=team%3Dblue&tags=a', []],
     ['minCostUsd=0.2&maxCostUsd=0.6', ['child-2', 'child-1']],
     [`from=${minute(-50)}&to=${minute(-45)}`, ['grandchild', 'child-1']],
     ['ruleId=none', []],
@@ -112,6 +122,13 @@ describe('runs', () => {
     expect(found).not.toContain('self');
     expect((await api.get('/api/runs/facets?wasBlocked=true')).body.total).toBe(found.length);
     expect((await api.get('/api/runs/facets?search=child-')).body).toMatchObject({ total: 2 });
+    expect((await api.get('/api/runs/facets?tagsAll=team%3Dblue')).body).toMatchObject({
+      total: 1,
+      tags: [
+        { value: 'shift=a', runs: 1 },
+        { value: 'team=blue', runs: 1 },
+      ],
+    });
   });
 
   it('are paged without gap or repetition', async () => {

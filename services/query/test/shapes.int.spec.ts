@@ -223,6 +223,7 @@ const DRAFT = {
 const BODIES: Readonly<Record<string, object>> = {
   'delete /api/runs/:id/labels/:label': { reason: 'reviewed' },
   'put /api/prices/overrides': { model: 'other', fromDay: '2026-01-01', rates: { input: 1, output: 2 } },
+  'post /api/deploys': { version: '2.4.0' },
   'put /api/saved-views': { page: 'runs', name: 'Failed today', query: '?status=failed' },
   'put /api/prices/table': {
     version: 'shapes',

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { anEventRow } from './rows.ts';
@@ -47,6 +48,28 @@ describe('search by text', () => {
     expect(first).toMatchObject({ complete: false, hits: [{ eventId: 'prompt' }] });
     const before = new Date(Date.parse(first.searchedFrom) - 1).toISOString();
     expect(await found(`text=order&from=${hoursAgo(24 * 7)}&to=${before}`)).toEqual(['result', 'old']);
+  });
+
+  it('answers with what it has read if a part of the range is not readable in time', async () => {
+    const owner = new pg.Client({ connectionString: api.databaseUrl });
+    await owner.connect();
+    try {
+      await owner.query("select ensure_partition('events', '2026-02-23Z', '2026-02-24Z')");
+      // Postgres waits for the lock, as it would for a slow disk.
+      await owner.query('begin; lock table events_20260223 in access exclusive mode');
+      const answer = await search('text=order');
+      expect(answer).toMatchObject({ complete: false, hits: [{ eventId: 'prompt' }, { eventId: 'result' }] });
+      expect(answer.searchedFrom >= '2026-02-24' && answer.searchedFrom < '2026-03-01').toBe(true);
+    } finally {
+      await owner.end();
+    }
+    expect(await found('text=order')).toEqual(['prompt', 'result', 'old']);
+  });
+
+  it('finds a word in letters of any script', async () => {
+    await event('umlaut', 1, { text: 'Prüfung der STRASSE' });
+    expect(await found('text=Prüfung')).toEqual(['umlaut']);
+    expect(await found('text=strasse')).toEqual(['umlaut']);
   });
 
   it('rejects a text that is too short', async () => {

@@ -54,6 +54,7 @@ describe('the audit of changes by people', () => {
     await change('PATCH', '/api/settings', { decisionArguments: 'none' });
     const view = await change('PUT', '/api/saved-views', { page: 'runs', name: 'Failed', query: '?status=failed' });
     await change('DELETE', `/api/saved-views/${view.id}`);
+    await change('POST', '/api/deploys', { agentId: 'bot', version: '2.4.0' });
     const day = { fromDay: '2026-01-01' };
     const price = await change('PUT', '/api/prices/overrides', {
       model: 'house',

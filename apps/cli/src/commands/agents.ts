@@ -1,8 +1,8 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand } from '../context.ts';
 import { type Paint, type Tone, toneOf } from '../output/style.ts';
-import { type Column, costOf, details, instant } from '../output/table.ts';
-import { count } from '../parse.ts';
+import { type Column, costOf, details, instant, table } from '../output/table.ts';
+import { count, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
 /** Rows that show a pause, kill or open breaker of an agent or run; empty while it runs freely. */
@@ -111,5 +111,45 @@ export const unpauseAgent: DefineCommand = (command, context) => {
       const client = await context.connect();
       const agent = await client.unpauseAgent({ params: { id }, body: { clearModelOverride: clearModel } });
       context.output.print(agent, () => agentDetails(agent, context.output.paint));
+    });
+};
+
+type Deploy = AnswerOf<'listDeploys'>['deploys'][number];
+
+const DEPLOY_COLUMNS: readonly Column<Deploy>[] = [
+  { title: 'at', value: ({ at }) => instant(at) },
+  { title: 'version', value: ({ version }) => version },
+  { title: 'agent', value: ({ agentId }) => agentId ?? 'all' },
+  { title: 'by', value: ({ by }) => by },
+  { title: 'note', value: ({ note }) => note },
+  { title: 'link', value: ({ url }) => url },
+];
+
+export const addDeploy: DefineCommand = (command, context) => {
+  command
+    .argument('<version>', 'the deployed version; repeating the latest one records nothing')
+    .option('--agent <id>', 'the deployed agent; omit it if the deploy affects all agents')
+    .option('--url <address>', 'link of the marker, such as a release')
+    .option('--note <text>', 'what changed')
+    .action(async (version, { agent, url, note }) => {
+      const client = await context.connect();
+      const deploy = await client.createDeploy({ body: { version, agentId: agent, url, note } });
+      context.output.print(deploy, () => table([deploy], DEPLOY_COLUMNS, context.output.layout));
+    });
+};
+
+export const listDeploys: DefineCommand = (command, context) => {
+  const when = instantBefore(context.host.nowMs);
+  command
+    .option('--agent <id>', 'only deploys of this agent and of all agents')
+    .option('--from <time>', 'start: an instant, a date or an age such as 7d', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of deploys', count, 50)
+    .action(async ({ agent, from, to, limit }) => {
+      const client = await context.connect();
+      const { deploys } = await client.listDeploys({
+        query: { agentId: agent, from, to, limit: Math.min(limit, 200) },
+      });
+      context.output.printTable(deploys, DEPLOY_COLUMNS, 'No deploys are recorded.');
     });
 };

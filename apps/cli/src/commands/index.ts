@@ -229,6 +229,13 @@ export const COMMANDS: CommandTree = {
       },
     },
   },
+  deploys: {
+    summary: 'deploys, which charts show as markers',
+    commands: {
+      add: { summary: 'record a deploy', load: async () => (await import('./agents.ts')).addDeploy },
+      list: { summary: 'list deploys, newest first', load: async () => (await import('./agents.ts')).listDeploys },
+    },
+  },
   deliveries: {
     summary: 'deliveries of rule actions',
     commands: {

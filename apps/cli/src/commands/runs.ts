@@ -33,6 +33,7 @@ export const listRuns: DefineCommand = (command, context) => {
     )
     .option('--model <name>', 'only runs that used this model')
     .option('--tags <names>', 'runs with any of these tags, comma-separated')
+    .option('--all-tags <names>', 'only runs with all of these tags, such as project=shop,branch=main')
     .option('--rule <id>', 'only runs in which this rule fired or decided')
     .option('--min-cost <usd>', 'only runs that cost at least this much', amount)
     .option('--search <text>', 'only runs whose id, agent, session, actor or tags contain this text')
@@ -44,9 +45,9 @@ export const listRuns: DefineCommand = (command, context) => {
     .option('--from <time>', 'started after: an instant, a date or an age such as 2h', when)
     .option('--to <time>', 'started before: an instant, a date or an age such as 2h', when)
     .option('--limit <n>', 'maximum number of runs', count, 50)
-    .action(async ({ agent, status, model, tags, rule, minCost, search, errors, blocked, sort, from, to, limit }) => {
+    .action(async ({ agent, allTags, rule, minCost, errors, blocked, limit, ...same }) => {
       const client = await context.connect();
-      const filter = { agentId: agent, status, model, tags, ruleId: rule, minCostUsd: minCost, search, sort, from, to };
+      const filter = { ...same, agentId: agent, tagsAll: allTags, ruleId: rule, minCostUsd: minCost };
       const flags = { hasError: errors, wasBlocked: blocked };
       await printList(context, {
         pages: pages(client.listRuns, { query: { ...filter, ...flags, limit: Math.min(limit, PAGE) } }),

@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
-import { problemText } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { Countdown } from '../ui/moment.tsx';
 import { toast } from '../ui/toast.tsx';
 import { LongText } from './call-part-view.tsx';
@@ -25,11 +25,13 @@ interface ConfirmProps {
 export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: ConfirmProps) {
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
+  const [isTried, setIsTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const tool = visibleName(alert.approval?.toolName ?? 'the call');
   const decide = async () => {
     setBusy(true);
+    rejection.clear();
     try {
       const act = verb === 'approve' ? client.approveAlert : client.denyAlert;
       await act({ params: { id: alert.id }, body: reason.trim() === '' ? {} : { reason: reason.trim() } });
@@ -38,7 +40,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
       onClose();
       await queries.invalidateQueries();
     } catch (cause) {
-      setError(problemText(cause));
+      rejection.set(cause);
       setBusy(false);
     }
   };
@@ -62,7 +64,10 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
             type="button"
             className={`b ${verb === 'approve' ? 'pri' : 'danger solid'}`}
             aria-disabled={busy || noReason || undefined}
-            onClick={() => busy || noReason || void decide()}
+            onClick={() => {
+              setIsTried(true);
+              if (!busy && !noReason) void decide();
+            }}
           >
             {verb === 'approve' ? 'Approve once' : `Deny ${tool}`}
           </button>
@@ -71,11 +76,15 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
     >
       <div className="kd">
         <LongText label="The call" text={`${tool} ${textOf(call)}`} />
-        <label className="field">
-          <span className="lab">{verb === 'approve' ? 'Note (optional)' : 'Reason; the agent reads this'}</span>
-          <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-        </label>
-        <FailureLine>{error}</FailureLine>
+        <Field
+          label={verb === 'approve' ? 'Note (optional)' : 'Reason; the agent reads this'}
+          wrong={isTried && noReason ? 'Enter a reason.' : rejection.at('reason')}
+        >
+          {(input) => (
+            <input {...input} value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+          )}
+        </Field>
+        <FailureLine>{rejection.besides('reason')}</FailureLine>
       </div>
     </Dialog>
   );

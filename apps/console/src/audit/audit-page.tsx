@@ -34,6 +34,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   erasure: 'user erasures',
   saved_view: 'saved views',
   label: 'labels of run trees',
+  deploy: 'deploys',
 };
 
 /** Every change by a person or a program. */

@@ -3,7 +3,9 @@ import { client } from '../api/client.ts';
 import type { Breaker } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { toast, toastError } from '../ui/toast.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
+import { useRejection } from '../ui/field.tsx';
+import { toast } from '../ui/toast.tsx';
 
 /** Closes an open breaker, after asking. */
 export function ResetDialog({
@@ -14,16 +16,18 @@ export function ResetDialog({
   onClose: () => void;
 }) {
   const queries = useQueryClient();
+  const rejection = useRejection();
   const name = breaker.scope === 'run' ? `run ${shortId(breaker.scopeId)}` : breaker.scopeId;
   const reset = async () => {
+    rejection.clear();
     try {
       await client.resetBreaker({ params: { scope: breaker.scope, id: breaker.scopeId } });
       await queries.invalidateQueries();
       toast(`The breaker of ${name} is closed`);
-    } catch (error) {
-      toastError('Not reset', error);
+      onClose();
+    } catch (cause) {
+      rejection.set(cause);
     }
-    onClose();
   };
   return (
     <Dialog
@@ -42,6 +46,7 @@ export function ResetDialog({
       }
     >
       <p>Its calls are allowed again and its counts start at zero. If the agent still loops, it opens again.</p>
+      <FailureLine>{rejection.besides()}</FailureLine>
     </Dialog>
   );
 }

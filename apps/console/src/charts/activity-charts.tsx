@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { ActivityBucket } from '../api/model.ts';
 import './activity-charts.css';
@@ -68,7 +69,7 @@ const CHARTS: readonly Plan[] = [
   },
 ];
 
-/** Decisions, errors, spend and latency over a range, with changes of rules and limits as markers. */
+/** Decisions, errors, spend and latency over a range, with deploys and changes of rules and limits as markers. */
 export function ActivityCharts({
   range,
   agentId,
@@ -87,7 +88,7 @@ export function ActivityCharts({
     refetchInterval: REFRESH_MS,
     placeholderData: (before) => before,
   });
-  const markers = useChanges(data);
+  const markers = [...useChanges(data), ...useDeploys(data, agentId)];
   if (error !== null) return <Failed what="Activity" error={error} onRetry={() => void refetch()} />;
   const span = data === undefined ? { from: 0, to: 1 } : { from: Date.parse(data.from), to: Date.parse(data.to) };
   return (
@@ -146,6 +147,29 @@ function useChanges(answer: { readonly from: string; readonly to: string } | und
       at: Date.parse(changedAt),
       label: `${CHANGE_WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ')}${typeof name === 'string' ? `: ${name}` : ''}`,
       href: target === 'rule' ? `guardrails/${encodeURIComponent(targetId)}` : 'audit',
+    };
+  });
+}
+
+function useDeploys(
+  answer: { readonly from: string; readonly to: string } | undefined,
+  agentId: string | undefined,
+): readonly Marker[] {
+  const { data } = useQuery({
+    queryKey: ['deploys', 'markers', answer?.from.slice(0, 13), agentId],
+    queryFn: ({ signal }) => client.listDeploys({ query: { from: answer?.from, agentId, limit: MAX_MARKERS }, signal }),
+    enabled: answer !== undefined,
+    staleTime: REFRESH_MS,
+    refetchInterval: REFRESH_MS,
+  });
+  return (data?.deploys ?? []).map((deploy) => {
+    const version = visible(deploy.version);
+    const of = deploy.agentId === undefined ? '' : ` of ${visibleName(deploy.agentId)}`;
+    return {
+      at: Date.parse(deploy.at),
+      label: `Deploy ${version}${of}${deploy.note === undefined ? '' : `: ${visible(deploy.note)}`}`,
+      tag: version,
+      ...(deploy.url === undefined ? {} : { href: deploy.url }),
     };
   });
 }

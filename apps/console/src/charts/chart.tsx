@@ -34,6 +34,8 @@ interface ChartProps<T> {
 
 const NO_LINES: readonly ReferenceLine[] = [];
 const NO_MARKERS: readonly Marker[] = [];
+/** From this share of the width on, the text of a marker stands on its left. */
+const TAG_TURNS_AT = 0.75;
 
 /** Values over time: stacked bars and areas, lines, a legend with the values under the cursor, and a table. */
 export function Chart<T>({
@@ -212,12 +214,21 @@ function Canvas(props: CanvasProps) {
       {area.width > 0 &&
         markers
           .filter(({ at }) => at >= frame.range.from && at <= frame.range.to)
-          .map(({ at, label, href }) => {
-            const left = `${area.left + ((at - frame.range.from) / span) * area.width}px`;
+          .map(({ at, label, href, tag }) => {
+            const share = (at - frame.range.from) / span;
+            const place = { style: { left: `${area.left + share * area.width}px` }, title: label };
+            const name = tag !== undefined && (
+              <bdi className={`chart-tag ${share > TAG_TURNS_AT ? 'turned' : ''}`} aria-hidden>
+                {tag}
+              </bdi>
+            );
             return href === undefined ? (
-              <i key={`${at}${label}`} className="chart-mark" style={{ left }} title={label} />
+              <i key={`${at}${label}`} className="chart-mark" {...place}>
+                {name}
+              </i>
             ) : (
-              <a key={`${at}${label}`} className="chart-mark" style={{ left }} title={label} href={href}>
+              <a key={`${at}${label}`} className="chart-mark" {...place} href={href} rel="noreferrer">
+                {name}
                 <span className="vh">{label}</span>
               </a>
             );

@@ -53,6 +53,8 @@ export interface Marker {
   readonly at: number;
   readonly label: string;
   readonly href?: string;
+  /** Short text beside the marker. */
+  readonly tag?: string;
 }
 
 export interface TimeSpan {

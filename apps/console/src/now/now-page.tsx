@@ -353,7 +353,7 @@ function Pipeline({ now }: { now: Now }) {
           search={pulse.bypassed > 0 ? { show: 'bypassed' } : {}}
           className={pulse.bypassed > 0 ? 'warn2' : ''}
         >
-          Let pass <b>{pulse.bypassed === 0 ? '0' : `${percent(pulse.bypassed / Math.max(1, asked))}`}</b>
+          Decisions bypassed <b>{pulse.bypassed === 0 ? '0' : `${percent(pulse.bypassed / Math.max(1, asked))}`}</b>
         </Link>
       </div>
     </Section>

@@ -1,5 +1,8 @@
 import type { Query } from '../api/client.ts';
+import type { RunFacets } from '../api/model.ts';
+import { count } from '../figures/figures.ts';
 import { bounds, type Range } from '../time/range.ts';
+import { list, toggled } from '../url/search.ts';
 
 export type RunSearchName =
   | 'q'
@@ -54,7 +57,7 @@ export function runQuery(search: RunSearch): Query {
     agentId: search.agent,
     status: search.status,
     model: search.model,
-    tags: search.tag,
+    tagsAll: search.tag,
     ruleId: search.rule,
     sessionId: search.session,
     actorId: search.actor,
@@ -65,6 +68,48 @@ export function runQuery(search: RunSearch): Query {
     ...(search.has === 'blocked' ? { wasBlocked: true } : {}),
     ...bounds(search),
   };
+}
+
+/** Tags of a run that have a filter of their own. */
+const NAMED_TAGS = [
+  { name: 'Repository', prefix: 'project=' },
+  { name: 'Branch', prefix: 'branch=' },
+] as const;
+
+export interface TagFilter {
+  readonly name: string;
+  /** The chosen tag; undefined if this filter adds one. */
+  readonly tag: string | undefined;
+  readonly choices: readonly { readonly id: string; readonly name: string; readonly hint: string }[];
+  /** The list of tags after a tag was chosen, or after this one was removed. */
+  readonly next: (tag: string | undefined) => string | undefined;
+}
+
+/** One filter per chosen tag, and one per kind of tag that can be added. A run has all chosen tags. */
+export function tagFilters(search: RunSearch, facets: Pick<RunFacets, 'tags'> | undefined): TagFilter[] {
+  const chosen = list(search.tag);
+  const kindOf = (tag: string) => NAMED_TAGS.find(({ prefix }) => tag.startsWith(prefix));
+  const shown = (tag: string) => tag.slice(kindOf(tag)?.prefix.length ?? 0);
+  return [...NAMED_TAGS, undefined].flatMap((kind): TagFilter[] => {
+    const name = kind?.name ?? 'Tag';
+    const present = chosen.filter((tag) => kindOf(tag) === kind);
+    const choices = (facets?.tags ?? [])
+      // The list of tags is separated by commas, so a tag with a comma cannot be in it.
+      .filter(({ value }) => kindOf(value) === kind && !chosen.includes(value) && !value.includes(','))
+      .map(({ value, runs }) => ({ id: value, name: shown(value), hint: count(runs) }));
+    const removable = present.map((tag) => ({
+      name,
+      tag,
+      choices: [{ id: tag, name: shown(tag), hint: '' }],
+      next: () => toggled(search.tag, tag),
+    }));
+    // A run has one repository and one branch.
+    if (choices.length === 0 || (kind !== undefined && present.length > 0)) return removable;
+    return [
+      ...removable,
+      { name, tag: undefined, choices, next: (tag) => (tag === undefined ? search.tag : toggled(search.tag, tag)) },
+    ];
+  });
 }
 
 /** The filter in words, for "No runs for this filter". */

@@ -22,7 +22,17 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
 import { Facets } from './facets.tsx';
-import { COSTS, filterInWords, HAS, isFiltered, type RunSearchName, runQuery, SORTS, TOOK } from './run-filter.ts';
+import {
+  COSTS,
+  filterInWords,
+  HAS,
+  isFiltered,
+  type RunSearchName,
+  runQuery,
+  SORTS,
+  TOOK,
+  tagFilters,
+} from './run-filter.ts';
 import { taskOf } from './run-task.ts';
 import './runs.css';
 
@@ -81,6 +91,15 @@ export function RunsPage() {
           }))}
           onChange={(agent) => change({ agent })}
         />
+        {tagFilters(search, facets.data).map(({ name, tag, choices, next }) => (
+          <FilterChip
+            key={`${name} ${tag}`}
+            name={name}
+            value={tag}
+            choices={choices}
+            onChange={(value) => change({ tag: next(value) })}
+          />
+        ))}
         <FilterChip name="Cost" value={search.cost} choices={COSTS} onChange={(cost) => change({ cost })} />
         <FilterChip name="Took" value={search.took} choices={TOOK} onChange={(took) => change({ took })} />
         <FilterChip name="Has" value={search.has} choices={HAS} onChange={(has) => change({ has })} />

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components';
@@ -24,6 +24,8 @@ interface Hit {
   readonly name: string;
   readonly note: string;
   readonly go: () => void;
+  /** The palette stays open. */
+  readonly stays?: boolean;
 }
 
 export function Palette() {
@@ -39,7 +41,7 @@ function OpenPalette() {
   const groups = [...useHits(text.trim()), ...found.groups.filter((group) => group.hits.length > 0)];
   const hits = groups.flatMap((group) => group.hits);
   const choose = (hit: Hit | undefined) => {
-    palette.close();
+    if (hit?.stays !== true) palette.close();
     hit?.go();
   };
   return (
@@ -136,9 +138,12 @@ function useFound(text: string): { readonly groups: readonly { name: string; hit
     queryFn: ({ signal }) => client.searchById({ query: { id: settled }, signal }),
     enabled: enabled && !settled.includes(' '),
   });
-  const texts = useQuery({
+  const texts = useInfiniteQuery({
     queryKey: ['search', 'text', settled],
-    queryFn: ({ signal }) => client.searchText({ query: { text: settled, limit: MAX_HITS }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      client.searchText({ query: { text: settled, limit: MAX_HITS, to: pageParam }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ searchedFrom }) => searchedFrom,
     // Numbers alone would match counts and prices.
     enabled: enabled && /\p{L}/u.test(settled),
   });
@@ -180,24 +185,32 @@ function useFound(text: string): { readonly groups: readonly { name: string; hit
     if (kind === 'run' && known.has(id)) return [];
     return [{ id: `${kind}-${id}`, icon: 'file', name: name ?? id, note: kind, go: () => void navigate(to as never) }];
   });
-  const textHits = (texts.data?.hits ?? []).map(
-    ({ runId, eventId, callId, excerpt, agentId, at }): Hit => ({
-      id: `text-${eventId}-${at}`,
+  const pages = texts.data?.pages ?? [];
+  // The end of a page belongs to the next one too.
+  const found = new Map(
+    pages.flatMap(({ hits }) => hits.map((hit) => [`text-${hit.eventId}-${hit.at}`, hit] as const)),
+  );
+  const textHits = [...found].map(
+    ([id, { runId, eventId, callId, excerpt, agentId, at }]): Hit => ({
+      id,
       icon: 'term',
       name: excerpt,
       note: `${visibleName(agentId)}, ${shortClock(at)}`,
       go: openRun(runId, { step: callId ?? `event ${eventId}` }),
     }),
   );
-  const more =
-    texts.data !== undefined && !texts.data.complete
-      ? ` (searched back to ${shortClock(texts.data.searchedFrom)})`
-      : ' (last 7 days)';
+  const searchedFrom = pages.at(-1)?.searchedFrom;
+  if (searchedFrom !== undefined) {
+    const name = texts.isFetchingNextPage ? 'Searching…' : `Search before ${shortClock(searchedFrom)}`;
+    const go = () => void texts.fetchNextPage();
+    textHits.push({ id: 'text-earlier', icon: 'search', name, note: '', go, stays: true });
+  }
+  const reach = searchedFrom === undefined ? '' : ` (searched back to ${shortClock(searchedFrom)})`;
   return {
     groups: [
       { name: 'Runs', hits: runHits },
       { name: 'Ids', hits: idHits },
-      { name: `In prompts, answers, arguments and results${more}`, hits: textHits },
+      { name: `In prompts, answers, arguments and results${reach}`, hits: textHits },
     ],
     busy: enabled && (runs.isFetching || texts.isFetching || settled !== text),
   };

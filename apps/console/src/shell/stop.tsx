@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api/client.ts';
 import type { OrderAnswer, OrderBody } from '../api/model.ts';
-import { problemText } from '../api/problem.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
+import { Field, useRejection } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { useMay, useMe } from './me.tsx';
@@ -54,7 +54,8 @@ function Stopping({ target }: { target: StopTarget }) {
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
   const [done, setDone] = useState<readonly OrderAnswer[]>();
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
+  const [isTried, setIsTried] = useState(false);
   const [busy, setBusy] = useState(false);
 
   useEffect(() => {
@@ -80,7 +81,7 @@ function Stopping({ target }: { target: StopTarget }) {
 
   const order = async () => {
     setBusy(true);
-    setError(undefined);
+    rejection.clear();
     const said = { state, reason: reason.trim(), waitMs: WAIT_MS };
     const bodies: OrderBody[] =
       scope === 'run'
@@ -94,7 +95,7 @@ function Stopping({ target }: { target: StopTarget }) {
       setDone(answers);
       await queries.invalidateQueries();
     } catch (cause) {
-      setError(problemText(cause));
+      rejection.set(cause);
     } finally {
       setBusy(false);
     }
@@ -116,7 +117,10 @@ function Stopping({ target }: { target: StopTarget }) {
             className={`b ${state === 'running' ? 'pri' : 'danger solid'}`}
             aria-disabled={!ready || undefined}
             title={why}
-            onClick={() => ready && void order()}
+            onClick={() => {
+              setIsTried(true);
+              if (ready) void order();
+            }}
           >
             {busy ? 'Waiting for acknowledgements' : `${VERB[state]} ${name}`}
           </button>
@@ -148,16 +152,15 @@ function Stopping({ target }: { target: StopTarget }) {
             note={scope === 'agent' ? hit : ''}
           />
           {scope === 'agent' && target.agentId === undefined && (
-            <select
-              className="in"
-              aria-label="Agent"
-              value={agentId}
-              onChange={(event) => setAgentId(event.target.value)}
-            >
-              {(agents.data?.agents ?? []).map(({ id }) => (
-                <option key={id}>{id}</option>
-              ))}
-            </select>
+            <Field label="Agent" wrong={rejection.at('id')}>
+              {(input) => (
+                <select {...input} value={agentId} onChange={(event) => setAgentId(event.target.value)}>
+                  {(agents.data?.agents ?? []).map(({ id }) => (
+                    <option key={id}>{id}</option>
+                  ))}
+                </select>
+              )}
+            </Field>
           )}
           <Radio
             on={scope === 'tenant'}
@@ -171,26 +174,37 @@ function Stopping({ target }: { target: StopTarget }) {
             <li key={line}>{line}</li>
           ))}
         </ol>
-        <label className="field">
-          <span className="lab">Why; the agent and your colleagues read this</span>
-          <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-        </label>
+        <Field
+          label="Why; the agent and your colleagues read this"
+          wrong={isTried && reason.trim() === '' ? 'Enter a reason.' : rejection.at('reason')}
+        >
+          {(input) => (
+            <input {...input} value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+          )}
+        </Field>
         {mustType !== undefined && (
-          <label className="field">
-            <span className="lab">
-              Type <b>{mustType}</b> to go on
-            </span>
-            <input
-              className="in mono"
-              value={typed}
-              autoComplete="off"
-              spellCheck={false}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          </label>
+          <Field
+            label={
+              <>
+                Type <b>{mustType}</b> to go on
+              </>
+            }
+            wrong={isTried && typed !== mustType ? `Type ${mustType} exactly.` : undefined}
+          >
+            {(input) => (
+              <input
+                {...input}
+                className={`${input.className} mono`}
+                value={typed}
+                autoComplete="off"
+                spellCheck={false}
+                onChange={(event) => setTyped(event.target.value)}
+              />
+            )}
+          </Field>
         )}
         {why !== undefined && <p className="hint bad">{why}.</p>}
-        <FailureLine>{error}</FailureLine>
+        <FailureLine>{rejection.besides('reason', ...(scope === 'agent' ? ['id'] : []))}</FailureLine>
       </div>
     </Dialog>
   );

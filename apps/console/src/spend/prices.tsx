@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { RepriceAnswer, UnpricedModel } from '../api/model.ts';
-import { problemOf, problemText } from '../api/problem.ts';
+import { problemOf } from '../api/problem.ts';
 import { count, counted, money } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Act } from '../ui/act.tsx';
@@ -196,7 +196,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
   const [days, setDays] = useState<number>(30);
   const [onlyUnpriced, setOnlyUnpriced] = useState(true);
   const [begun, setBegun] = useState<RepriceAnswer>();
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
   const poll = useQuery({
     queryKey: ['reprice', begun?.id],
     queryFn: ({ signal }) => client.getReprice({ params: { id: begun?.id ?? '' }, signal }),
@@ -212,14 +212,14 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
     if (isDone) void queries.invalidateQueries({ queryKey: ['spend'] });
   }, [isDone, queries]);
   const begin = async (dryRun: boolean) => {
-    setError(undefined);
+    rejection.clear();
     const to = new Date();
     const from = new Date(to.getTime() - days * DAY_MS);
     try {
       const body = { from: from.toISOString(), to: to.toISOString(), onlyUnpriced, dryRun };
       setBegun(await client.createReprice({ body }));
     } catch (cause) {
-      setError(problemText(cause));
+      rejection.set(cause);
     }
   };
   const previewed = job?.state === 'finished' && job.dryRun;
@@ -248,23 +248,24 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
     >
       <div className="kd">
         <p className="hint">Each call gets the price of its own time. Budgets keep what they counted.</p>
-        <label className="field">
-          <span className="lab">Calls of the last</span>
-          <select
-            className="in"
-            value={days}
-            onChange={({ target }) => {
-              setDays(Number(target.value));
-              setBegun(undefined);
-            }}
-          >
-            {DAYS.map((one) => (
-              <option key={one} value={one}>
-                {one} days
-              </option>
-            ))}
-          </select>
-        </label>
+        <Field label="Calls of the last" wrong={rejection.at('from') ?? rejection.at('to')}>
+          {(input) => (
+            <select
+              {...input}
+              value={days}
+              onChange={({ target }) => {
+                setDays(Number(target.value));
+                setBegun(undefined);
+              }}
+            >
+              {DAYS.map((one) => (
+                <option key={one} value={one}>
+                  {one} days
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
         <label className="row">
           <input
             type="checkbox"
@@ -277,7 +278,7 @@ function RepriceDialog({ onClose }: { onClose: () => void }) {
           <span>Only calls without a price</span>
         </label>
         {job !== undefined && <RepriceResult job={job} />}
-        <FailureLine>{error ?? unread ?? job?.error}</FailureLine>
+        <FailureLine>{rejection.besides('from', 'to') ?? unread ?? job?.error}</FailureLine>
       </div>
     </Dialog>
   );
@@ -315,16 +316,16 @@ type Check = Awaited<ReturnType<typeof client.checkInvoice>>;
 /** Compares a provider's cost export with recorded costs. */
 function InvoiceDialog({ onClose }: { onClose: () => void }) {
   const [result, setResult] = useState<Check>();
-  const [error, setError] = useState<string>();
+  const rejection = useRejection();
+  const unfit = rejection.at('csv');
   const check = async (file: File | undefined) => {
     if (file === undefined) return;
-    setError(undefined);
+    rejection.clear();
     setResult(undefined);
     try {
       setResult(await client.checkInvoice({ body: { csv: await file.text() } }));
     } catch (cause) {
-      const { message, details } = problemOf(cause);
-      setError([message, ...details.map(({ message: why }) => `The file ${why}`)].join('. '));
+      rejection.set(cause);
     }
   };
   return (
@@ -340,13 +341,26 @@ function InvoiceDialog({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="kd">
-        <label className="field">
-          <span className="lab">Cost export of OpenAI or Anthropic, or a CSV with day, model and cost</span>
-          <input type="file" accept=".csv,text/csv" onChange={({ target }) => void check(target.files?.[0])} />
-        </label>
-        <p className="hint">The file is compared and not stored.</p>
+        <Field
+          label="Cost export of OpenAI or Anthropic, or a CSV with day, model and cost"
+          wrong={unfit && `The file ${unfit[0]?.toLowerCase()}${unfit.slice(1)}`}
+          hint="The file is compared and not stored."
+        >
+          {(input) => (
+            <input
+              {...input}
+              type="file"
+              accept=".csv,text/csv"
+              // Without this, choosing the corrected file again would be no change.
+              onClick={({ currentTarget }) => {
+                currentTarget.value = '';
+              }}
+              onChange={({ target }) => void check(target.files?.[0])}
+            />
+          )}
+        </Field>
         {result !== undefined && <InvoiceResult result={result} />}
-        <FailureLine>{error}</FailureLine>
+        <FailureLine>{rejection.besides('csv')}</FailureLine>
       </div>
     </Dialog>
   );

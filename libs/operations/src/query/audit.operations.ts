@@ -1,7 +1,14 @@
-import { CHANGE_KINDS, CHANGE_TARGETS, ClientId, Instant } from '@agentlens/contracts/schemas';
+import {
+  CHANGE_KINDS,
+  CHANGE_TARGETS,
+  ClientId,
+  displayName,
+  HttpAddress,
+  Instant,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
+import { commaListOf, consistent, IdPath, paging, timeRange, wholeNumber } from '../parameters.ts';
 
 export const AUDIT_LIST = 'audit';
 
@@ -52,6 +59,68 @@ export const listAudit = operation({
   scope: ['admin', 'platform'],
   query: AuditFilter,
   response: z.object({ entries: z.array(AuditEntry), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+const DeployDraft = z
+  .strictObject({
+    version: displayName(z.string('must be a version such as "2.4.0"').trim()).max(
+      100,
+      'must be at most 100 characters',
+    ),
+    agentId: ClientId.optional().meta({ description: 'The deployed agent. Omit it if the deploy affects all agents.' }),
+    url: HttpAddress.optional().meta({ description: 'Link of the marker, such as a release or a pipeline.' }),
+    note: z.string().trim().max(1_000, 'must be at most 1000 characters').optional(),
+  })
+  .meta({ id: 'DeployDraft' });
+export type DeployDraft = z.output<typeof DeployDraft>;
+
+export const Deploy = z
+  .object({
+    id: z.string(),
+    at: Instant,
+    version: z.string(),
+    agentId: z.string().optional().meta({ description: 'Absent: all agents.' }),
+    url: z.string().optional(),
+    note: z.string().optional(),
+    by: z.string().optional().meta({ description: 'The person or key that recorded it.' }),
+  })
+  .meta({ id: 'Deploy' });
+export type Deploy = z.infer<typeof Deploy>;
+
+export const createDeploy = operation({
+  id: 'createDeploy',
+  method: 'post',
+  path: '/api/deploys',
+  tag: 'Deploys',
+  summary:
+    'Record a deploy, which charts show as a marker. If the last deploy of the agent has the same version, ' +
+    'that one is returned, so a pipeline may repeat the request. Recorded in the audit as `deploy.recorded`.',
+  scope: 'review',
+  once: true,
+  body: DeployDraft,
+  examples: { agent: { agentId: 'researcher', version: '2.4.0', url: 'https://example.com/releases/2.4.0' } },
+  status: 201,
+  response: Deploy,
+});
+
+export const DeploysQuery = consistent(
+  z.object({
+    agentId: ClientId.optional().meta({ description: 'Deploys of this agent and of all agents.' }),
+    ...timeRange,
+    limit: wholeNumber(1, 200, 50),
+  }),
+);
+export type DeploysQuery = z.output<typeof DeploysQuery>;
+
+export const listDeploys = operation({
+  id: 'listDeploys',
+  method: 'get',
+  path: '/api/deploys',
+  tag: 'Deploys',
+  summary: 'Recorded deploys, newest first.',
+  scope: 'read',
+  query: DeploysQuery,
+  response: z.object({ deploys: z.array(Deploy) }),
 });
 
 const TAG = 'Erasures';

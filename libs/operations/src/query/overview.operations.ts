@@ -106,9 +106,11 @@ export const searchText = operation({
   path: '/api/search/text',
   tag: 'Service',
   summary:
-    'Events whose prompts, answers, arguments, results or errors contain a text, in any case, newest first. Contents ' +
-    'past their retention are not found. Reads backwards from the end of the range (default: the last 7 days) for at ' +
-    'most 3 seconds; if it did not reach the start, ask again with `to` set to `searchedFrom`.',
+    'Events whose prompts, answers, arguments, results or errors contain a text, newest first. The text may be any part of ' +
+    'a word or several words as written; A to Z match in any case, letters of other scripts if the locale of the ' +
+    'database folds them. Contents past their retention are not found. Reads backwards from the end of the range ' +
+    '(default: the last 7 days) for at most 3 seconds; if it did not reach the start, ask again with `to` set to ' +
+    '`searchedFrom`.',
   scope: 'read',
   query: TextSearchQuery,
   response: z.object({

@@ -39,6 +39,9 @@ const narrowing = {
   tags: CommaList.optional().meta({
     description: 'Comma-separated list; runs with any of them match. `name=value` is a tag of the run as a whole.',
   }),
+  tagsAll: CommaList.optional().meta({
+    description: 'Like `tags`, but only runs with all of them match, such as `project=shop,branch=main`.',
+  }),
   model: ClientId.optional(),
   minCostUsd: Amount.optional(),
   maxCostUsd: Amount.optional(),
@@ -93,6 +96,7 @@ export const RunFacets = z
     statuses: Facet,
     agents: Facet.meta({ description: 'Top 20 by number of runs.' }),
     models: Facet.meta({ description: 'Top 20 by number of runs.' }),
+    tags: Facet.meta({ description: 'Top 50 by number of runs; tags of a run as a whole as `name=value`.' }),
     idle: z.int().meta({ description: 'Running runs without an event for five minutes.' }),
     total: z.int(),
   })
@@ -104,7 +108,7 @@ export const getRunFacets = operation({
   method: 'get',
   path: '/api/runs/facets',
   tag: 'Runs',
-  summary: 'Number of matching runs by status, agent and model. Takes the filters of the run list.',
+  summary: 'Number of matching runs by status, agent, model and tag. Takes the filters of the run list.',
   scope: 'read',
   query: RunFacetsQuery,
   response: RunFacets,

@@ -1,7 +1,7 @@
 import type { Database, Tables } from '@agentlens/database';
 import { port, ProblemException } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 
 export type ReadOnly = Kysely<Tables>;
 
@@ -22,6 +22,19 @@ export class TenantReads {
       throw new ProblemException(503, 'The query took too long', {
         hint: 'Ask for a shorter time range, or filter by agent or session.',
       });
+    }
+  }
+
+  /** Like `read`, but each statement may run for `maxMs` only. Returns undefined if one timed out. */
+  async readWithin<T>(tenantId: string, maxMs: number, work: (db: ReadOnly) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.database.asTenant(tenantId, async (db) => {
+        await sql`select set_config('statement_timeout', ${String(Math.ceil(maxMs))}, true)`.execute(db);
+        return work(db);
+      });
+    } catch (error) {
+      if (isCanceled(error)) return undefined;
+      throw error;
     }
   }
 }

@@ -7,14 +7,15 @@ import { IDLE_AFTER_MS } from './run-view.ts';
 import { matchingRuns } from './runs.queries.ts';
 
 const MAX_NAMES = 20;
+const MAX_TAGS = 50;
 
 interface Row {
-  facet: 'status' | 'agent' | 'model' | 'idle' | 'all';
+  facet: 'status' | 'agent' | 'model' | 'tag' | 'idle' | 'all';
   value: string | null;
   runs: number;
 }
 
-/** Counts matching runs by status, agent and model, for the filters of the run list. */
+/** Counts matching runs by status, agent, model and tag, for the filters of the run list. */
 @Injectable()
 export class RunFacetsQueries {
   constructor(
@@ -30,6 +31,8 @@ export class RunFacetsQueries {
         'status',
         'agent_id',
         'model',
+        'tags',
+        'run_tags',
         'last_event_at',
       ]);
       const answer = await sql<Row>`
@@ -37,18 +40,29 @@ export class RunFacetsQueries {
         select 'status' as facet, status::text as value, count(*) as runs from matching group by status
         union all select 'agent', agent_id, count(*) from matching group by agent_id
         union all select 'model', model, count(*) from matching where model is not null group by model
+        union all (
+          select 'tag', tag, count(*) from matching cross join lateral (
+            select unnest(tags) as tag union select key || '=' || value from jsonb_each_text(run_tags)
+          ) as tags_of_run group by tag order by count(*) desc, tag limit ${MAX_TAGS})
         union all select 'idle', null, count(*) from matching
           where status = 'running' and last_event_at < ${quietSince}::timestamptz
         union all select 'all', null, count(*) from matching`.execute(db);
       return answer.rows;
     });
-    const ofFacet = (facet: Row['facet']) =>
+    const ofFacet = (facet: Row['facet'], most = MAX_NAMES) =>
       rows
         .filter((row) => row.facet === facet)
         .map(({ value, runs }) => ({ value: value ?? '', runs }))
         .sort((a, b) => b.runs - a.runs || (a.value < b.value ? -1 : 1))
-        .slice(0, MAX_NAMES);
+        .slice(0, most);
     const [idle, all] = [ofFacet('idle')[0]?.runs ?? 0, ofFacet('all')[0]?.runs ?? 0];
-    return { statuses: ofFacet('status'), agents: ofFacet('agent'), models: ofFacet('model'), idle, total: all };
+    return {
+      statuses: ofFacet('status'),
+      agents: ofFacet('agent'),
+      models: ofFacet('model'),
+      tags: ofFacet('tag', MAX_TAGS),
+      idle,
+      total: all,
+    };
   }
 }

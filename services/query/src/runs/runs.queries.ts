@@ -136,6 +136,7 @@ export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQu
     query = query.where(sql<boolean>`${hasBlockedCall(tenantId)} = ${filter.wasBlocked}`);
   if (filter.search !== undefined) query = query.where(contains(filter.search));
   if (filter.tags !== undefined) query = query.where(hasAnyTag(filter.tags));
+  for (const tag of filter.tagsAll ?? []) query = query.where(hasAnyTag([tag]));
   if (filter.ruleId !== undefined) query = query.where(firedBy(tenantId, filter.ruleId));
   return query;
 }

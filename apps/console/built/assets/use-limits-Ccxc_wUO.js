@@ -1,1 +1,0 @@
-import{I as e,w as t}from"./page-BIsjnWKt.js";function n(){return t([`breakers`,`limits`],t=>e.getBreakerLimits({signal:t}))}export{n as t};
