@@ -39,6 +39,7 @@ export {
   controlStateMessage,
   formatPosition,
   moreSevere,
+  withTreeLimit,
   parsePosition,
   START_POSITION,
 } from './control/index.ts';
@@ -85,6 +86,7 @@ export {
   PRESENCE,
   QUOTA,
   RUN_CONTEXTS,
+  RUN_TREES,
   SECRET_BOX,
 } from './tokens.ts';
 export { withDeadline } from './with-deadline.ts';

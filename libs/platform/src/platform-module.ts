@@ -17,6 +17,7 @@ import {
   PRESENCE,
   QUOTA,
   RUN_CONTEXTS,
+  RUN_TREES,
   SECRET_BOX,
 } from './tokens.ts';
 
@@ -34,6 +35,7 @@ export class PlatformModule {
       { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
       { provide: PRESENCE, useValue: platform.presence },
       { provide: RUN_CONTEXTS, useValue: platform.runContexts },
+      { provide: RUN_TREES, useValue: platform.runTrees },
       { provide: DATABASE, useFactory: () => platform.database(name) },
       { provide: CLOCK, useValue: platform.clock },
       { provide: SECRET_BOX, useValue: platform.secrets },

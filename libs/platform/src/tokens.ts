@@ -10,6 +10,8 @@ export const LOGGER = Symbol('LOGGER');
 export const PRESENCE = Symbol('PRESENCE');
 /** Context that runs reported at their start; see RunContexts. */
 export const RUN_CONTEXTS = Symbol('RUN_CONTEXTS');
+/** Counts of run trees; see RunTrees. */
+export const RUN_TREES = Symbol('RUN_TREES');
 /** Orders and directives in force, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
 export const CONTROL_BOARD = Symbol('CONTROL_BOARD');
 /** Reports progress and readiness; see HealthRegistry. */

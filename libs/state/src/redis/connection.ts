@@ -52,6 +52,7 @@ const COMMANDS = [
   'readBalances',
   'spendBudget',
   'tallyEvaluated',
+  'enterTree',
 ] as const;
 
 type Arguments = readonly (string | number)[];

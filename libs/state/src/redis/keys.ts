@@ -19,6 +19,9 @@ import { escaped } from '../windows/question.ts';
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `once:{tenant}:<hashed key>`       | a change that is executed once, and its sealed answer              | 24 h           |
  * | `run:{tenant}:<hashed run id>`     | session, actor and tags from the start of the run                  | 7 d            |
+ * | `tree:{tenant}:<run>`              | set of runs under a topmost run, and it, if their number is limited | 7 d            |
+ * | `children:{tenant}:<run>`          | set of runs that a run started, if their number is limited         | 7 d            |
+ * | `refused-run:{tenant}:<run>`       | flag: a limit of its tree keeps the run out                        | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:<scope>:<id>}[:order]` | the same of a tree, session, agent or tenant                     | 7 d            |
@@ -194,6 +197,18 @@ export function onceKey(tenantId: string, key: string): string {
 
 export function runContextKey(tenantId: string, runId: string): string {
   return `run:{${tenantId}}:${hash('sha256', runId, 'base64url')}`;
+}
+
+export function treeKey(tenantId: string, rootId: string): string {
+  return `tree:{${tenantId}}:${escaped(rootId)}`;
+}
+
+export function childrenKey(tenantId: string, parentId: string): string {
+  return `children:{${tenantId}}:${escaped(parentId)}`;
+}
+
+export function refusedRunKey(tenantId: string, runId: string): string {
+  return `refused-run:{${tenantId}}:${escaped(runId)}`;
 }
 
 export function presenceKey(tenantId: string): string {

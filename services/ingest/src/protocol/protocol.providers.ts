@@ -15,11 +15,12 @@ import {
   type PlatformConfig,
   PRESENCE,
   RUN_CONTEXTS,
+  RUN_TREES,
   SECRET_BOX,
   type SecretBox,
   StreamTickets,
 } from '@agentlens/platform';
-import type { Presence, RunContexts } from '@agentlens/state';
+import type { Presence, RunContexts, RunTrees } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
 import { EventIngestor } from '../event-ingestor.ts';
 import { ProtocolAgentsController } from './agents.controller.ts';
@@ -36,6 +37,7 @@ import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { ProtocolRulesController } from './rules.controller.ts';
 import { ProtocolRunsController } from './runs.controller.ts';
+import { TreeLimiter } from './tree-limiter.ts';
 
 type Logger = Platform['logger'];
 
@@ -66,6 +68,11 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
     useFactory: (contexts: RunContexts, clock: Clock, logger: Logger) =>
       new KnownRuns(contexts, () => clock.now(), logger),
     inject: [RUN_CONTEXTS, CLOCK, LOGGER],
+  },
+  {
+    provide: TreeLimiter,
+    useFactory: (trees: RunTrees, clock: Clock, logger: Logger) => new TreeLimiter(trees, () => clock.now(), logger),
+    inject: [RUN_TREES, CLOCK, LOGGER],
   },
   {
     provide: Heartbeats,
