@@ -18,7 +18,8 @@ describe.each([
   let admin: Client;
   let agent: Client;
   beforeAll(async () => {
-    platform = await start({ env: { AGENTLENS_DECISION_PATH: path } });
+    // With one evaluator, a budget that was applied once is known.
+    platform = await start({ env: { AGENTLENS_DECISION_PATH: path }, evaluators: 1 });
     admin = new Client(platform, (await platform.keyOf('acme', 'admin')).key);
     agent = new Client(platform, (await platform.keyOf('acme', 'ingest', 'decide')).key);
   });
@@ -68,6 +69,38 @@ describe.each([
       const { body } = await admin.get('/api/decisions?runId=c');
       expect(body.decisions).toMatchObject([{ verdict: 'BLOCK', reason: 'tree_limit' }]);
     }, PATIENTLY);
+  });
+
+  it('share a budget, also if the parent of a root becomes known late', async () => {
+    const budget = { name: 'One task', scope: 'tree', period: 'total', limitUsd: 1, onUnavailable: 'block' };
+    const { status, body } = await admin.post('/api/budgets', budget);
+    expect(status).toBe(201);
+    const pots = async () => (await admin.get(`/api/budgets/${body.id}`)).body.pots;
+    const pot = async (runId: string) => (await admin.get(`/api/budgets/${body.id}?scopeId=${runId}`)).body.pots[0];
+    const asks = async (runId: string, callId: string, costUsd: number) =>
+      (
+        await agent.post(`/v1/runs/${runId}/evaluate`, {
+          ...{ phase: 'llm.before', agentId: 'planner', callId, estimate: { tokens: 10, costUsd }, deadlineMs: 5_000 },
+        })
+      ).body;
+    await started('top');
+    await started('beside', 'top');
+    await started('leaf', 'middle');
+    await eventually(async () => {
+      expect(await asks('leaf', 'call-1', 0.5)).toMatchObject({ verdict: 'ALLOW', reservationId: expect.any(String) });
+    }, PATIENTLY);
+    expect(await asks('beside', 'call-2', 0.4)).toMatchObject({ verdict: 'ALLOW' });
+    const event = { schema: 'handlebar.audit.v1', ts: new Date().toISOString(), runId: 'leaf', kind: 'llm.result' };
+    const events = [{ ...event, data: { callId: 'call-1', costUsd: 0.25 } }];
+    expect((await agent.post('/v1/runs/events', { agentId: 'planner', events })).body).toMatchObject({ accepted: 1 });
+    expect(await started('middle', 'top')).toMatchObject({ lineage: { ancestors: ['top'] } });
+    await eventually(async () => {
+      for (const run of ['top', 'middle', 'leaf', 'beside'])
+        expect(await pot(run)).toMatchObject({ spentUsd: 0.25, reservedUsd: 0.4 });
+    }, PATIENTLY);
+    expect(await asks('top', 'call-3', 0.6)).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'RULE_VIOLATION' } });
+    // The ledger balances what was spent under the former root.
+    await eventually(async () => expect(await pots()).toMatchObject([{ scopeId: 'top', spentUsd: 0.25 }]), PATIENTLY);
   });
 
   it('are admitted again when the limits are removed', async () => {

@@ -51,6 +51,7 @@ const COMMANDS = [
   'reserveBudget',
   'readBalances',
   'spendBudget',
+  'joinTrees',
   'tallyEvaluated',
   'enterTree',
 ] as const;

@@ -35,6 +35,8 @@ import { escaped } from '../windows/question.ts';
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
  * | `asking:{tenant}`                  | flag: the tenant's agents ask for decisions                        | 7 d            |
  * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | amounts spent and held, and the holds             | past period    |
+ * | `tree-pots:{tenant}:<run>`         | hash: accounts of the tree under a run, by key                     | past period    |
+ * | `joined-tree:{tenant}:<run>`       | the run whose tree a run's tree became part of, for budgets        | 7 d            |
  * | `pots:{tenant}`                    | flag: the tenant's accounts are complete                           | none           |
  * | `reserved:{tenant}:<id>`           | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
  * | `charge:{tenant}:<hashed event id>` | flag: the event's cost was counted                                | 2 h            |
@@ -100,27 +102,27 @@ export class WindowKeys {
 
 /** Budgets span all agents of a tenant. */
 export class BudgetKeys {
-  readonly #tag: string;
+  readonly tag: string;
 
   constructor(tenantId: string) {
-    this.#tag = `{${tenantId}}`;
+    this.tag = `{${tenantId}}`;
   }
 
   get marker(): string {
-    return `pots:${this.#tag}`;
+    return `pots:${this.tag}`;
   }
 
   get ledger(): string {
-    return `spendings:${this.#tag}`;
+    return `spendings:${this.tag}`;
   }
 
   /** Written by releases up to 0.1, in millionths of a dollar; only read until it is empty. */
   get ledgerInMillionths(): string {
-    return `ledger:${this.#tag}`;
+    return `ledger:${this.tag}`;
   }
 
   account({ budgetId, periodStart, scopeId }: BudgetAccount): string {
-    return `pot:${this.#tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
+    return `pot:${this.tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
   }
 
   holds(account: BudgetAccount): string {
@@ -128,15 +130,19 @@ export class BudgetKeys {
   }
 
   session(runId: string): string {
-    return `session:${this.#tag}:${escaped(runId)}`;
+    return `session:${this.tag}:${escaped(runId)}`;
   }
 
   reservation(reservationId: string): string {
-    return `reserved:${this.#tag}:${escaped(reservationId)}`;
+    return `reserved:${this.tag}:${escaped(reservationId)}`;
   }
 
   charge(eventId: string): string {
-    return `charge:${this.#tag}:${hash('sha256', eventId, 'base64url')}`;
+    return `charge:${this.tag}:${hash('sha256', eventId, 'base64url')}`;
+  }
+
+  treeAccounts(treeId: string): string {
+    return `tree-pots:${this.tag}:${escaped(treeId)}`;
   }
 }
 
