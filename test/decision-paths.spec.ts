@@ -181,6 +181,7 @@ const anyQuestion = fc.record({
   sessionId: fc.option(fc.constant('session-1'), { nil: undefined }),
   ancestors: sometimes(4, fc.constant(['root-1'])),
   ancestorsUnknown: sometimes(10, fc.constant(true)),
+  overTreeLimit: sometimes(15, fc.constant({ limit: 'children' as const, max: 3 })),
   startedAs: sometimes(15, fc.constantFrom({ agentId: 'bot-b' }, { sessionId: 'session-2' })),
   unread: sometimes(10, fc.constant({ args: { reason: 'too_large', sha256: 'a'.repeat(64) } })),
   estimate: sometimes(2, fc.constant({ tokens: 50, costUsd: 0.6 })),
@@ -337,7 +338,7 @@ function asking(fields: Partial<AnyQuestion> = {}): Step {
     ...{ phase: 'tool.before', agentId: 'bot-a', runId: 'run-1', tool: { name: 'search', tags: [] } },
     ...{ args: { amount: 1, to: 'nobody' }, result: { ok: true }, subjects: [], tags: {}, metrics: {}, call: 'new' },
     ...{ actor: undefined, sessionId: undefined, ancestors: undefined, ancestorsUnknown: undefined },
-    ...{ startedAs: undefined, unread: undefined, estimate: undefined },
+    ...{ overTreeLimit: undefined, startedAs: undefined, unread: undefined, estimate: undefined },
     ...fields,
   };
   return { do: 'ask', question };

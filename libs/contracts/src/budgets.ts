@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ClientId, displayName, Instant, TenantId } from './ids.ts';
 import { DAY_MS } from './times.ts';
 
-export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
+export const BUDGET_SCOPES = ['run', 'tree', 'session', 'agent', 'actor', 'tenant'] as const;
 export const BUDGET_PERIODS = ['total', 'day', 'week', 'month'] as const;
 
 /** Money that may be spent per scope and period. If `scopeId` is absent, each member of the scope has its own. */
@@ -46,6 +46,10 @@ export const BudgetDraft = z
   .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
     path: ['scopeId'],
     message: 'must be absent: a tenant has one budget of its own',
+  })
+  .refine((draft) => draft.scope !== 'tree' || draft.scopeId === undefined, {
+    path: ['scopeId'],
+    message: 'must be absent: each run tree has a budget of its own',
   });
 
 /**
@@ -61,7 +65,7 @@ export type BudgetPatch = z.infer<typeof BudgetPatch>;
 
 /** Account of a budget in its current period: spent, reserved for running calls, and remaining, in USD. */
 export const BudgetPot = z.object({
-  /** Id of the run, session, agent, end user or tenant. */
+  /** Id of the run, topmost run of a tree, session, agent, end user or tenant. */
   scopeId: z.string(),
   /** First day (UTC) of the period; `1970-01-01` if it never restarts. */
   periodStart: z.iso.date(),

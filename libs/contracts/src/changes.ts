@@ -12,6 +12,7 @@ export const CHANGE_KINDS = [
   'breaker_limits.set',
   'breaker_limits.deleted',
   'breaker.reset',
+  'tree_limits.set',
   'key.created',
   'key.rotated',
   'key.revoked',

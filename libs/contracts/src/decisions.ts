@@ -39,6 +39,38 @@ export type Subject = z.infer<typeof Subject>;
 /** Maximum number of ancestors that are followed for a run. */
 export const MAX_ANCESTORS = 32;
 
+/** Limit of a run tree that a run exceeds, and its value. */
+export const OverTreeLimit = z.object({ limit: z.enum(['depth', 'children', 'runs']), max: z.int().nonnegative() });
+export type OverTreeLimit = z.infer<typeof OverTreeLimit>;
+
+const MAX_CHILDREN = 10_000;
+const MAX_RUNS = 100_000;
+
+/** Limits of every run tree of a tenant. Null: no limit. */
+export const TreeLimits = z.object({
+  maxDepth: z
+    .int()
+    .min(0)
+    // A run with more ancestors than are followed is deeper than this.
+    .max(MAX_ANCESTORS - 1)
+    .nullable()
+    .meta({ description: 'Most ancestors of a run; 0 allows no sub-runs.' }),
+  maxChildren: z.int().min(1).max(MAX_CHILDREN).nullable().meta({ description: 'Most runs that one run starts.' }),
+  maxRuns: z.int().min(1).max(MAX_RUNS).nullable().meta({ description: 'Most runs of a tree, including its root.' }),
+});
+export type TreeLimits = z.infer<typeof TreeLimits>;
+
+export const NO_TREE_LIMITS: TreeLimits = { maxDepth: null, maxChildren: null, maxRuns: null };
+
+const { maxDepth, maxChildren, maxRuns } = TreeLimits.shape;
+
+/** Request body that sets limits. Strict, so that a misspelled limit is rejected rather than ignored. */
+export const TreeLimitsDraft = z.strictObject({
+  maxDepth: maxDepth.default(null),
+  maxChildren: maxChildren.default(null),
+  maxRuns: maxRuns.default(null),
+});
+
 /**
  * A truncated part of a call. Values that are unreadable or too large are left out, and lists end at the first of them.
  * Every remaining value is as the client sent it. `sha256` (hex) covers the whole content.
@@ -67,6 +99,8 @@ export const DecisionRequest = z.object({
    * True if the gateway could not look up all ancestors. Rules about the whole run tree are then unavailable.
    */
   ancestorsUnknown: z.boolean().optional(),
+  /** The limit of run trees that this run exceeds. */
+  overTreeLimit: OverTreeLimit.optional(),
   /** Groups runs; if absent, the run is a session of its own. */
   sessionId: ClientId.optional(),
   /** Values from the run's start that differ from this request: the call must be allowed for both. */
@@ -188,7 +222,7 @@ export const RuleBypass = z.object({
 export type RuleBypass = z.infer<typeof RuleBypass>;
 
 /** What decided if the call was not simply allowed. `unjudged`: no rule could be evaluated in time. */
-export const DECISION_REASONS = ['rule', 'approval', 'budget', 'breaker', 'order', 'unjudged'] as const;
+export const DECISION_REASONS = ['rule', 'approval', 'budget', 'breaker', 'order', 'tree_limit', 'unjudged'] as const;
 export const DecisionReason = z.enum(DECISION_REASONS);
 export type DecisionReason = z.infer<typeof DecisionReason>;
 

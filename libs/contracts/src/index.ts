@@ -63,11 +63,14 @@ export {
   type FlowGrade,
   LabelName,
   MAX_ANCESTORS,
+  NO_TREE_LIMITS,
+  OverTreeLimit,
   RuleBypass,
   RuleFinding,
   recordedToolName,
   StandingLabel,
   Subject,
+  TreeLimits,
   UnreadContent,
 } from './decisions.ts';
 export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from './delivery-exchange.ts';

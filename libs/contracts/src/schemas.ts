@@ -19,6 +19,8 @@ export {
   RuleBypass,
   RuleFinding,
   StandingLabel,
+  TreeLimits,
+  TreeLimitsDraft,
 } from './decisions.ts';
 export { DeliveryExchange } from './delivery-exchange.ts';
 export {

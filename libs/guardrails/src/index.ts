@@ -97,6 +97,7 @@ export type {
   SeededAccount,
   SpendAnswer,
   Spending,
+  TreeLink,
 } from './ports/budget-store.ts';
 export type {
   CalledRun,

@@ -61,6 +61,7 @@ export function assemblePlatform(parts: PlatformDependencies): Platform & { read
     idempotency: state.idempotency,
     presence: state.presence,
     runContexts: state.runContexts,
+    runTrees: state.runTrees,
     evaluationTally: state.evaluationTally,
     calls: state.calls,
     labels: state.labels,

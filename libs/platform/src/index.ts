@@ -39,6 +39,7 @@ export {
   controlStateMessage,
   formatPosition,
   moreSevere,
+  withTreeLimit,
   parsePosition,
   START_POSITION,
 } from './control/index.ts';

@@ -9,7 +9,7 @@ import type {
   WindowStore,
 } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
+import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts, RunTrees } from '@agentlens/state';
 import type { Logger } from 'pino';
 import type { KeyDirectory } from './auth/cached-key-directory.ts';
 import type { PlatformConfig } from './config/config.ts';
@@ -36,6 +36,7 @@ export interface Platform {
   readonly idempotency: IdempotencyStore;
   readonly presence: Presence;
   readonly runContexts: RunContexts;
+  readonly runTrees: RunTrees;
   readonly evaluationTally: EvaluationTally;
   readonly calls: CallHistory;
   readonly labels: LabelStore;

@@ -4,34 +4,36 @@
 -- Returns {1, expiry}, {0, index of the refusing account} or {-1} if unseeded.
 --- @include "accounts"
 local marker, reservation = KEYS[1], KEYS[2]
-local id, estimate, now, expiry, ttl, accounts, question, maxOpen = unpack(ARGV, 1, 8)
+local id, estimate, now, expiry, ttl, given, question, maxOpen = unpack(ARGV, 1, 8)
 if redis.call('EXISTS', marker) == 0 then return {-1} end
-local n = (#KEYS - 2) / 2
+local accounts = {}
+for i, account in ipairs(cjson.decode(given)) do accounts[i] = resolved(account) end
 local before = redis.call('HMGET', reservation, 'o', 'n')
 local open = {}
 for _, call in ipairs(cjson.decode(before[1] or '[]')) do
   if call[1] == question and call[2] == estimate then
-    local until_ = redis.call('ZSCORE', KEYS[4], call[3])
+    local until_ = redis.call('ZSCORE', accounts[1][2], call[3])
     if until_ and tonumber(until_) > tonumber(now) then return {1, until_} end
   else
     open[#open + 1] = call
   end
 end
-for i = 1, n do
-  local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
+for i = 1, #accounts do
+  local account, holds = accounts[i][1], accounts[i][2]
   local spent, limit = spentIn(account), tonumber(ARGV[6 + 3 * i])
   if ARGV[8 + 3 * i] == '1' and redis.call('HEXISTS', account, 'unpriced') == 1 then return {0, i - 1} end
   if spent >= limit or spent + heldIn(account, holds, now) + tonumber(estimate) > limit then return {0, i - 1} end
 end
 local hold = estimate .. ':' .. id .. '#' .. (before[2] or '0')
-for i = 1, n do
-  local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
+for i = 1, #accounts do
+  local account, holds = accounts[i][1], accounts[i][2]
   add(account, 'held', estimate)
   redis.call('ZADD', holds, expiry, hold)
   keep(account, holds, ARGV[7 + 3 * i])
+  noteOfTree(accounts[i])
 end
 while #open >= tonumber(maxOpen) do table.remove(open, 1) end
-open[#open + 1] = {question, estimate, hold, accounts}
+open[#open + 1] = {question, estimate, hold, given}
 redis.call('HSET', reservation, 'i', id, 'n', (tonumber(before[2]) or 0) + 1, 'o', cjson.encode(open))
 redis.call('PEXPIRE', reservation, ttl)
 return {1, expiry}

@@ -21,6 +21,7 @@ local function book(account, id, estimate, price, guess)
     add(account[1], 'guessed', whole(cost))
   end
   keep(account[1], account[2], whole(account[6]))
+  noteOfTree(account)
   local entry = {account[3], account[4], account[5], id, whole(estimate), whole(cost), now, guess >= 0}
   redis.call('XADD', ledger, '*', 'e', cjson.encode(entry))
 end
@@ -29,7 +30,7 @@ local function charge(key, event, cost, accounts, guess)
   if event == '' then return 'u' end
   if not redis.call('SET', key, '1', 'NX', 'PX', chargeTtl) then return 'r' end
   if cost > 0 or guess >= 0 then
-    for _, account in ipairs(accounts) do book(account, event, 0, cost, guess) end
+    for _, account in ipairs(accounts) do book(resolved(account), event, 0, cost, guess) end
   end
   return 'c'
 end
@@ -51,7 +52,8 @@ local function spend(reservation, chargeKey, event, cost, accounts, guess)
   redis.call('HSET', reservation, 'b', event)
   if event ~= '' then redis.call('SET', chargeKey, '1', 'PX', chargeTtl) end
   local estimate = tonumber(call[2])
-  for _, account in ipairs(cjson.decode(call[4])) do
+  for _, reserved in ipairs(cjson.decode(call[4])) do
+    local account = resolved(reserved)
     if redis.call('ZREM', account[2], call[3]) == 1 then add(account[1], 'held', '-' .. call[2]) end
     book(account, held[1], estimate, cost, guess)
   end

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '@agentlens/contracts';
+import { MINUTE_MS, type TreeLimits } from '@agentlens/contracts';
 import type {
   BreakerStore,
   BudgetStore,
@@ -117,11 +117,38 @@ export interface RunContext {
 
 /** Run contexts shared between gateways, because a question may reach another gateway than the start of its run. */
 export interface RunContexts {
-  /** Keeps the first context; later ones are ignored. */
-  keep(tenantId: string, runId: string, context: RunContext): Promise<void>;
+  /** Keeps the first context and returns it; later ones are ignored. */
+  keep(tenantId: string, runId: string, context: RunContext): Promise<RunContext>;
   find(tenantId: string, runId: string): Promise<RunContext | undefined>;
   /** Removes the actor from contexts. The rest stays, because a run belongs to the agent that started it. */
   forgetActor(tenantId: string, runIds: readonly string[]): Promise<void>;
+}
+
+/** A run that was started by another one. */
+export interface TreeMember {
+  readonly tenantId: string;
+  readonly runId: string;
+  /** Nearest first. */
+  readonly ancestors: readonly [string, ...string[]];
+}
+
+/** Limits that need a count. Null: none. */
+export type CountedTreeLimits = Pick<TreeLimits, 'maxChildren' | 'maxRuns'>;
+export type ReachedTreeLimit = 'children' | 'runs';
+
+/**
+ * Counts of the runs of each tree and the children of each run, as far as limits were set when they started. A tree is
+ * known by its topmost known run. If that run turns out to have a parent, the next entry below it moves its count there.
+ * Every method is atomic.
+ */
+export interface RunTrees {
+  /**
+   * Enters a run that starts, however often it does.
+   * @returns the limit that keeps it out, which is remembered
+   */
+  enter(member: TreeMember, limits: CountedTreeLimits): Promise<ReachedTreeLimit | undefined>;
+  /** Enters a run that a limit kept out, if there is room now. Any other run is left as it is. */
+  retry(member: TreeMember, limits: CountedTreeLimits): Promise<ReachedTreeLimit | undefined>;
 }
 
 /** @param kept a context as JSON */
@@ -142,6 +169,7 @@ export interface StateStores {
   readonly budgets: BudgetStore;
   readonly presence: Presence;
   readonly runContexts: RunContexts;
+  readonly runTrees: RunTrees;
   readonly evaluationTally: EvaluationTally;
   /** False while the store is unreachable. Calls then fail with StateUnavailable unless they have a fallback. */
   healthy(): boolean;

@@ -20,6 +20,7 @@ import { KnownRuns } from './protocol/known-runs.ts';
 import { Listeners } from './protocol/listeners.ts';
 import { OwnRuns } from './protocol/own-runs.ts';
 import { ProtocolMetrics } from './protocol/protocol-metrics.ts';
+import { TreeLimiter } from './protocol/tree-limiter.ts';
 import { BatchPublisher } from './publish/batch-publisher.ts';
 import { EventPublisher } from './publish/event-publisher.ts';
 import { MessageCoalescer } from './publish/message-coalescer.ts';
@@ -64,6 +65,7 @@ export function wireIngest(platform: Platform) {
   const metrics = new ProtocolMetrics();
   const listeners = new Listeners(platform.presence, logger);
   const runs = new KnownRuns(platform.runContexts, now, logger);
+  const trees = new TreeLimiter(platform.runTrees, now, logger);
   const ownRuns = new OwnRuns(runs, owners);
   const heartbeats = new Heartbeats(bus, metrics, logger);
   const quota = new DecideQuota(now);
@@ -80,6 +82,6 @@ export function wireIngest(platform: Platform) {
   health.add('prices', async () => ({ ok: prices.ready }));
   return {
     ...{ admission, board, ingestMetrics, ingestor, otlp, otlpMetrics, prices, publisher, rejected },
-    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, path, quota, runs, tickets },
+    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, path, quota, runs, tickets, trees },
   };
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, agentEvents, type EventBatch } from '@agentlens/contracts';
+import { type AgentEvent, agentEvents, type EventBatch, type TreeLimits } from '@agentlens/contracts';
 import { createMemoryBus, type EventBus, each, type MemoryBusOptions } from '@agentlens/messaging';
 import {
   assemblePlatform,
@@ -37,6 +37,8 @@ export interface Gateway {
   /** Every published batch, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
+  /** Sets the limits of the run trees of tenant "acme". */
+  limitTrees(limits: TreeLimits): void;
   /** Revokes this key. */
   revoke(key: keyof Gateway['keys']): void;
   /** The server as it would listen. */
@@ -58,7 +60,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   const bus = createMemoryBus({ clock, ...busOptions });
   const batches: EventBatch[] = [];
   await bus.watch(agentEvents, { from: 'new' }, ({ value }) => batches.push(value));
-  const { keys, directory, revoke } = keyring();
+  const { keys, directory, revoke, limitTrees } = keyring();
   const platform: Platform = {
     ...assemblePlatform({
       config: loadConfig('standalone', env),
@@ -82,6 +84,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   return {
     app,
     revoke,
+    limitTrees,
     clock,
     bus,
     platform,
@@ -131,7 +134,7 @@ export function noted(n: number): Record<string, unknown> {
   return anEventBody({ payload: { type: 'note', data: { n } } });
 }
 
-function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Gateway['revoke'] } {
+function keyring(): Pick<Gateway, 'keys' | 'revoke' | 'limitTrees'> & { readonly directory: KeyDirectory } {
   const keys = {
     ingest: newApiKey().key,
     agent: newApiKey().key,
@@ -163,12 +166,19 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
       caller({ keyId: 'cautious', tenantId: 'cautious', scopes: ['ingest', 'decide'], decisionFailMode: 'block' }),
     ],
   ]);
+  let treeLimits: TreeLimits | undefined;
+  const limitTrees = (limits: TreeLimits) => {
+    treeLimits = limits;
+  };
   const directory: KeyDirectory = {
     check: async (key) => {
       const found = callers.get(key);
-      if (found !== undefined) return { kind: 'accepted', caller: found };
+      if (found !== undefined) {
+        const limits = found.tenantId === 'acme' && treeLimits !== undefined ? { treeLimits } : {};
+        return { kind: 'accepted', caller: { ...found, ...limits } };
+      }
       return { kind: 'refused', reason: key === keys.revoked ? 'revoked' : 'unknown' };
     },
   };
-  return { keys, directory, revoke: (key) => callers.delete(keys[key]) };
+  return { keys, directory, limitTrees, revoke: (key) => callers.delete(keys[key]) };
 }

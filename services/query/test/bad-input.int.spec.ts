@@ -237,6 +237,7 @@ describe('bad bodies', () => {
     ['POST', '/api/control'],
     ['PUT', '/api/breakers/limits'],
     ['PUT', '/api/settings'],
+    ['PUT', '/api/trees/limits'],
   ] as const)('null is rejected by %s %s, which documents an object', async (method, path) => {
     expect(await api.call(method, path, { body: null })).toMatchObject({
       status: 400,

@@ -240,6 +240,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'post /api/guardrails/:id/suspend': { until: '2026-03-02T00:00:00.000Z', reason: 'why' },
   'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
   'put /api/settings': { decisionFailMode: 'allow' },
+  'put /api/trees/limits': { limits: { maxDepth: 5 } },
   'post /api/tenants': { id: 'initech' },
   'post /api/guardrails/test': { draft: DRAFT, call: { agentId: 'agent-1', toolName: 'pay', args: { amount: 5 } } },
 };

@@ -105,3 +105,57 @@ describe('the settings of a tenant', () => {
     });
   });
 });
+
+const TREES = '/api/trees/limits';
+const NONE = { maxDepth: null, maxChildren: null, maxRuns: null };
+/** Advances the clock first, so that each change is newer than the previous one. */
+const set = (limits: object, options: Parameters<OperatorApi['call']>[2] = {}) => {
+  api.clock.advance(1_000);
+  return api.call('PUT', TREES, { body: { scope: 'tenant', limits }, ...options });
+};
+
+describe('limits of run trees', () => {
+  it('start without any, are set as a whole, and belong to one tenant', async () => {
+    expect((await api.get(TREES)).body).toEqual({ scope: 'tenant', limits: NONE, version: 0 });
+    expect(await set({ maxDepth: 5, maxChildren: 20, maxRuns: 200 })).toMatchObject({ status: 200 });
+    const changed = { scope: 'tenant', limits: { ...NONE, maxDepth: 0 }, version: 2 };
+    expect(await set({ maxDepth: 0 })).toMatchObject({ status: 200, body: changed });
+    expect((await api.get(TREES)).body).toEqual(changed);
+    expect((await api.get(TREES, api.keys.foreign.key)).body).toMatchObject({ limits: NONE, version: 0 });
+    expect((await set({}, { body: { limits: {} } })).body).toMatchObject({ limits: NONE, version: 3 });
+  });
+
+  it('are changed by admins only, at the version that is named, with an audit entry', async () => {
+    const headers = { 'x-agentlens-actor': 'ann@example.com' };
+    const { headers: before, body } = await api.get(TREES);
+    const changed = await set({ maxRuns: 7 }, { headers: { ...headers, 'if-match': String(before.etag) } });
+    expect(changed).toMatchObject({ status: 200, body: { version: body.version + 1 } });
+    expect(await set({ maxRuns: 8 }, { headers: { 'if-match': String(before.etag) } })).toMatchObject({
+      ...{ status: 412, body: { code: 'version_conflict', currentVersion: body.version + 1 } },
+    });
+    expect((await set({}, { key: api.keys.reader.key })).status).toBe(403);
+    const { entries } = (await api.get('/api/audit?target=tree_limits&limit=1')).body;
+    expect(entries).toMatchObject([
+      {
+        ...{ kind: 'tree_limits.set', targetId: 'acme', before: NONE, after: { ...NONE, maxRuns: 7 } },
+        actor: { person: 'ann@example.com' },
+      },
+    ]);
+  });
+
+  it.each([
+    ['limits.maxDepth', { limits: { maxDepth: 32 } }],
+    ['limits.maxDepth', { limits: { maxDepth: -1 } }],
+    ['limits.maxChildren', { limits: { maxChildren: 0 } }],
+    ['limits.maxChildren', { limits: { maxChildren: 10_001 } }],
+    ['limits.maxRuns', { limits: { maxRuns: 1.5 } }],
+    ['limits.maxRuns', { limits: { maxRuns: '200' } }],
+    ['limits', { limits: { maxBreadth: 3 } }],
+    ['limits', {}],
+    ['scope', { scope: 'agent', limits: {} }],
+    ['', { limits: {}, tenantId: 'globex' }],
+  ])('rejects %s of %j', async (path, body) => {
+    const answer = await api.call('PUT', TREES, { body });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', details: [{ path }] } });
+  });
+});

@@ -35,7 +35,7 @@ function ofWhom({ scope, scopeId }: BudgetRow): string {
 
 export const listBudgets: DefineCommand = (command, context) => {
   command
-    .option('--scope <words>', 'run, session, agent, actor, tenant; comma-separated')
+    .option('--scope <words>', 'run, tree, session, agent, actor, tenant; comma-separated')
     .option('--limit <n>', 'maximum number of budgets', count, 50)
     .action(async ({ scope, limit }) => {
       const client = await context.connect();
@@ -64,7 +64,7 @@ export const showBudget: DefineCommand = (command, context) => {
     });
 };
 
-const SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
+const SCOPES = ['run', 'tree', 'session', 'agent', 'actor', 'tenant'] as const;
 const PERIODS = ['total', 'day', 'week', 'month'] as const;
 const ON_UNPRICED = ['allow', 'estimate', 'block'] as const;
 const FREE_CALLS = ['allow', 'block'] as const;

@@ -92,7 +92,7 @@ export interface BudgetsTable {
   tenant_id: string;
   budget_id: string;
   name: string;
-  scope: 'run' | 'session' | 'agent' | 'actor' | 'tenant';
+  scope: 'run' | 'tree' | 'session' | 'agent' | 'actor' | 'tenant';
   scope_id: string | null;
   period: 'total' | 'day' | 'week' | 'month';
   limit_usd: number;

@@ -13,6 +13,9 @@ export interface TenantsTable {
   /** Null: kept as long as the events. */
   content_retention_days: Generated<number | null>;
   settings_version: Generated<number>;
+  /** Null: no limits. */
+  tree_limits: NullableJson;
+  tree_limits_version: Generated<number>;
 }
 
 /** Writer: query (ingest updates last_used_at through it). */

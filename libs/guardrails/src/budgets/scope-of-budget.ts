@@ -5,6 +5,8 @@ export interface Spender {
   readonly tenantId: string;
   readonly agentId: string;
   readonly runId: string;
+  /** The topmost known run of its tree; if absent, the run itself. */
+  readonly treeId?: string | undefined;
   /** If absent, the run is its own session. */
   readonly sessionId?: string | undefined;
   readonly actorId?: string | undefined;
@@ -24,6 +26,8 @@ function memberOf(scope: Budget['scope'], spender: Spender): string | undefined 
   switch (scope) {
     case 'run':
       return spender.runId;
+    case 'tree':
+      return spender.treeId ?? spender.runId;
     case 'session':
       return spender.sessionId ?? spender.runId;
     case 'agent':

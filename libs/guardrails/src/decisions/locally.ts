@@ -123,9 +123,9 @@ class LocalQuestion {
   }
 
   get paysFromBudget(): boolean {
-    const { tenantId, agentId, runId, sessionId, actor, phase } = this.request;
+    const { tenantId, agentId, runId, ancestors, sessionId, actor, phase } = this.request;
     if (phase === 'tool.after') return false;
-    const spender = { tenantId, agentId, runId, sessionId, actorId: actor?.externalId };
+    const spender = { tenantId, agentId, runId, treeId: ancestors?.at(-1), sessionId, actorId: actor?.externalId };
     return this.book.budgets.some((budget) => {
       // The session of a run may be known to the evaluator only.
       if (budget.enabled && budget.scope === 'session' && sessionId === undefined) return true;

@@ -1,8 +1,10 @@
 /** Account of a budget: for one run, session, agent, end user or tenant, in one period. */
 export interface BudgetAccount {
   readonly budgetId: string;
-  /** Id of the run, session, agent, end user or tenant. */
+  /** Id of the run, a run of the tree, session, agent, end user or tenant. */
   readonly scopeId: string;
+  /** The scope is a run tree: the account is that of the whole tree of the run `scopeId`, see `joinTrees`. */
+  readonly ofTree?: true;
   /** First day of the period, `YYYY-MM-DD`; `1970-01-01` if the period never restarts. */
   readonly periodStart: string;
   /** How long the account is kept after its last use. */
@@ -92,6 +94,12 @@ export interface SeededAccount extends BudgetAccount {
   readonly estimatedUsd?: number;
 }
 
+/** A run and the run that started it. */
+export interface TreeLink {
+  readonly runId: string;
+  readonly parentRunId: string;
+}
+
 /**
  * Spent and reserved money, in millionths of a dollar, rounded up. Every method is atomic across all accounts it names:
  * a reservation is made in all of them or in none.
@@ -120,6 +128,13 @@ export interface BudgetStore {
   ): Promise<void>;
   /** Returns null if the session is unknown. */
   sessionOf(tenantId: string, runId: string): Promise<string | null>;
+  /**
+   * Joins the trees of runs and their parents. Their accounts are merged: nothing that was spent or held is lost or
+   * counted twice, reservations settle where their money is, and the ledger gets balancing entries. Idempotent;
+   * remembered for a week after the last call.
+   * @returns false, joining nothing, if the tenant is unseeded
+   */
+  joinTrees(tenantId: string, links: readonly TreeLink[], nowMs: number): Promise<boolean>;
   /** Returns entries that are not yet in the ledger, oldest first. */
   unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]>;
   recorded(tenantId: string, ids: readonly string[]): Promise<void>;

@@ -6,7 +6,7 @@ const PATH = '/spend';
 const fields = {
   ...PAGE,
   budgetId: id,
-  scope: words.describe('run,session,agent,actor,tenant'),
+  scope: words.describe('run,tree,session,agent,actor,tenant'),
   scopeId: id,
   budget: z
     .record(z.string(), z.unknown())

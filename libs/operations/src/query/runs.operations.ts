@@ -1,6 +1,6 @@
-import { ClientId, Instant, LabelName, StandingLabel } from '@agentlens/contracts/schemas';
+import { ClientId, Instant, LabelName, StandingLabel, TreeLimits, TreeLimitsDraft } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import {
   Amount,
   CommaList,
@@ -301,4 +301,46 @@ export const clearRunLabel = operation({
   body: z.strictObject({ reason: z.string().min(1).max(1000) }),
   response: z.object({ ok: z.literal(true) }),
   problems: [404],
+});
+
+const StoredTreeLimits = z
+  .object({
+    scope: z.literal('tenant'),
+    limits: TreeLimits.meta({ id: 'TreeLimits' }),
+    version: z.int().meta({ description: 'Increases by one with each change; 0 if limits were never set.' }),
+  })
+  .meta({ id: 'StoredTreeLimits' });
+export type StoredTreeLimits = z.infer<typeof StoredTreeLimits>;
+
+export const getTreeLimits = operation({
+  id: 'getTreeLimits',
+  method: 'get',
+  path: '/api/trees/limits',
+  tag: 'Runs',
+  summary: 'Limits of the run trees of the tenant. Null: no limit.',
+  scope: 'read',
+  response: StoredTreeLimits,
+  versioned: true,
+});
+
+export const setTreeLimits = operation({
+  id: 'setTreeLimits',
+  method: 'put',
+  path: '/api/trees/limits',
+  tag: 'Runs',
+  summary:
+    'Set all limits of the run trees of the tenant, effective everywhere within 5 seconds; omitted limits are removed. ' +
+    'Runs beyond a limit are locked down at their start. Runs that started before count only for the depth.',
+  scope: 'admin',
+  headers: VersionHeaders,
+  problems: [412],
+  body: z
+    .strictObject({
+      scope: z.literal('tenant', 'must be "tenant"').default('tenant'),
+      limits: TreeLimitsDraft.meta({ id: 'TreeLimitsDraft' }),
+    })
+    .meta({ id: 'TreeLimitsChange' }),
+  examples: { tenant: { scope: 'tenant', limits: { maxDepth: 5, maxChildren: 20, maxRuns: 200 } } },
+  response: StoredTreeLimits,
+  versioned: true,
 });

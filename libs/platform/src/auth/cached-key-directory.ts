@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '@agentlens/contracts';
+import { SCOPES, type Scope, type TreeLimits } from '@agentlens/contracts';
 import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
@@ -50,6 +50,8 @@ export interface KeyRecord {
   readonly keepsArguments?: boolean;
   /** Of the tenant: a call that a person denied is put before a person again. */
   readonly asksAgain?: boolean;
+  /** Of the tenant; absent if none are set. */
+  readonly treeLimits?: TreeLimits;
   /** Ids of ended browser sessions. */
   readonly endedSessions?: readonly string[];
   readonly expiresAtMs: number | null;
@@ -187,6 +189,7 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
       ...(record.keepsArguments === true ? { keepsArguments: true } : {}),
       ...(record.asksAgain === true ? { asksAgain: true } : {}),
+      ...(record.treeLimits === undefined ? {} : { treeLimits: record.treeLimits }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Scope } from '@agentlens/contracts';
+import type { Scope, TreeLimits } from '@agentlens/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
@@ -24,6 +24,8 @@ export interface Caller {
   readonly keepsArguments?: boolean;
   /** A call that a person denied is put before a person again if its run repeats it. Absent: it is denied at once. */
   readonly asksAgain?: boolean;
+  /** Limits of the tenant's run trees. Absent: none. */
+  readonly treeLimits?: TreeLimits;
 }
 
 /** Requires one of these scopes; `admin` always suffices. A route without scopes requires `admin`. */

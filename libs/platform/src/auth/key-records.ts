@@ -1,3 +1,4 @@
+import { TreeLimits } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { sql } from 'kysely';
 import type { KeyRecord } from './cached-key-directory.ts';
@@ -27,7 +28,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
-    .select(['decision_fail_mode', 'decision_arguments', 'denied_calls'])
+    .select(['decision_fail_mode', 'decision_arguments', 'denied_calls', 'tree_limits'])
     .select(HAS_TO_BLOCK.as('has_to_block'))
     .select(ENDED_SESSIONS.as('ended_sessions'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
@@ -42,6 +43,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
     keepsArguments: row.decision_arguments === 'redacted',
     asksAgain: row.denied_calls === 'ask',
+    ...(row.tree_limits === null ? {} : { treeLimits: TreeLimits.parse(row.tree_limits) }),
     endedSessions: row.ended_sessions,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),

@@ -1,4 +1,4 @@
-import type { ControlOrder, ControlScope, Directive } from '@agentlens/contracts';
+import type { ControlOrder, ControlScope, DecisionRequest, Directive, OverTreeLimit } from '@agentlens/contracts';
 
 /** Control state of a run. `killed` outranks `paused`, regardless of the scope of the orders. */
 export interface ControlState {
@@ -11,6 +11,8 @@ export interface ControlState {
     readonly since: string;
     /** For an order that was inherited: the id of the ancestor run that it was given for. */
     readonly ancestor?: string;
+    /** The reason is a whole message: a limit stops the run, not a person. */
+    readonly isLimit?: true;
   };
   readonly modelOverride: Directive['modelOverride'];
 }
@@ -44,12 +46,36 @@ export function controlStateOf(
 
 /** Message for the stopped agent. */
 export function controlStateMessage({ kind, because }: ControlState): string {
+  if (because?.isLimit) return because.reason;
   const what = because?.ancestor === undefined ? `This ${because?.scope ?? 'run'}` : ancestorText(because.ancestor);
   return `${what} is ${kind}${because?.reason ? `: ${because.reason}` : ''}`;
 }
 
 function ancestorText(runId: string): string {
   return `Run ${runId}, from which this one came,`;
+}
+
+/** The state of a run, also considering the limit of its tree that it exceeds. */
+export function withTreeLimit(
+  state: ControlState,
+  { overTreeLimit, receivedAt }: Pick<DecisionRequest, 'overTreeLimit' | 'receivedAt'>,
+): ControlState {
+  if (overTreeLimit === undefined) return state;
+  const id = `tree:${overTreeLimit.limit}`;
+  const reason = treeLimitMessage(overTreeLimit);
+  const because = { id, scope: 'run', reason, since: receivedAt, isLimit: true } as const;
+  return moreSevere(state, { kind: 'killed', because, modelOverride: state.modelOverride });
+}
+
+function treeLimitMessage({ limit, max }: OverTreeLimit): string {
+  switch (limit) {
+    case 'depth':
+      return `This run is too deep in its run tree: a run may have at most ${max} ancestors (maxDepth)`;
+    case 'children':
+      return `Its parent has started too many runs: a run may start at most ${max} (maxChildren)`;
+    case 'runs':
+      return `Its run tree has too many runs: a tree may have at most ${max} (maxRuns)`;
+  }
 }
 
 function ofDirective({ id, paused, modelOverride }: Directive): ControlState {

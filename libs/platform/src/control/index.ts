@@ -7,5 +7,5 @@ export {
   parsePosition,
   START_POSITION,
 } from './control-item.ts';
-export { type ControlState, controlStateMessage, moreSevere } from './control-state.ts';
+export { type ControlState, controlStateMessage, moreSevere, withTreeLimit } from './control-state.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';

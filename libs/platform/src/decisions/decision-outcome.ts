@@ -26,14 +26,14 @@ export type DecisionOutcome = Pick<
 
 const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
 
-/** The outcome for a killed or paused run. */
+/** The outcome for a run that an order or a limit of its tree stops. */
 export function orderedOutcome(controlState: ControlState): DecisionOutcome {
   const { because } = controlState;
   return {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
     message: controlStateMessage(controlState),
-    reason: 'order',
+    reason: because?.isLimit ? 'tree_limit' : 'order',
   };
 }
 

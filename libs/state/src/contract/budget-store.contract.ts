@@ -291,6 +291,147 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().sessionOf(fresh('tenant'), runId)).toBeNull();
     });
 
+    it('merges the accounts of joined trees, and settles reservations where their money is', async () => {
+      const tenantId = await aTenant();
+      const of = (scopeId: string, fields: Partial<ChargedAccount> = {}) =>
+        anAccount({ ...{ scopeId, ofTree: true }, ...fields });
+      const join = (...links: (readonly [string, string])[]) =>
+        budgets().joinTrees(
+          tenantId,
+          links.map(([runId, parentRunId]) => ({ runId, parentRunId })),
+          START_MS,
+        );
+      const held = aRequest(tenantId, of('middle{}'), { estimateUsd: 2 });
+      await budgets().reserve(held);
+      await spend(tenantId, { eventId: 'a', costUsd: 1, accounts: [of('middle{}')] });
+      await spend(tenantId, { eventId: 'b', costUsd: 4, accounts: [of('top:')] });
+      await spend(tenantId, { eventId: 'c', costUsd: 8, accounts: [of('middle{}', { periodStart: '2026-03-02' })] });
+      for (const _ of [1, 2]) expect(await join(['leaf', 'middle{}'], ['middle{}', 'top:'])).toBe(true);
+      for (const run of ['leaf', 'middle{}', 'top:']) {
+        expect(await balanceOf(tenantId, of(run))).toEqual({ spentUsd: 5, heldUsd: 2 });
+        expect(await balanceOf(tenantId, of(run, { periodStart: '2026-03-02' }))).toEqual({ spentUsd: 8, heldUsd: 0 });
+        expect(await balanceOf(tenantId, anAccount({ scopeId: run }))).toEqual({
+          spentUsd: run === 'top:' ? 5 : 0,
+          heldUsd: run === 'top:' ? 2 : 0,
+        });
+      }
+      expect(await budgets().reserve(held)).toMatchObject({ kind: 'reserved' });
+      expect(await spend(tenantId, { reservationId: held.reservationId, costUsd: 1.5 })).toEqual(['settled']);
+      await spend(tenantId, { eventId: 'd', costUsd: 0.25, accounts: [of('leaf')] });
+      expect(await balanceOf(tenantId, of('middle{}'))).toEqual({ spentUsd: 6.75, heldUsd: 0 });
+      const asks = aRequest(tenantId, of('leaf'), { estimateUsd: 3.5 });
+      expect((await budgets().reserve(asks)).kind).toBe('refused');
+      expect((await budgets().reserve({ ...asks, estimateUsd: 3.25 })).kind).toBe('reserved');
+    });
+
+    it('joins no tree of a tenant whose accounts are not seeded, and trees that were seeded', async () => {
+      const [tenantId, account] = [fresh('tenant'), anAccount({ scopeId: 'child', ofTree: true })];
+      const links = [{ runId: 'child', parentRunId: 'root' }];
+      expect(await budgets().joinTrees(tenantId, links, START_MS)).toBe(false);
+      await budgets().seed(tenantId, [{ ...account, spentUsd: 3, unpricedCalls: 2, estimatedUsd: 1 }]);
+      await budgets().seeded(tenantId);
+      await budgets().joinTrees(tenantId, links, START_MS);
+      const root = { ...account, scopeId: 'root' };
+      expect(await wholeBalanceOf(tenantId, root)).toMatchObject({ spentUsd: 3, unpricedCalls: 2, estimatedUsd: 1 });
+      const entries = await budgets().unrecorded(tenantId, 10);
+      expect(entries.map(({ scopeId, costUsd, unpriced }) => [scopeId, costUsd, unpriced])).toEqual([
+        ['child', -2, false],
+        ['root', 2, false],
+        ['child', -1, true],
+        ['root', 1, true],
+      ]);
+    });
+
+    it('ends at circles and at runs that name themselves', async () => {
+      const tenantId = await aTenant();
+      const of = (scopeId: string) => anAccount({ scopeId, ofTree: true });
+      for (const run of ['a', 'b', 'c']) await spend(tenantId, { eventId: run, costUsd: 1, accounts: [of(run)] });
+      for (const [runId, parentRunId] of [
+        ...[['a', 'b'] as const, ['b', 'c'] as const, ['c', 'a'] as const, ['a', 'a'] as const, ['a', 'c'] as const],
+      ])
+        await budgets().joinTrees(tenantId, [{ runId, parentRunId }], START_MS);
+      for (const run of ['a', 'b', 'c'])
+        expect(await balanceOf(tenantId, of(run))).toEqual({ spentUsd: 3, heldUsd: 0 });
+    });
+
+    it('neither creates nor loses money, in any order of links, reservations, settlements and releases', async () => {
+      const RUNS = 6;
+      const run = fc.nat(RUNS - 1);
+      const money = fc.integer({ min: 1, max: 5_000_000 }).map((micros) => micros / 1e6);
+      const step = fc.oneof(
+        fc.record({ do: fc.constant('link' as const), run, parent: run }),
+        fc.record({ do: fc.constant('reserve' as const), run, money }),
+        fc.record({ do: fc.constant('charge' as const), run, money }),
+        fc.record({ do: fc.constant('settle' as const), which: fc.nat(), money }),
+        fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(20_000, 70_000) }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
+          const tenantId = await aTenant();
+          const of = (at: number) => anAccount({ budgetId: 'tree', scopeId: `run-${at}`, ofTree: true });
+          const whole = anAccount({ budgetId: 'tenant', scopeId: 'tenant' });
+          const accountsOf = (at: number) => [of(at), whole];
+          let nowMs = START_MS;
+          // The model: groups of runs, and money by the run that it was first counted for.
+          const group = Array.from({ length: RUNS }, (_, at) => at);
+          const spentBy = Array.from({ length: RUNS }, () => 0);
+          const open: { id: string; run: number; money: number; untilMs: number; isOpen: boolean }[] = [];
+          const micros = (usd: number) => Math.round(usd * 1e6);
+          for (const [at, one] of steps.entries()) {
+            if (one.do === 'link') {
+              const links = [{ runId: `run-${one.run}`, parentRunId: `run-${one.parent}` }];
+              await budgets().joinTrees(tenantId, links, nowMs);
+              const [from, to] = [group[one.run], group[one.parent]];
+              for (const [other, its] of group.entries()) if (its === from) group[other] = to ?? 0;
+            } else if (one.do === 'reserve') {
+              const id = `reservation-${at}`;
+              const expiresAtMs = nowMs + 60_000;
+              const accounts = accountsOf(one.run).map((account) => ({ ...account, limitUsd: 1_000_000 }));
+              const request = aRequest(tenantId, whole, { accounts, reservationId: id, estimateUsd: one.money });
+              expect((await budgets().reserve({ ...request, nowMs, expiresAtMs })).kind).toBe('reserved');
+              open.push({ id, run: one.run, money: one.money, untilMs: expiresAtMs, isOpen: true });
+            } else if (one.do === 'charge') {
+              const charge = { eventId: `event-${at}`, costUsd: one.money, accounts: accountsOf(one.run) };
+              await budgets().spend(tenantId, [charge], nowMs);
+              spentBy[one.run] = (spentBy[one.run] ?? 0) + micros(one.money);
+            } else if (one.do === 'settle') {
+              const settled = open[one.which % Math.max(1, open.length)];
+              if (settled === undefined) continue;
+              const spending = { reservationId: settled.id, costUsd: one.money, accounts: [] };
+              const [answer] = (await budgets().spend(tenantId, [spending], nowMs)) ?? [];
+              expect(answer).toBe(settled.isOpen ? 'settled' : 'repeated');
+              if (settled.isOpen) spentBy[settled.run] = (spentBy[settled.run] ?? 0) + micros(one.money);
+              settled.isOpen = false;
+            } else nowMs += one.ms;
+          }
+          const sum = (amounts: readonly number[]) => amounts.reduce((all, amount) => all + amount, 0);
+          const isHeld = ({ isOpen, untilMs }: (typeof open)[number]) => isOpen && untilMs > nowMs;
+          const inGroup = (at: number, other: number) => group[at] === group[other];
+          const expected = (belongs: (other: number) => boolean) => ({
+            spent: sum(spentBy.filter((_, other) => belongs(other))),
+            held: sum(open.filter((one) => isHeld(one) && belongs(one.run)).map((one) => micros(one.money))),
+          });
+          const balance = async (account: ChargedAccount) => {
+            const { spentUsd = 0, heldUsd = 0 } = (await balanceOf(tenantId, account, nowMs)) ?? {};
+            return { spent: micros(spentUsd), held: micros(heldUsd) };
+          };
+          for (const at of group.keys()) expect(await balance(of(at))).toEqual(expected((other) => inGroup(at, other)));
+          expect(await balance(whole)).toEqual(expected(() => true));
+          // The ledger agrees: each group has its money in one of its trees, and nothing in the others.
+          const entries = await budgets().unrecorded(tenantId, 1_000);
+          const recorded = (scopeId: string) =>
+            micros(sum(entries.filter((entry) => entry.scopeId === scopeId).map(({ costUsd }) => costUsd)));
+          for (const at of group.keys()) {
+            const members = [...group.keys()].filter((other) => inGroup(at, other));
+            const amounts = members.map((other) => recorded(`run-${other}`)).filter((amount) => amount !== 0);
+            const { spent } = expected((other) => inGroup(at, other));
+            expect(amounts).toEqual(spent === 0 ? [] : [spent]);
+          }
+        }),
+        { numRuns: numRuns * 5 },
+      );
+    });
+
     it('lets 500 concurrent callers fill a budget exactly to its limit', async () => {
       const amount = fc.integer({ min: 1, max: 200_000 }).map((micros) => micros / 1e6);
       const callers = fc.array(fc.record({ estimate: amount, error: amount }), { minLength: 500, maxLength: 500 });

@@ -9,6 +9,7 @@ import type {
   SeededAccount,
   SpendAnswer,
   Spending,
+  TreeLink,
 } from '@agentlens/guardrails';
 import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
@@ -50,6 +51,10 @@ export class MemoryBudgetStore implements BudgetStore {
   readonly #reservations: ExpiringMap<Held>;
   readonly #charges: ExpiringMap<true>;
   readonly #sessions: ExpiringMap<string>;
+  /** The run whose tree a run's tree became part of. */
+  readonly #joined: ExpiringMap<string>;
+  /** Accounts of each tree, by name. */
+  readonly #ofTrees: ExpiringMap<Map<string, BudgetAccount>>;
   readonly #seeded = new Set<string>();
   readonly #ledger: ExpiringMap<Map<string, LedgerEntry>>;
   #entries = 0;
@@ -59,6 +64,8 @@ export class MemoryBudgetStore implements BudgetStore {
     this.#reservations = snapshots.map('budget-reservations');
     this.#charges = snapshots.map('budget-charges');
     this.#sessions = snapshots.map('budget-sessions');
+    this.#joined = snapshots.map('budget-trees-joined');
+    this.#ofTrees = snapshots.map('budget-trees');
     this.#ledger = snapshots.map('budget-ledger');
   }
 
@@ -66,7 +73,9 @@ export class MemoryBudgetStore implements BudgetStore {
     const { tenantId, reservationId, nowMs, expiresAtMs } = request;
     if (!this.#seeded.has(tenantId)) return { kind: 'unseeded' };
     const key = JSON.stringify([tenantId, reservationId]);
-    const accounts = request.accounts.map((account) => ({ account, pot: this.#pot(tenantId, account) }));
+    const accounts = request.accounts
+      .map((account) => this.#resolved(tenantId, account))
+      .map((account) => ({ account, pot: this.#pot(tenantId, account) }));
     const { open = [], calls = 0, by } = this.#reservations.get(key) ?? {};
     const { question } = request;
     const estimate = nanosOf(request.estimateUsd);
@@ -101,7 +110,7 @@ export class MemoryBudgetStore implements BudgetStore {
   ): Promise<readonly AccountBalance[] | null> {
     if (!this.#seeded.has(tenantId)) return null;
     return accounts.map((account) => {
-      const pot = this.#pot(tenantId, account);
+      const pot = this.#pot(tenantId, this.#resolved(tenantId, account));
       return {
         ...{ spentUsd: usdOf(pot.spent), heldUsd: usdOf(heldIn(pot, nowMs)) },
         ...{ unpricedCalls: pot.unpriced, estimatedUsd: usdOf(pot.guessed) },
@@ -115,7 +124,8 @@ export class MemoryBudgetStore implements BudgetStore {
   }
 
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
-    for (const account of accounts) {
+    for (const named of accounts) {
+      const account = this.#resolved(tenantId, named);
       if (this.#accounts.get(nameOf(tenantId, account)) !== undefined) continue;
       const { spentUsd, unpricedCalls: unpriced = 0, estimatedUsd = 0 } = account;
       const spent = nanosOf(spentUsd);
@@ -140,6 +150,23 @@ export class MemoryBudgetStore implements BudgetStore {
     return this.#sessions.get(JSON.stringify([tenantId, runId])) ?? null;
   }
 
+  async joinTrees(tenantId: string, links: readonly TreeLink[], nowMs: number): Promise<boolean> {
+    if (!this.#seeded.has(tenantId)) return false;
+    for (const { runId, parentRunId } of links) {
+      const [from, to] = [this.#treeOf(tenantId, runId), this.#treeOf(tenantId, parentRunId)];
+      if (from !== to) {
+        this.#joined.set(JSON.stringify([tenantId, from]), to, LIFETIMES.run);
+        const accounts = [...(this.#ofTrees.get(JSON.stringify([tenantId, from]))?.values() ?? [])];
+        for (const account of accounts) this.#move(tenantId, account, to, nowMs);
+        this.#ofTrees.delete(JSON.stringify([tenantId, from]));
+      }
+      const name = JSON.stringify([tenantId, runId]);
+      const known = this.#joined.get(name);
+      if (known !== undefined) this.#joined.set(name, known, LIFETIMES.run);
+    }
+    return true;
+  }
+
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
     return [...(this.#ledger.get(tenantId)?.values() ?? [])].slice(0, limit);
   }
@@ -158,7 +185,7 @@ export class MemoryBudgetStore implements BudgetStore {
     if (call === undefined) return this.#afterEnd(tenantId, held, spending, nowMs);
     held.by = eventId ?? '';
     if (eventId !== undefined) this.#noteCharge(tenantId, eventId);
-    for (const account of call.accounts) {
+    for (const account of call.accounts.map((one) => this.#resolved(tenantId, one))) {
       this.#pot(tenantId, account).holds.delete(call.hold);
       this.#book(tenantId, account, reservationId, call.estimate, spending, nowMs);
     }
@@ -181,7 +208,8 @@ export class MemoryBudgetStore implements BudgetStore {
     if (this.#isCharged(tenantId, eventId)) return 'repeated';
     this.#noteCharge(tenantId, eventId);
     if (unpriced === undefined && nanosOf(costUsd ?? 0) === 0) return 'charged';
-    for (const account of accounts) this.#book(tenantId, account, eventId, 0, spending, nowMs);
+    for (const account of accounts)
+      this.#book(tenantId, this.#resolved(tenantId, account), eventId, 0, spending, nowMs);
     return 'charged';
   }
 
@@ -210,20 +238,61 @@ export class MemoryBudgetStore implements BudgetStore {
       pot.guessed += cost;
     }
     this.#keep(tenantId, account, pot);
-    this.#entries += 1;
-    const entry: LedgerEntry = {
-      id: String(this.#entries),
-      budgetId: account.budgetId,
-      scopeId: account.scopeId,
-      periodStart: account.periodStart,
+    this.#enter(tenantId, account, {
       reservationId: id,
       estimateUsd: usdOf(estimate),
       costUsd: usdOf(cost),
       settledAtMs: nowMs,
       unpriced: isUnpriced,
-    };
+    });
+  }
+
+  #enter(
+    tenantId: string,
+    { budgetId, scopeId, periodStart }: BudgetAccount,
+    entered: Omit<LedgerEntry, 'id' | 'budgetId' | 'scopeId' | 'periodStart'>,
+  ): void {
+    this.#entries += 1;
+    const entry: LedgerEntry = { id: String(this.#entries), budgetId, scopeId, periodStart, ...entered };
     const ledger = this.#ledger.get(tenantId) ?? new Map<string, LedgerEntry>();
     this.#ledger.set(tenantId, ledger.set(entry.id, entry), Number.POSITIVE_INFINITY);
+  }
+
+  /** Moves everything in an account to the same account of another tree. */
+  #move(tenantId: string, from: BudgetAccount, treeId: string, nowMs: number): void {
+    const moved = this.#accounts.get(nameOf(tenantId, from));
+    if (moved === undefined) return;
+    this.#accounts.delete(nameOf(tenantId, from));
+    const to = { ...from, scopeId: treeId };
+    const pot = this.#pot(tenantId, to);
+    for (const [name, hold] of moved.holds) pot.holds.set(name, hold);
+    pot.spent += moved.spent;
+    pot.unpriced += moved.unpriced;
+    pot.guessed += moved.guessed;
+    this.#keep(tenantId, to, pot);
+    const reservationId = `joined:${from.scopeId}:${treeId}:${nowMs}`;
+    const balance = (cost: number, isUnpriced: boolean) => {
+      const common = { estimateUsd: 0, settledAtMs: nowMs, unpriced: isUnpriced };
+      const id = isUnpriced ? `${reservationId}:unpriced` : reservationId;
+      this.#enter(tenantId, from, { ...common, reservationId: id, costUsd: 0 - usdOf(cost) });
+      this.#enter(tenantId, to, { ...common, reservationId: id, costUsd: usdOf(cost) });
+    };
+    if (moved.spent > moved.guessed) balance(moved.spent - moved.guessed, false);
+    if (moved.unpriced > 0) balance(moved.guessed, true);
+  }
+
+  /** The topmost run of the joined trees that a run belongs to. */
+  #treeOf(tenantId: string, runId: string): string {
+    let treeId = runId;
+    for (;;) {
+      const above = this.#joined.get(JSON.stringify([tenantId, treeId]));
+      if (above === undefined) return treeId;
+      treeId = above;
+    }
+  }
+
+  #resolved<A extends BudgetAccount>(tenantId: string, account: A): A {
+    return account.ofTree === true ? { ...account, scopeId: this.#treeOf(tenantId, account.scopeId) } : account;
   }
 
   #pot(tenantId: string, account: BudgetAccount): Account {
@@ -231,7 +300,13 @@ export class MemoryBudgetStore implements BudgetStore {
   }
 
   #keep(tenantId: string, account: BudgetAccount, pot: Account): void {
-    this.#accounts.set(nameOf(tenantId, account), pot, account.keptMs);
+    const name = nameOf(tenantId, account);
+    this.#accounts.set(name, pot, account.keptMs);
+    if (account.ofTree !== true) return;
+    const { budgetId, scopeId, periodStart, keptMs, ofTree } = account;
+    const tree = JSON.stringify([tenantId, scopeId]);
+    const accounts = this.#ofTrees.get(tree) ?? new Map<string, BudgetAccount>();
+    this.#ofTrees.set(tree, accounts.set(name, { budgetId, scopeId, periodStart, keptMs, ofTree }), keptMs);
   }
 }
 

@@ -9,7 +9,7 @@ import { completed, labelStoreContract } from '../contract/label-store.contract.
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
-import { runContextsContract } from '../contract/run-contexts.contract.ts';
+import { runContextsContract, runTreesContract } from '../contract/run-contexts.contract.ts';
 import { windowModelContract } from '../contract/window-model.contract.ts';
 import { windowStoreContract } from '../contract/window-store.contract.ts';
 import { createMemoryState } from './memory-state.ts';
@@ -26,6 +26,7 @@ cooldownStoreContract('memory', () => state);
 quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
 runContextsContract('memory', () => state.runContexts);
+runTreesContract('memory', () => state.runTrees, 200);
 callHistoryContract('memory', () => state.calls);
 labelStoreContract('memory', () => state.labels, elapse);
 breakerStoreContract('memory', () => state.breakers);

@@ -1,14 +1,18 @@
 import { LIFETIMES } from '../lifetimes.ts';
 import { MemoryQuota } from '../quota.ts';
 import {
+  type CountedTreeLimits,
   type EvaluatedMessage,
   type EvaluationTally,
   type Instance,
   minuteOf,
   type Presence,
+  type ReachedTreeLimit,
   type RunContext,
   type RunContexts,
+  type RunTrees,
   type StateStores,
+  type TreeMember,
   withoutActor,
 } from '../state-stores.ts';
 import { ExpiringMap } from './evicting-maps.ts';
@@ -83,9 +87,12 @@ class MemoryRunContexts implements RunContexts {
     this.#contexts = snapshots.map('run-contexts');
   }
 
-  async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {
+  async keep(tenantId: string, runId: string, context: RunContext): Promise<RunContext> {
     const name = JSON.stringify([tenantId, runId]);
-    if (this.#contexts.get(name) === undefined) this.#contexts.set(name, JSON.stringify(context), LIFETIMES.run);
+    const kept = this.#contexts.get(name);
+    if (kept !== undefined) return JSON.parse(kept) as RunContext;
+    this.#contexts.set(name, JSON.stringify(context), LIFETIMES.run);
+    return context;
   }
 
   async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
@@ -98,6 +105,56 @@ class MemoryRunContexts implements RunContexts {
   }
 }
 
+/** Trees of the runs that were started at this process. */
+class MemoryRunTrees implements RunTrees {
+  readonly #sets: ExpiringMap<Set<string>>;
+  readonly #refused: ExpiringMap<true>;
+
+  constructor(snapshots: MemorySnapshots) {
+    this.#sets = snapshots.map('run-trees');
+    this.#refused = snapshots.map('refused-runs');
+  }
+
+  async enter(member: TreeMember, { maxChildren, maxRuns }: CountedTreeLimits): Promise<ReachedTreeLimit | undefined> {
+    const { tenantId, runId, ancestors } = member;
+    const [parent] = ancestors;
+    const root = ancestors.at(-1) ?? parent;
+    const nameOf = (kind: 'tree' | 'children', id: string) => JSON.stringify([kind, tenantId, id]);
+    const children = this.#set(nameOf('children', parent));
+    const tree = this.#set(nameOf('tree', root)).add(root);
+    for (const id of [runId, ...ancestors.slice(0, -1)]) {
+      const name = nameOf('tree', id);
+      for (const moved of this.#sets.get(name) ?? []) if (moved !== runId) tree.add(moved);
+      this.#sets.delete(name);
+    }
+    const reached =
+      maxChildren !== null && !children.has(runId) && children.size >= maxChildren
+        ? 'children'
+        : maxRuns !== null && !tree.has(runId) && tree.size >= maxRuns
+          ? 'runs'
+          : undefined;
+    if (maxRuns !== null || tree.size > 1) this.#sets.set(nameOf('tree', root), tree, LIFETIMES.run);
+    const refusal = JSON.stringify([tenantId, runId]);
+    if (reached !== undefined) {
+      this.#refused.set(refusal, true, LIFETIMES.run);
+      return reached;
+    }
+    this.#refused.delete(refusal);
+    if (maxChildren !== null) this.#sets.set(nameOf('children', parent), children.add(runId), LIFETIMES.run);
+    if (maxRuns !== null) tree.add(runId);
+    return undefined;
+  }
+
+  async retry(member: TreeMember, limits: CountedTreeLimits): Promise<ReachedTreeLimit | undefined> {
+    const refused = this.#refused.get(JSON.stringify([member.tenantId, member.runId]));
+    return refused === undefined ? undefined : this.enter(member, limits);
+  }
+
+  #set(name: string): Set<string> {
+    return this.#sets.get(name) ?? new Set<string>();
+  }
+}
+
 interface MemoryStateOptions {
   /** Clock for expiry. Windows use the times in each request. */
   readonly clock?: { now(): number };
@@ -106,7 +163,7 @@ interface MemoryStateOptions {
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, labels, breakers, budgets and run contexts, for the next process. */
+  /** Windows, cooldowns, calls, labels, breakers, budgets, run contexts and trees, for the next process. */
   snapshot(): Uint8Array;
 }
 
@@ -130,6 +187,7 @@ export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions
     budgets: new MemoryBudgetStore(snapshots),
     presence: new MemoryPresence(now),
     runContexts: new MemoryRunContexts(snapshots),
+    runTrees: new MemoryRunTrees(snapshots),
     evaluationTally: new MemoryEvaluationTally(now),
     healthy: () => true,
     close: () => Promise.resolve(),

@@ -51,7 +51,9 @@ const COMMANDS = [
   'reserveBudget',
   'readBalances',
   'spendBudget',
+  'joinTrees',
   'tallyEvaluated',
+  'enterTree',
 ] as const;
 
 type Arguments = readonly (string | number)[];

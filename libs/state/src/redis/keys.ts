@@ -19,6 +19,9 @@ import { escaped } from '../windows/question.ts';
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `once:{tenant}:<hashed key>`       | a change that is executed once, and its sealed answer              | 24 h           |
  * | `run:{tenant}:<hashed run id>`     | session, actor and tags from the start of the run                  | 7 d            |
+ * | `tree:{tenant}:<run>`              | set of runs under a topmost run, and it, if their number is limited | 7 d            |
+ * | `children:{tenant}:<run>`          | set of runs that a run started, if their number is limited         | 7 d            |
+ * | `refused-run:{tenant}:<run>`       | flag: a limit of its tree keeps the run out                        | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by expiry                    | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:<scope>:<id>}[:order]` | the same of a tree, session, agent or tenant                     | 7 d            |
@@ -32,6 +35,8 @@ import { escaped } from '../windows/question.ts';
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
  * | `asking:{tenant}`                  | flag: the tenant's agents ask for decisions                        | 7 d            |
  * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | amounts spent and held, and the holds             | past period    |
+ * | `tree-pots:{tenant}:<run>`         | hash: accounts of the tree under a run, by key                     | past period    |
+ * | `joined-tree:{tenant}:<run>`       | the run whose tree a run's tree became part of, for budgets        | 7 d            |
  * | `pots:{tenant}`                    | flag: the tenant's accounts are complete                           | none           |
  * | `reserved:{tenant}:<id>`           | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
  * | `charge:{tenant}:<hashed event id>` | flag: the event's cost was counted                                | 2 h            |
@@ -97,27 +102,27 @@ export class WindowKeys {
 
 /** Budgets span all agents of a tenant. */
 export class BudgetKeys {
-  readonly #tag: string;
+  readonly tag: string;
 
   constructor(tenantId: string) {
-    this.#tag = `{${tenantId}}`;
+    this.tag = `{${tenantId}}`;
   }
 
   get marker(): string {
-    return `pots:${this.#tag}`;
+    return `pots:${this.tag}`;
   }
 
   get ledger(): string {
-    return `spendings:${this.#tag}`;
+    return `spendings:${this.tag}`;
   }
 
   /** Written by releases up to 0.1, in millionths of a dollar; only read until it is empty. */
   get ledgerInMillionths(): string {
-    return `ledger:${this.#tag}`;
+    return `ledger:${this.tag}`;
   }
 
   account({ budgetId, periodStart, scopeId }: BudgetAccount): string {
-    return `pot:${this.#tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
+    return `pot:${this.tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
   }
 
   holds(account: BudgetAccount): string {
@@ -125,15 +130,19 @@ export class BudgetKeys {
   }
 
   session(runId: string): string {
-    return `session:${this.#tag}:${escaped(runId)}`;
+    return `session:${this.tag}:${escaped(runId)}`;
   }
 
   reservation(reservationId: string): string {
-    return `reserved:${this.#tag}:${escaped(reservationId)}`;
+    return `reserved:${this.tag}:${escaped(reservationId)}`;
   }
 
   charge(eventId: string): string {
-    return `charge:${this.#tag}:${hash('sha256', eventId, 'base64url')}`;
+    return `charge:${this.tag}:${hash('sha256', eventId, 'base64url')}`;
+  }
+
+  treeAccounts(treeId: string): string {
+    return `tree-pots:${this.tag}:${escaped(treeId)}`;
   }
 }
 
@@ -194,6 +203,18 @@ export function onceKey(tenantId: string, key: string): string {
 
 export function runContextKey(tenantId: string, runId: string): string {
   return `run:{${tenantId}}:${hash('sha256', runId, 'base64url')}`;
+}
+
+export function treeKey(tenantId: string, rootId: string): string {
+  return `tree:{${tenantId}}:${escaped(rootId)}`;
+}
+
+export function childrenKey(tenantId: string, parentId: string): string {
+  return `children:{${tenantId}}:${escaped(parentId)}`;
+}
+
+export function refusedRunKey(tenantId: string, runId: string): string {
+  return `refused-run:{${tenantId}}:${escaped(runId)}`;
 }
 
 export function presenceKey(tenantId: string): string {

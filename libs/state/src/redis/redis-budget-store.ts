@@ -9,9 +9,11 @@ import type {
   SeededAccount,
   SpendAnswer,
   Spending,
+  TreeLink,
 } from '@agentlens/guardrails';
 import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
+import { escaped } from '../windows/question.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { BudgetKeys } from './keys.ts';
 
@@ -82,7 +84,8 @@ export class RedisBudgetStore implements BudgetStore {
       budgetKeys.marker,
       ...accounts.flatMap((account) => [budgetKeys.account(account), budgetKeys.holds(account)]),
     ];
-    const reply = (await answered('balances', this.#redis.readBalances(keys.length, ...keys, nowMs))) as
+    const runs = accounts.map((account) => treeRunOf(account) ?? '');
+    const reply = (await answered('balances', this.#redis.readBalances(keys.length, ...keys, nowMs, ...runs))) as
       | string[]
       | null;
     if (reply === null) return null;
@@ -129,6 +132,11 @@ export class RedisBudgetStore implements BudgetStore {
         calls.hsetnx(key, 'unpriced', unpricedCalls).hsetnx(key, 'guessed', nanosOf(estimatedUsd));
       }
       calls.pexpire(key, keptMs);
+      if (account.ofTree === true) {
+        const tree = budgetKeys.treeAccounts(account.scopeId);
+        const noted = accountOf(budgetKeys, { ...account, onUnpriced: 'estimate' });
+        calls.hset(tree, key, JSON.stringify(noted)).pexpire(tree, keptMs);
+      }
     }
     await answered('seed', calls.exec());
   }
@@ -150,6 +158,15 @@ export class RedisBudgetStore implements BudgetStore {
 
   async sessionOf(tenantId: string, runId: string): Promise<string | null> {
     return answered('sessionOf', this.#redis.get(new BudgetKeys(tenantId).session(runId)));
+  }
+
+  async joinTrees(tenantId: string, links: readonly TreeLink[], nowMs: number): Promise<boolean> {
+    const budgetKeys = new BudgetKeys(tenantId);
+    const pairs = links.map(({ runId, parentRunId }) => [escaped(runId), runId, escaped(parentRunId), parentRunId]);
+    const keys = [budgetKeys.marker, budgetKeys.ledger];
+    const args = [nowMs, LIFETIMES.run, budgetKeys.tag, JSON.stringify(pairs)];
+    const reply = await answered('joinTrees', this.#redis.joinTrees(keys.length, ...keys, ...args));
+    return reply === 1;
   }
 
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
@@ -178,7 +195,16 @@ export class RedisBudgetStore implements BudgetStore {
 /** An account in the format of lua/spend-budget.lua and of stored reservations. */
 function accountOf(budgetKeys: BudgetKeys, account: ChargedAccount): unknown[] {
   const { budgetId, scopeId, periodStart, keptMs, onUnpriced } = account;
-  return [budgetKeys.account(account), budgetKeys.holds(account), budgetId, scopeId, periodStart, keptMs, onUnpriced];
+  const run = treeRunOf(account);
+  return [
+    ...[budgetKeys.account(account), budgetKeys.holds(account), budgetId, scopeId, periodStart, keptMs, onUnpriced],
+    ...(run === undefined ? [] : [run]),
+  ];
+}
+
+/** The run in the key of an account of a run tree. */
+function treeRunOf({ ofTree, scopeId }: BudgetAccount): string | undefined {
+  return ofTree === true ? escaped(scopeId) : undefined;
 }
 
 function entryOf(id: string, text: string, toUsd: (amount: number) => number): LedgerEntry {

@@ -13,7 +13,7 @@ import { completed, labelStoreContract } from '../contract/label-store.contract.
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { fresh } from '../contract/requests.ts';
-import { runContextsContract } from '../contract/run-contexts.contract.ts';
+import { runContextsContract, runTreesContract } from '../contract/run-contexts.contract.ts';
 import { requestOf, steps, windowModelContract } from '../contract/window-model.contract.ts';
 import { windowStoreContract } from '../contract/window-store.contract.ts';
 import { createMemoryState } from '../memory/memory-state.ts';
@@ -41,6 +41,7 @@ cooldownStoreContract('redis', () => state);
 quotaContract('redis', () => state.quota, 40);
 idempotencyStoreContract('redis', () => state.idempotency);
 runContextsContract('redis', () => state.runContexts);
+runTreesContract('redis', () => state.runTrees, 20);
 callHistoryContract('redis', () => state.calls);
 labelStoreContract('redis', () => state.labels);
 breakerStoreContract('redis', () => state.breakers);

@@ -1,19 +1,32 @@
 import { LIFETIMES } from '../lifetimes.ts';
 import { burstOf, MemoryQuota, type Quota, type QuotaAnswer, quotaAnswer } from '../quota.ts';
 import {
+  type CountedTreeLimits,
   type EvaluatedMessage,
   type EvaluationTally,
   type Instance,
   minuteOf,
   type Presence,
+  type ReachedTreeLimit,
   type RunContext,
   type RunContexts,
+  type RunTrees,
   type StateStores,
   StateUnavailable,
+  type TreeMember,
   withoutActor,
 } from '../state-stores.ts';
 import { answered, connect, type RedisConnection, type RedisStateOptions } from './connection.ts';
-import { evaluatedKey, evaluatedSequencesKey, presenceKey, quotaKey, runContextKey } from './keys.ts';
+import {
+  childrenKey,
+  evaluatedKey,
+  evaluatedSequencesKey,
+  presenceKey,
+  quotaKey,
+  refusedRunKey,
+  runContextKey,
+  treeKey,
+} from './keys.ts';
 import { RedisBreakerStore } from './redis-breaker-store.ts';
 import { RedisBudgetStore } from './redis-budget-store.ts';
 import { RedisCallHistory, RedisLabelStore } from './redis-call-history.ts';
@@ -130,9 +143,11 @@ class RedisRunContexts implements RunContexts {
     this.#redis = redis;
   }
 
-  async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {
-    const call = this.#redis.set(runContextKey(tenantId, runId), JSON.stringify(context), 'PX', LIFETIMES.run, 'NX');
-    await answered('keep', call);
+  async keep(tenantId: string, runId: string, context: RunContext): Promise<RunContext> {
+    const key = runContextKey(tenantId, runId);
+    const call = this.#redis.set(key, JSON.stringify(context), 'PX', LIFETIMES.run, 'NX', 'GET');
+    const kept = await answered('keep', call);
+    return kept === null ? context : (JSON.parse(kept) as RunContext);
   }
 
   async find(tenantId: string, runId: string): Promise<RunContext | undefined> {
@@ -150,6 +165,38 @@ class RedisRunContexts implements RunContexts {
   }
 }
 
+/** Trees of the runs that were started at any gateway. */
+class RedisRunTrees implements RunTrees {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  enter(member: TreeMember, limits: CountedTreeLimits): Promise<ReachedTreeLimit | undefined> {
+    return this.#enter(member, limits, 'enter');
+  }
+
+  retry(member: TreeMember, limits: CountedTreeLimits): Promise<ReachedTreeLimit | undefined> {
+    return this.#enter(member, limits, 'retry');
+  }
+
+  async #enter(
+    { tenantId, runId, ancestors }: TreeMember,
+    { maxChildren, maxRuns }: CountedTreeLimits,
+    how: 'enter' | 'retry',
+  ): Promise<ReachedTreeLimit | undefined> {
+    const [parent] = ancestors;
+    const root = ancestors.at(-1) ?? parent;
+    const lower = [runId, ...ancestors.slice(0, -1)].map((id) => treeKey(tenantId, id));
+    const keys = [refusedRunKey(tenantId, runId), childrenKey(tenantId, parent), treeKey(tenantId, root), ...lower];
+    const limits = [maxChildren ?? -1, maxRuns ?? -1];
+    const call = this.#redis.enterTree(keys.length, ...keys, how, runId, root, ...limits, LIFETIMES.run);
+    const reached = (await answered('enterTree', call)) as ReachedTreeLimit | null;
+    return reached ?? undefined;
+  }
+}
+
 /** State shared by all processes in one Redis (7.0 or newer), over one connection. */
 export async function connectRedisState(options: RedisStateOptions): Promise<StateStores> {
   const redis = await connect(options);
@@ -164,6 +211,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     budgets: new RedisBudgetStore(redis),
     presence: new RedisPresence(redis, () => Date.now()),
     runContexts: new RedisRunContexts(redis),
+    runTrees: new RedisRunTrees(redis),
     evaluationTally: new RedisEvaluationTally(redis),
     healthy: () => redis.status === 'ready',
     close: async () => {

@@ -22,8 +22,13 @@ export function applying(budgets: readonly Budget[], spender: Spender, atMs: num
     const { id: budgetId, period, limitUsd, onUnpriced } = budget;
     const start = periodStart(period, atMs);
     const account = { budgetId, scopeId, periodStart: start, keptMs: KEPT_MS[period], limitUsd, onUnpriced };
-    return [{ budget, account }];
+    return [{ budget, account: { ...account, ...ofTree(budget) } }];
   });
+}
+
+/** Marks accounts of run trees. */
+export function ofTree({ scope }: Pick<Budget, 'scope'>): { readonly ofTree?: true } {
+  return scope === 'tree' ? { ofTree: true } : {};
 }
 
 export function keptMsOf(period: Budget['period']): number {

@@ -1,5 +1,5 @@
 import { type Budget, type BudgetBalance, periodStart } from '@agentlens/contracts';
-import { keptMsOf } from './accounts.ts';
+import { keptMsOf, ofTree } from './accounts.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
@@ -32,8 +32,8 @@ export async function budgetBalance(
   const nowMs = now();
   const start = periodStart(budget.period, nowMs);
   const only = onlyPot(budget) ?? scopeId;
-  const scopeIds = only === undefined ? await repository.spenders(tenantId, budgetId, start, MAX_ACCOUNTS) : [only];
-  const pot = { budgetId, periodStart: start, keptMs: keptMsOf(budget.period) };
+  const scopeIds = only === undefined ? await repository.spenders(budget, start, MAX_ACCOUNTS) : [only];
+  const pot = { budgetId, periodStart: start, keptMs: keptMsOf(budget.period), ...ofTree(budget) };
   const accounts = scopeIds.map((id) => ({ ...pot, scopeId: id }));
   const balances = accounts.length === 0 ? [] : await budgetStore.balances(tenantId, accounts, nowMs);
   const pots = accounts.map(({ scopeId: id }, at) => {

@@ -1,10 +1,15 @@
 import type { Budget, DecisionRequest } from '@agentlens/contracts';
 import type { TenantSettingsCache } from '@agentlens/platform';
+import { RecentMap } from '@agentlens/state';
 import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 /** A reservation that is not settled is released after this time. No model call takes longer. */
 const HELD_MS = 10 * 60_000;
+
+/** How long the budgets of a run's tree are taken for joined. After a loss of the store they are joined again. */
+const JOINED_MS = 30_000;
+const MAX_JOINED = 20_000;
 
 interface BudgetServiceDependencies {
   readonly budgetStore: SeededBudgetStore;
@@ -14,6 +19,7 @@ interface BudgetServiceDependencies {
 /** Finds the budgets that apply to a question and checks them. */
 export class BudgetService {
   readonly #parts: BudgetServiceDependencies;
+  readonly #joined = new RecentMap<true>(() => performance.now(), { ttlMs: JOINED_MS, maxEntries: MAX_JOINED });
 
   constructor(parts: BudgetServiceDependencies) {
     this.#parts = parts;
@@ -37,8 +43,8 @@ export class BudgetService {
   applying(request: DecisionRequest): readonly AppliedBudget[] {
     const budgets = this.#parts.budgets.of(request.tenantId);
     if (budgets === undefined) return [];
-    const { tenantId, agentId, runId, sessionId, actor } = request;
-    const spender = { tenantId, agentId, runId, sessionId, actorId: actor?.externalId };
+    const { tenantId, agentId, runId, ancestors, sessionId, actor } = request;
+    const spender = { tenantId, agentId, runId, treeId: ancestors?.at(-1), sessionId, actorId: actor?.externalId };
     const applied = applying(budgets, spender, Date.parse(request.receivedAt));
     // The gateway has replaced an estimate of 0 for a model that has a price.
     const isFree = request.estimate?.costUsd === 0;
@@ -51,6 +57,7 @@ export class BudgetService {
    * @throws StateUnavailable
    */
   async spent(request: DecisionRequest, applied: readonly AppliedBudget[], nowMs: number): Promise<Budget | null> {
+    await this.#joinTree(request, applied);
     const accounts = applied.map(({ account }) => account);
     const balances = await this.#parts.budgetStore.balances(request.tenantId, accounts, nowMs);
     const at = applied.findIndex(({ account }, index) => {
@@ -71,6 +78,7 @@ export class BudgetService {
     { decisionId, argsHash: question }: { readonly decisionId: string; readonly argsHash: string },
     nowMs: number,
   ): Promise<{ readonly reservationId: string } | { readonly refusedBy: Budget | null }> {
+    await this.#joinTree(request, applied);
     const { tenantId, runId, callId } = request;
     const reservationId = callId === undefined ? decisionId : reservationOf({ runId, callId });
     const answer = await this.#parts.budgetStore.reserve({
@@ -79,5 +87,23 @@ export class BudgetService {
     });
     if (answer.kind === 'reserved') return { reservationId };
     return { refusedBy: applied.find(({ budget }) => budget.id === answer.budgetId)?.budget ?? null };
+  }
+
+  /**
+   * Joins the budgets of the run and its ancestors, once a minute for each run.
+   * @throws if the tree of the run is not known
+   */
+  async #joinTree(
+    { tenantId, runId, ancestors = [], ancestorsUnknown }: DecisionRequest,
+    applied: readonly AppliedBudget[],
+  ): Promise<void> {
+    if (!applied.some(({ account }) => account.ofTree === true)) return;
+    if (ancestorsUnknown === true) throw new Error('the run tree is unknown');
+    const line = [runId, ...ancestors];
+    const name = JSON.stringify([tenantId, ...line]);
+    if (ancestors.length === 0 || this.#joined.get(name) !== undefined) return;
+    const links = ancestors.map((parentRunId, at) => ({ runId: line[at] ?? runId, parentRunId }));
+    await this.#parts.budgetStore.joinTrees(tenantId, links);
+    this.#joined.set(name, true);
   }
 }

@@ -4,7 +4,7 @@ import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { SettingsReader } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
-import { keptMsOf } from './accounts.ts';
+import { keptMsOf, ofTree } from './accounts.ts';
 
 interface BudgetChange {
   readonly patch: BudgetPatch;
@@ -146,6 +146,7 @@ export class BudgetsRepository {
         'ledger.scope_id',
         'ledger.period_start',
         'budget.period',
+        'budget.scope',
         eb.fn.sum<number>('ledger.cost_usd').as('spent'),
         eb.fn.sum<number>('ledger.cost_usd').filterWhere('ledger.unpriced', '=', true).as('guessed'),
         eb.fn.countAll<number>().filterWhere('ledger.unpriced', '=', true).as('unpriced'),
@@ -158,13 +159,14 @@ export class BudgetsRepository {
           ),
         ),
       )
-      .groupBy(['ledger.budget_id', 'ledger.scope_id', 'ledger.period_start', 'budget.period'])
+      .groupBy(['ledger.budget_id', 'ledger.scope_id', 'ledger.period_start', 'budget.period', 'budget.scope'])
       .execute();
     return rows.map((row) => ({
       budgetId: row.budget_id,
       scopeId: row.scope_id,
       periodStart: row.period_start,
       keptMs: keptMsOf(row.period),
+      ...ofTree(row),
       spentUsd: Number(row.spent),
       unpricedCalls: Number(row.unpriced),
       estimatedUsd: Number(row.guessed ?? 0),
@@ -183,15 +185,24 @@ export class BudgetsRepository {
     return row === undefined ? null : budgetFromRow(row);
   }
 
-  /** The scope ids that have spent most in a period, according to the ledger. */
-  async spenders(tenantId: string, budgetId: string, periodStart: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+  /**
+   * The scope ids that have spent most in a period, according to the ledger. Trees that became part of others are left
+   * out: their entries are balanced.
+   */
+  async spenders(
+    { tenantId, id, scope }: Pick<Budget, 'tenantId' | 'id' | 'scope'>,
+    periodStart: string,
+    limit: number,
+  ): Promise<string[]> {
+    let query = this.#db
       .selectFrom('budget_ledger')
       .select('scope_id')
       .where('tenant_id', '=', tenantId)
-      .where('budget_id', '=', budgetId)
+      .where('budget_id', '=', id)
       .where('period_start', '=', periodStart)
-      .groupBy('scope_id')
+      .groupBy('scope_id');
+    if (scope === 'tree') query = query.having((eb) => eb.fn.sum('cost_usd'), '>', 0);
+    const rows = await query
       .orderBy((eb) => eb.fn.sum('cost_usd'), 'desc')
       .orderBy('scope_id')
       .limit(limit)

@@ -1,5 +1,5 @@
 import { type AgentEvent, type Budget, periodStart } from '@agentlens/contracts';
-import type { LedgerEntry } from '@agentlens/guardrails';
+import type { BudgetAccount, LedgerEntry } from '@agentlens/guardrails';
 import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
@@ -35,6 +35,7 @@ describe('applicable budgets', () => {
 
   it.each<[Partial<Budget>, string | undefined]>([
     [{ scope: 'run' }, 'run'],
+    [{ scope: 'tree' }, 'run'],
     [{ scope: 'agent' }, 'agent'],
     [{ scope: 'session' }, 'run'],
     [{ scope: 'actor' }, 'ann'],
@@ -143,11 +144,15 @@ describe('a store that keeps nothing', () => {
 describe('spending what events report', () => {
   const reported: UnpricedCall[] = [];
   async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
+    return (await balancesAfter([account], ...batches))[0];
+  }
+  /** What was spent of each account of the budget. */
+  async function balancesAfter(accounts: readonly BudgetAccount[], ...batches: AgentEvent[][]): Promise<number[]> {
     const { budgets } = createMemoryState();
     const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [], record }, () => NOW);
     const parts = {
       budgetStore,
-      budgets: { of: () => [aBudget()] },
+      budgets: { of: () => [aBudget({ scope: accounts.some(({ ofTree }) => ofTree) ? 'tree' : 'run' })] },
       ledger: { touch: () => undefined },
       unpriced: { report: (call: UnpricedCall) => reported.push(call) },
       now: () => NOW,
@@ -159,8 +164,7 @@ describe('spending what events report', () => {
       ...{ accounts: [{ ...account, limitUsd: 1 }], nowMs: NOW, expiresAtMs: NOW + 60_000 },
     });
     for (const events of batches) await spender.spend(aBatch({ events }));
-    const [balances] = await budgetStore.balances('acme', [account], NOW);
-    return balances?.spentUsd;
+    return (await budgetStore.balances('acme', accounts, NOW)).map(({ spentUsd }) => spentUsd);
   }
   const cost = (id: string, costUsd: number, fields: Partial<AgentEvent> = {}) =>
     anEvent({ id, runId: 'run', kind: 'cost.recorded', usage: { costUsd }, ...fields });
@@ -189,6 +193,18 @@ describe('spending what events report', () => {
     reported.splice(0);
     await spentAfter([anEvent({ id: 'f', runId: 'run', kind: 'llm.completed', isError: true, usage })]);
     expect(reported).toEqual([]);
+  });
+
+  it('charges the tree of the run, also if an event names its parent late', async () => {
+    const of = (scopeId: string) => ({ ...account, scopeId, ofTree: true as const });
+    const trees = [of('leaf'), of('middle'), of('root'), of('beside')];
+    const spent = await balancesAfter(
+      trees,
+      [cost('a', 0.1, { runId: 'leaf' }), cost('b', 0.2, { runId: 'middle' }), cost('c', 4, { runId: 'beside' })],
+      [cost('d', 0.4, { runId: 'root' }), anEvent({ runId: 'leaf', kind: 'run.started', parentRunId: 'middle' })],
+      [cost('e', 1, { runId: 'middle', parentRunId: 'root' }), anEvent({ runId: 'root', parentRunId: 'root' })],
+    );
+    expect(spent).toEqual([1.7, 1.7, 1.7, 4]);
   });
 
   it('charges nothing for an event without cost', async () => {

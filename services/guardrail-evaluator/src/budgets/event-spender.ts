@@ -1,5 +1,5 @@
 import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
-import type { Spending } from '@agentlens/guardrails';
+import type { Spending, TreeLink } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { applying, reservationOf } from './accounts.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
@@ -7,7 +7,7 @@ import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { UnpricedAlerts } from './unpriced-alerts.ts';
 
 interface EventSpenderDependencies {
-  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions'>;
+  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions' | 'joinTrees'>;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly unpriced: Pick<UnpricedAlerts, 'report'>;
@@ -31,6 +31,7 @@ export class EventSpender {
     const budgets = this.#parts.budgets.of(tenantId);
     if (budgets === undefined) return;
     if (budgets.some(({ scope }) => scope === 'session')) await this.#noteSessions(batch);
+    if (budgets.some(({ scope }) => scope === 'tree')) await this.#joinTrees(batch);
     const arrivedMs = Date.parse(batch.receivedAt);
     const charged = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
     if (charged.length === 0) return;
@@ -45,11 +46,24 @@ export class EventSpender {
     }
   }
 
+  async #joinTrees(batch: EventBatch): Promise<void> {
+    const links = linksOf(batch);
+    if (links.length > 0) await this.#parts.budgetStore.joinTrees(batch.tenantId, links);
+  }
+
   async #noteSessions(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
     const runs = [...sessionsOf(batch)].map(([runId, sessionId]) => ({ runId, sessionId }));
     await this.#parts.budgetStore.noteSessions(tenantId, runs);
   }
+}
+
+/** The distinct runs of a batch that name their parent. */
+function linksOf({ events }: EventBatch): TreeLink[] {
+  const links = events.flatMap(({ runId, parentRunId }) =>
+    parentRunId === undefined || parentRunId === runId ? [] : [{ runId, parentRunId }],
+  );
+  return [...new Map(links.map((link) => [JSON.stringify(link), link])).values()];
 }
 
 /** The distinct runs of a batch that name their session. */

@@ -5,6 +5,7 @@ import type {
   ReserveRequest,
   SpendAnswer,
   Spending,
+  TreeLink,
 } from '@agentlens/guardrails';
 import { SingleFlight, StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
@@ -54,6 +55,11 @@ export class SeededBudgetStore {
 
   noteSessions(...call: Parameters<BudgetStore['noteSessions']>): Promise<void> {
     return this.#store.noteSessions(...call);
+  }
+
+  /** @throws StateUnavailable */
+  async joinTrees(tenantId: string, links: readonly TreeLink[]): Promise<void> {
+    await this.#filled(tenantId, async () => (await this.#store.joinTrees(tenantId, links, this.#now())) || null);
   }
 
   /**

@@ -66,6 +66,23 @@ describe('budgets', () => {
     expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
   });
 
+  it('of a tree apply to the root and its descendants, and are checked only if the tree is known', async () => {
+    const ofTree: Budget = { ...budget, id: 'tree', scope: 'tree', onUnavailable: 'block' };
+    const { ask, refusals } = serviceIn({ budgets: [ofTree] });
+    const estimate = { tokens: 1, costUsd: 0.4 };
+    expect(await ask({ runId: 'a', callId: '1', ancestors: ['root'], estimate })).toMatchObject({ verdict: 'ALLOW' });
+    // The first question of a run that turns out to be no root.
+    expect(await ask({ runId: 'top', callId: '2', estimate })).toMatchObject({ verdict: 'ALLOW' });
+    const late = { runId: 'b', callId: '3', ancestors: ['a', 'root', 'top'], estimate };
+    expect(await ask(late)).toMatchObject({ verdict: 'BLOCK', reason: 'budget', budgetId: 'tree' });
+    expect(await ask({ runId: 'root', callId: '4', estimate })).toMatchObject({ verdict: 'BLOCK' });
+    expect(await ask({ runId: 'other', callId: '5', estimate })).toMatchObject({ verdict: 'ALLOW' });
+    expect(await ask({ runId: 'c', callId: '6', ancestors: ['d'], ancestorsUnknown: true, estimate })).toMatchObject({
+      ...{ verdict: 'BLOCK', bypasses: [{ ruleId: 'tree', why: 'unavailable', did: 'block' }] },
+    });
+    expect(refusals.map(([, why]) => why)).toEqual(['estimate', 'estimate', 'unavailable']);
+  });
+
   it('reserve for every call of one id, and block each if the budget is spent', async () => {
     const { ask, state } = serviceIn({ budgets: [budget] });
     const costing = (costUsd: number, args = {}) =>

@@ -25,6 +25,7 @@ import {
   orderedOutcome,
   type Platform,
   ruledOutcome,
+  withTreeLimit,
 } from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
@@ -108,9 +109,10 @@ export class DecisionService {
     const identity = identityOf(request, timeOrderedId(nowMs));
     const spent = this.#spendApproval(request, identity);
     const callers = callersOf(request);
-    const controlState = callers
+    const ordered = callers
       .map(({ tenantId, agentId, runId, ancestors }) => control.stateOf(tenantId, agentId, runId, ancestors))
       .reduce(moreSevere);
+    const controlState = withTreeLimit(ordered, request);
     const bypasses: RuleBypass[] = [];
     let result: Answer;
     if (controlState.kind !== 'none') result = { outcome: orderedOutcome(controlState) };

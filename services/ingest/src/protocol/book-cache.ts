@@ -5,10 +5,7 @@ import { type Clock, type ControlBoard, nextSlice, type Platform } from '@agentl
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 /** The part of the catalog that decides, which a gateway loads only if it decides itself. */
-export type Guardrails = Pick<
-  typeof import('@agentlens/guardrails'),
-  'activate' | 'DecisionBook' | 'locally'
->;
+export type Guardrails = Pick<typeof import('@agentlens/guardrails'), 'activate' | 'DecisionBook' | 'locally'>;
 
 const MAX_TENANTS = 500;
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -20,6 +20,7 @@ import {
   moreSevere,
   orderedOutcome,
   type Platform,
+  withTreeLimit,
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
@@ -225,11 +226,14 @@ export class DecisionGateway {
     return { ...this.#blank(request), ...orderedOutcome(controlState), bypasses: [] };
   }
 
-  #controlState({ tenantId, agentId, runId, ancestors, startedAs }: DecisionRequest): ControlState {
+  #controlState(request: DecisionRequest): ControlState {
+    const { tenantId, agentId, runId, ancestors, startedAs } = request;
     const { board } = this.#parts;
     const named = board.stateOf(tenantId, agentId, runId, ancestors);
     const starter = startedAs?.agentId;
-    return starter === undefined ? named : moreSevere(named, board.stateOf(tenantId, starter, runId, ancestors));
+    const ordered =
+      starter === undefined ? named : moreSevere(named, board.stateOf(tenantId, starter, runId, ancestors));
+    return withTreeLimit(ordered, request);
   }
 
   /** Records each oddity once per run, without delaying the answer. */

@@ -30,6 +30,7 @@ import type { Answered } from './local-decisions.ts';
 import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
+import { TreeLimiter } from './tree-limiter.ts';
 import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
@@ -52,6 +53,7 @@ export class EvaluateController {
     @Inject(DecisionGateway) private readonly gateway: DecisionGateway,
     @Inject(DecideQuota) private readonly quota: DecideQuota,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
+    @Inject(TreeLimiter) private readonly trees: TreeLimiter,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
@@ -98,15 +100,24 @@ export class EvaluateController {
   }
 
   async #decision(
-    { keyId, eventsPerSecond, decisionFailMode = 'allow' }: Caller,
+    { keyId, eventsPerSecond, decisionFailMode = 'allow', treeLimits }: Caller,
     asking: DecisionRequest,
     inForm: (whole: DecisionRequest) => DecisionRequest | null,
   ): Promise<Answered> {
     const mayAsk = this.quota.take(keyId, eventsPerSecond);
-    const request = inForm(mayAsk ? await this.runs.completed(asking) : asking);
+    const request = inForm(mayAsk ? await this.#placed(asking, treeLimits) : asking);
     if (request === null) return { decision: this.gateway.tooLarge(asking), by: 'gateway' };
     if (mayAsk) return this.gateway.decide(request, decisionFailMode);
     return { decision: this.gateway.overQuota(request), by: 'gateway' };
+  }
+
+  /** Adds what is known of the run and its place in its tree. */
+  async #placed(asking: DecisionRequest, limits: Caller['treeLimits']): Promise<DecisionRequest> {
+    const request = await this.runs.completed(asking);
+    const { tenantId, runId, ancestors } = request;
+    if (limits === undefined || ancestors === undefined) return request;
+    const overTreeLimit = await this.trees.running({ tenantId, runId, ancestors }, limits);
+    return overTreeLimit === undefined ? request : { ...request, overTreeLimit };
   }
 }
 

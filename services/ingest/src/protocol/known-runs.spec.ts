@@ -137,6 +137,14 @@ describe('the ancestors of a run', () => {
     expect((await there.completed(question('r1'))).ancestors).toBeUndefined();
   });
 
+  it('follow the first parent of a run that was started at two instances', async () => {
+    const { contexts } = aStore();
+    const [here, there] = [knownRuns(contexts), knownRuns(contexts)];
+    await here.started('acme', 'run', { parentRunId: 'first' });
+    await there.started('acme', 'run', { parentRunId: 'second' });
+    for (const runs of [here, there]) expect(await runs.ancestors('acme', 'run')).toEqual(['first']);
+  });
+
   it('end at a circle, at the run itself, and after 32', async () => {
     const { contexts } = aStore();
     const runs = knownRuns(contexts);

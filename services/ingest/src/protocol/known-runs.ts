@@ -40,9 +40,12 @@ export class KnownRuns {
   /** Storing the context for other instances is best effort, because a run must start without the store too. */
   async started(tenantId: string, runId: string, context: RunContext): Promise<void> {
     const name = nameOf(tenantId, runId);
-    if (this.#runs.get(name)?.context === undefined) this.#remember(name, context);
+    const isNew = this.#runs.get(name)?.context === undefined;
+    if (isNew) this.#remember(name, context);
     try {
-      await withDeadline(this.contexts.keep(tenantId, runId, context), MAX_LOOKUP_MS);
+      const kept = await withDeadline(this.contexts.keep(tenantId, runId, context), MAX_LOOKUP_MS);
+      // The run may have been started first at another instance, as something else.
+      if (isNew) this.#remember(name, kept);
     } catch (error) {
       this.#rest(error);
     }

@@ -136,7 +136,11 @@ export class LocalDecisions {
       this.#parts.books.suspect(tenantId, [
         ofAgent ? { scope: 'agent', scopeId: agentId } : { scope: 'run', scopeId: runId },
       ]);
-    } else if (reason !== 'order' && !bypasses.some(({ ruleId }) => ruleId === 'circuit_breaker')) {
+    } else if (
+      reason !== 'order' &&
+      reason !== 'tree_limit' &&
+      !bypasses.some(({ ruleId }) => ruleId === 'circuit_breaker')
+    ) {
       this.#knownRuns.set(nameOf(request), { sentAtMs, limitsVersion });
     }
     return asked;

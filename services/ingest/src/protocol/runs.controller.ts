@@ -3,6 +3,7 @@ import {
   type Directive,
   EndBody,
   HeartbeatBody,
+  type OverTreeLimit,
   type Problem,
   runEnded,
   runStarted,
@@ -21,6 +22,7 @@ import {
   port,
   requireAgent,
   Serves,
+  withTreeLimit,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
@@ -35,6 +37,7 @@ import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { OwnRuns } from './own-runs.ts';
 import { readBody, readRunId } from './read-body.ts';
+import { TreeLimiter } from './tree-limiter.ts';
 
 /** Returned at a run's start and with every heartbeat; the object is always present. */
 interface LockdownAnswer {
@@ -105,6 +108,7 @@ export class ProtocolRunsController {
     @Inject(ControlBoard) private readonly board: ControlBoard,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
+    @Inject(TreeLimiter) private readonly trees: TreeLimiter,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
     @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(port('clock')) private readonly clock: Clock,
@@ -123,10 +127,13 @@ export class ProtocolRunsController {
     await this.ingestor.admit(caller, 1, reply);
     await this.ingestor.record(caller.tenantId, runStarted(runId, start));
     await this.runs.started(caller.tenantId, runId, contextOf(start));
-    const ancestors = await this.runs.ancestors(caller.tenantId, runId);
+    const { tenantId, treeLimits } = caller;
+    const ancestors = await this.runs.ancestors(tenantId, runId);
+    const overTreeLimit = await this.trees.started({ tenantId, runId, ancestors }, treeLimits);
+    const ordered = await this.#controlState(tenantId, start.agentId, runId, ancestors);
     return {
       runId,
-      ...lockdownAnswer(await this.#controlState(caller.tenantId, start.agentId, runId, ancestors)),
+      ...lockdownAnswer(this.#limited(ordered, overTreeLimit)),
       ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
     };
   }
@@ -161,7 +168,13 @@ export class ProtocolRunsController {
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
     const ancestors = await this.runs.ancestors(tenantId, runId);
-    return { runId, ...lockdownAnswer(await this.#controlState(tenantId, agentId, runId, ancestors)) };
+    const overTreeLimit = await this.trees.running({ tenantId, runId, ancestors }, caller.treeLimits);
+    const ordered = await this.#controlState(tenantId, agentId, runId, ancestors);
+    return { runId, ...lockdownAnswer(this.#limited(ordered, overTreeLimit)) };
+  }
+
+  #limited(ordered: ControlState, overTreeLimit: OverTreeLimit | undefined): ControlState {
+    return withTreeLimit(ordered, { overTreeLimit, receivedAt: new Date(this.clock.now()).toISOString() });
   }
 
   /** Combines the orders for the agent that the call names and for the agent that started the run. */

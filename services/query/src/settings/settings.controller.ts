@@ -1,8 +1,10 @@
 import { otherVersion } from '@agentlens/contracts';
 import {
   getSettings,
+  getTreeLimits,
   patchSettings,
   type RequestOf,
+  setTreeLimits,
   type TenantSettingsPatch,
   updateSettings,
 } from '@agentlens/operations';
@@ -42,5 +44,20 @@ export class SettingsController {
     const { settings, current } = foundOr404(TENANT, changed);
     if (settings !== undefined) return settings;
     throw ProblemException.from(otherVersion('settings', ifVersion, current).problem);
+  }
+
+  @Serves(getTreeLimits)
+  async treeLimits(@CurrentCaller() { tenantId }: Caller) {
+    return { scope: 'tenant' as const, ...foundOr404(TENANT, await this.settings.treeLimits(tenantId)) };
+  }
+
+  @Serves(setTreeLimits)
+  async setTreeLimits(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof setTreeLimits>) {
+    const { author } = await this.names.authorOf(caller);
+    const ifVersion = request.headers['if-match'];
+    const result = await this.settings.setTreeLimits(caller.tenantId, request.body.limits, author, ifVersion);
+    const { stored, current } = foundOr404(TENANT, result);
+    if (stored !== undefined) return { scope: 'tenant' as const, ...stored };
+    throw ProblemException.from(otherVersion('tree limits', ifVersion, current).problem);
   }
 }

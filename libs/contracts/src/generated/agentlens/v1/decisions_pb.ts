@@ -140,7 +140,7 @@ export type Decision = Message<"agentlens.v1.Decision"> & {
   reservationId?: string | undefined;
 
   /**
-   * rule approval budget breaker order unjudged; absent where nothing stood in the way.
+   * rule approval budget breaker order tree_limit unjudged; absent where nothing stood in the way.
    *
    * @generated from field: optional string reason = 22;
    */

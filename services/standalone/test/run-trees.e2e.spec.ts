@@ -1,0 +1,112 @@
+import { eventually } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from './support/client.ts';
+import { startDistributed } from './support/distributed.ts';
+import { startEmbedded } from './support/embedded.ts';
+import type { PlatformUnderTest } from './support/platform-under-test.ts';
+
+/** Time for one change on a busy machine. */
+const PATIENTLY = { timeoutMs: 30_000 };
+
+describe.each([
+  ['one process', startEmbedded, 'evaluator'],
+  ['one process', startEmbedded, 'gateway'],
+  ['services on NATS and Redis', startDistributed, 'evaluator'],
+  ['services on NATS and Redis', startDistributed, 'gateway'],
+] as const)('run trees, in %s', (_, start, path) => {
+  let platform: PlatformUnderTest;
+  let admin: Client;
+  let agent: Client;
+  beforeAll(async () => {
+    // With one evaluator, a budget that was applied once is known.
+    platform = await start({ env: { AGENTLENS_DECISION_PATH: path }, evaluators: 1 });
+    admin = new Client(platform, (await platform.keyOf('acme', 'admin')).key);
+    agent = new Client(platform, (await platform.keyOf('acme', 'ingest', 'decide')).key);
+  });
+  afterAll(() => platform?.stop());
+
+  const started = async (runId: string, parentRunId?: string) =>
+    (await agent.post(`/v1/runs/${runId}/start`, { agentId: 'planner', ...(parentRunId && { parentRunId }) })).body;
+  const asked = async (runId: string) =>
+    (
+      await agent.post(`/v1/runs/${runId}/evaluate`, {
+        ...{ phase: 'tool.before', agentId: 'planner', tool: { name: 'search' }, args: {}, tags: {} },
+        deadlineMs: 5_000,
+      })
+    ).body;
+
+  it(`are limited in depth, children and runs, decided by the ${path}`, async () => {
+    expect((await admin.put('/api/trees/limits', { limits: { maxDepth: 2, maxChildren: 2, maxRuns: 4 } })).status).toBe(
+      200,
+    );
+    await started('root');
+    // The limits reach a gateway within 5 seconds. An earlier start does not count.
+    await eventually(async () => {
+      await started('probe-2', 'probe-1');
+      await started('probe-3', 'probe-2');
+      expect(await started('probe-4', 'probe-3')).toMatchObject({
+        lockdown: { active: true, lockdownId: 'tree:depth' },
+      });
+    }, PATIENTLY);
+    for (const run of ['a', 'b']) expect(await started(run, 'root')).toMatchObject({ lockdown: { active: false } });
+    expect(await started('c', 'root')).toMatchObject({
+      lockdown: { active: true, kind: 'killed', lockdownId: 'tree:children' },
+    });
+    expect(await started('a1', 'a')).toMatchObject({ lockdown: { active: false } });
+    expect(await started('a2', 'a')).toMatchObject({ lockdown: { active: true, lockdownId: 'tree:runs' } });
+    for (const [run, lockdownId] of [
+      ['probe-4', 'tree:depth'],
+      ['c', 'tree:children'],
+      ['a2', 'tree:runs'],
+    ] as const) {
+      const message = expect.stringMatching(/at most [24] .*\(max(Depth|Children|Runs)\)$|at most 2 ancestors/);
+      expect(await asked(run)).toMatchObject({
+        ...{ verdict: 'BLOCK', control: 'TERMINATE', message, cause: { kind: 'LOCKDOWN', lockdownId } },
+      });
+    }
+    for (const run of ['root', 'a', 'b', 'a1']) expect(await asked(run)).toMatchObject({ verdict: 'ALLOW' });
+    await eventually(async () => {
+      const { body } = await admin.get('/api/decisions?runId=c');
+      expect(body.decisions).toMatchObject([{ verdict: 'BLOCK', reason: 'tree_limit' }]);
+    }, PATIENTLY);
+  });
+
+  it('share a budget, also if the parent of a root becomes known late', async () => {
+    const budget = { name: 'One task', scope: 'tree', period: 'total', limitUsd: 1, onUnavailable: 'block' };
+    const { status, body } = await admin.post('/api/budgets', budget);
+    expect(status).toBe(201);
+    const pots = async () => (await admin.get(`/api/budgets/${body.id}`)).body.pots;
+    const pot = async (runId: string) => (await admin.get(`/api/budgets/${body.id}?scopeId=${runId}`)).body.pots[0];
+    const asks = async (runId: string, callId: string, costUsd: number) =>
+      (
+        await agent.post(`/v1/runs/${runId}/evaluate`, {
+          ...{ phase: 'llm.before', agentId: 'planner', callId, estimate: { tokens: 10, costUsd }, deadlineMs: 5_000 },
+        })
+      ).body;
+    await started('top');
+    await started('beside', 'top');
+    await started('leaf', 'middle');
+    await eventually(async () => {
+      expect(await asks('leaf', 'call-1', 0.5)).toMatchObject({ verdict: 'ALLOW', reservationId: expect.any(String) });
+    }, PATIENTLY);
+    expect(await asks('beside', 'call-2', 0.4)).toMatchObject({ verdict: 'ALLOW' });
+    const event = { schema: 'handlebar.audit.v1', ts: new Date().toISOString(), runId: 'leaf', kind: 'llm.result' };
+    const events = [{ ...event, data: { callId: 'call-1', costUsd: 0.25 } }];
+    expect((await agent.post('/v1/runs/events', { agentId: 'planner', events })).body).toMatchObject({ accepted: 1 });
+    expect(await started('middle', 'top')).toMatchObject({ lineage: { ancestors: ['top'] } });
+    await eventually(async () => {
+      for (const run of ['top', 'middle', 'leaf', 'beside'])
+        expect(await pot(run)).toMatchObject({ spentUsd: 0.25, reservedUsd: 0.4 });
+    }, PATIENTLY);
+    expect(await asks('top', 'call-3', 0.6)).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'RULE_VIOLATION' } });
+    // The ledger balances what was spent under the former root.
+    await eventually(async () => expect(await pots()).toMatchObject([{ scopeId: 'top', spentUsd: 0.25 }]), PATIENTLY);
+  });
+
+  it('are admitted again when the limits are removed', async () => {
+    expect((await admin.put('/api/trees/limits', { limits: {} })).status).toBe(200);
+    await eventually(async () => {
+      for (const run of ['probe-4', 'c', 'a2']) expect(await asked(run)).toMatchObject({ verdict: 'ALLOW' });
+    }, PATIENTLY);
+  });
+});
