@@ -194,6 +194,12 @@ describe('the tree of a run', () => {
     const deep = await tree('deep-0');
     expect(deep).toMatchObject({ truncated: true });
     expect(deep.runs).toHaveLength(21);
+    await api.insert('runs', aRunRow({ run_id: 'wide', started_at: minute(-200) }));
+    const child = (at: number) => aRunRow({ run_id: `wide-${at}`, started_at: minute(-200), parent_run_id: 'wide' });
+    await Promise.all(Array.from({ length: 10_000 }, (_, at) => api.insert('runs', child(at))));
+    const wide = await tree('wide');
+    expect(wide).toMatchObject({ truncated: true });
+    expect(wide.runs).toHaveLength(1_000);
   });
 
   it('of an unknown run is not found', async () => {

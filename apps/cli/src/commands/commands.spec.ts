@@ -23,6 +23,57 @@ describe('every command', () => {
   });
 });
 
+describe('runs limits', () => {
+  const stored = { scope: 'tenant', limits: { maxDepth: 5, maxChildren: null, maxRuns: 200 }, version: 3 };
+
+  it('shows the limits of run trees', async () => {
+    const { stdout, requests } = await runCli(['runs', 'limits'], { answer: () => stored });
+    expect(requests).toMatchObject([{ method: 'GET', path: '/api/trees/limits' }]);
+    expect(stdout).toContain('at most 5 ancestors, any number of children of a run, at most 200 runs');
+  });
+
+  it('changes the named limits and keeps the others', async () => {
+    const words = ['runs', 'limits', '--max-depth', 'none', '--max-children', '20'];
+    const { exitCode, requests } = await runCli(words, { answer: () => stored });
+    expect(exitCode).toBe(0);
+    expect(requests).toMatchObject([
+      { method: 'GET' },
+      { method: 'PUT', path: '/api/trees/limits', body: { limits: { maxDepth: null, maxChildren: 20, maxRuns: 200 } } },
+    ]);
+  });
+
+  it.each(['-1', 'some', '1.5'])('rejects %s', async (text) => {
+    const { exitCode, requests } = await runCli(['runs', 'limits', '--max-runs', text]);
+    expect({ exitCode, requests }).toEqual({ exitCode: 64, requests: [] });
+  });
+});
+
+describe('runs tree', () => {
+  it('shows depth, children, cost and labels of each run, and the limits', async () => {
+    const totals = (costUsd: number) => ({ costUsd, unpricedCalls: 0 });
+    const run = (id: string, depth: number, costUsd: number) => ({
+      ...{ id, depth, agentId: 'bot', status: 'succeeded', durationMs: 1_000, childCount: 1 - depth },
+      ...{ totals: totals(costUsd), rolledUp: totals(costUsd + 1) },
+    });
+    const source = { runId: 'child', agentId: 'bot', toolName: 'read', at: '2026-03-01T12:00:00.000Z' };
+    const answers: Record<string, unknown> = {
+      '/api/runs/root/tree': { runs: [run('root', 0, 0.5), run('child', 1, 0.25)], truncated: false, agents: [] },
+      '/api/runs/root/labels': { root: 'root', labels: [{ label: 'pii', source }] },
+      '/api/trees/limits': { scope: 'tenant', limits: { maxDepth: 3, maxChildren: 4, maxRuns: null }, version: 1 },
+    };
+    const answer = ({ path }: { readonly path: string }) => answers[path];
+    const { stdout, stderr } = await runCli(['runs', 'tree', 'root'], {
+      answer,
+      terminal: 120,
+      env: { NO_COLOR: '1' },
+    });
+    const cells = stdout.split('\n').map((line) => line.trim().split(/ +/));
+    expect(cells[1]).toEqual(expect.arrayContaining(['root', 'bot', 'succeeded', '1']));
+    expect(cells[2]).toEqual(expect.arrayContaining(['child', 'bot', 'succeeded', 'pii']));
+    expect(stderr).toContain('at most 3 ancestors, at most 4 children of a run, any number of runs');
+  });
+});
+
 describe('kill, pause and resume', () => {
   it('sends the order, waits for the agents and prints how many acknowledged', async () => {
     const words = ['kill', 'agent', 'bot', '--reason', 'loop', '--yes'];

@@ -72,6 +72,10 @@ export const COMMANDS: CommandTree = {
         summary: 'show a run and its sub-runs',
         load: async () => (await import('./runs.ts')).showRunTree,
       },
+      limits: {
+        summary: 'show or set the limits of run trees',
+        load: async () => (await import('./runs.ts')).treeLimits,
+      },
       pause: {
         summary: 'block every call of a run until you resume it',
         load: async () => (await import('./runs.ts')).pauseRun,

@@ -168,6 +168,7 @@ const TREE_COLUMNS: readonly Column<TreeRow>[] = [
   { title: 'agent', value: ({ agentId }) => agentId },
   { title: 'status', value: ({ status }) => status, tone: toneOf },
   { title: 'took', value: ({ durationMs }) => duration(durationMs), align: 'right' },
+  { title: 'children', value: ({ childCount }) => childCount || undefined, align: 'right' },
   { title: 'cost', value: ({ totals }) => costOf(totals.costUsd, totals.unpricedCalls), align: 'right' },
   { title: 'with children', value: ({ rolledUp }) => costOf(rolledUp.costUsd, rolledUp.unpricedCalls), align: 'right' },
   { title: 'set label', value: ({ labels }) => labels.join(', '), tone: () => 'warning' },
@@ -176,15 +177,53 @@ const TREE_COLUMNS: readonly Column<TreeRow>[] = [
 export const showRunTree: DefineCommand = (command, context) => {
   command.argument('<id>', 'the root run').action(async (id) => {
     const client = await context.connect();
-    const [tree, { labels }] = await Promise.all([
+    const [tree, { labels }, { limits }] = await Promise.all([
       client.getRunTree({ params: { id } }),
       client.getRunLabels({ params: { id } }),
+      client.getTreeLimits(),
     ]);
     const setBy = Map.groupBy(labels, ({ source }) => source.runId);
     const rows = tree.runs.map((run) => ({ ...run, labels: (setBy.get(run.id) ?? []).map(({ label }) => label) }));
-    context.output.print({ ...tree, labels }, () => table(rows, TREE_COLUMNS, context.output.layout));
+    context.output.print({ ...tree, labels, limits }, () => table(rows, TREE_COLUMNS, context.output.layout));
+    if (Object.values(limits).some((limit) => limit !== null)) {
+      context.output.note(`Limits of a tree: ${limitWords(limits)}.`);
+    }
     if (tree.truncated) context.output.note('The tree is truncated at 1,000 runs and 20 levels.');
   });
+};
+
+type TreeLimits = AnswerOf<'getTreeLimits'>['limits'];
+
+function limitWords({ maxDepth, maxChildren, maxRuns }: TreeLimits): string {
+  const words = (limit: number | null, what: string) =>
+    `${limit === null ? 'any number of' : `at most ${limit}`} ${what}`;
+  return [words(maxDepth, 'ancestors'), words(maxChildren, 'children of a run'), words(maxRuns, 'runs')].join(', ');
+}
+
+/** Parses a limit. */
+function limitOrNone(text: string): number | 'none' {
+  if (text === 'none') return text;
+  return text === '0' ? 0 : count(text);
+}
+
+export const treeLimits: DefineCommand = (command, context) => {
+  command
+    .option('--max-depth <n>', 'most ancestors of a run, or none', limitOrNone)
+    .option('--max-children <n>', 'most runs that one run starts, or none', limitOrNone)
+    .option('--max-runs <n>', 'most runs of a tree with its root, or none', limitOrNone)
+    .action(async (given) => {
+      const client = await context.connect();
+      const stored = await client.getTreeLimits();
+      const changes = Object.fromEntries(
+        Object.entries(given).map(([name, limit]) => [name, limit === 'none' ? null : limit]),
+      );
+      if (Object.keys(changes).length === 0) {
+        context.output.print(stored, () => `Limits of a tree: ${limitWords(stored.limits)}.`);
+        return;
+      }
+      const answer = await client.setTreeLimits({ body: { limits: { ...stored.limits, ...changes } } });
+      context.output.print(answer, () => `Limits of a tree from now on: ${limitWords(answer.limits)}.`);
+    });
 };
 
 const LABEL_COLUMNS: readonly Column<Label>[] = [

@@ -9,6 +9,7 @@ import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
 import { startDecidingGateway } from './decisions/deciding-gateway.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
+import { killedTree } from './decisions/killed-tree.ts';
 import { neighbours } from './decisions/neighbours.ts';
 import { withSchemaLock } from './decisions/one-at-a-time.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
@@ -63,6 +64,7 @@ export const decisions: Scenario = {
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
       await killed(bench, stage);
+      await killedTree(bench, stage, gateway.url);
       await atTheEdgeOfABudget(bench, stage);
     } finally {
       await gateway.stop();

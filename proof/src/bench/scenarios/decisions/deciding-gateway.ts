@@ -7,15 +7,25 @@ import type { Stage } from '../../stage.ts';
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 
 /** Starts a second gateway beside the platform's own, which decides what it can and asks the same evaluator otherwise. */
-export async function startDecidingGateway({ stack }: Stage): Promise<ServiceProcess> {
+export function startDecidingGateway(stage: Stage): Promise<ServiceProcess> {
+  return startGateway(stage, { name: 'ingest-deciding', path: 'gateway' });
+}
+
+interface GatewayOptions {
+  readonly name: string;
+  readonly path: 'gateway' | 'evaluator';
+}
+
+/** Starts another gateway of the platform. */
+export async function startGateway({ stack }: Stage, { name, path }: GatewayOptions): Promise<ServiceProcess> {
   const port = await freePort();
   const gateway = new ServiceProcess({
-    name: 'ingest-deciding',
+    name,
     entry: `${ROOT}services/ingest/dist/main.js`,
     port,
     cwd: ROOT,
     env: {
-      AGENTLENS_DECISION_PATH: 'gateway',
+      AGENTLENS_DECISION_PATH: path,
       DATABASE_URL: stack.postgresUrl,
       NATS_URL: stack.natsUrl ?? '',
       REDIS_URL: stack.redisUrl ?? '',
