@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import type { DecisionPath } from '@agentlens/contracts';
 import { freePort } from '@agentlens/testing';
 import { ServiceProcess } from '../../../harness/service-process.ts';
 import type { Stage } from '../../stage.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-/** Starts a second gateway beside the platform's own, which decides what it can and asks the same evaluator otherwise. */
-export async function startDecidingGateway({ stack }: Stage): Promise<ServiceProcess> {
+/** Starts a second gateway beside the platform's own, with the same evaluator. */
+export async function startGateway({ stack }: Stage, path: DecisionPath): Promise<ServiceProcess> {
   const port = await freePort();
   const gateway = new ServiceProcess({
-    name: 'ingest-deciding',
+    name: `ingest-${path}`,
     entry: `${ROOT}services/ingest/dist/main.js`,
     port,
     cwd: ROOT,
     env: {
-      AGENTLENS_DECISION_PATH: 'gateway',
+      AGENTLENS_DECISION_PATH: path,
       DATABASE_URL: stack.postgresUrl,
       NATS_URL: stack.natsUrl ?? '',
       REDIS_URL: stack.redisUrl ?? '',
