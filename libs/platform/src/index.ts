@@ -70,7 +70,7 @@ export { PriceBooks } from './prices/price-books.ts';
 export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
-export { type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
+export { AnnouncedReads, type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
   CLOCK,

@@ -1,12 +1,16 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { DecisionPath } from '@agentlens/contracts';
+import { freePort } from '@agentlens/testing';
 import { connect } from '@nats-io/transport-node';
 import type { LatencySummary } from '../../harness/latencies.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import type { Bench, Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
 import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
-import { startGateway } from './decisions/deciding-gateway.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
 import { neighbours } from './decisions/neighbours.ts';
@@ -16,6 +20,7 @@ import { ruleChanges } from './decisions/rule-changes.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 const HOT_PATH = fileURLToPath(new URL('../../../../libs/sdk/bench/hot-path.mjs', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const EMPTY_HANDLER = fileURLToPath(new URL('../empty-handler.ts', import.meta.url));
 const NS_PER_MS = 1e6;
 
@@ -92,6 +97,30 @@ async function oneProcess(bench: Bench): Promise<void> {
     await stopped(empty);
   }
   await stage.setRules([]);
+}
+
+/** Starts a second gateway beside the platform's own, with the same evaluator. */
+async function startGateway({ stack }: Stage, path: DecisionPath): Promise<ServiceProcess> {
+  const port = await freePort();
+  const gateway = new ServiceProcess({
+    name: `ingest-${path}`,
+    entry: `${ROOT}services/ingest/dist/main.js`,
+    port,
+    cwd: ROOT,
+    env: {
+      AGENTLENS_DECISION_PATH: path,
+      DATABASE_URL: stack.postgresUrl,
+      NATS_URL: stack.natsUrl ?? '',
+      REDIS_URL: stack.redisUrl ?? '',
+      AGENTLENS_SECRET_KEY: randomBytes(32).toString('base64'),
+      AGENTLENS_KEY_EVENTS_PER_SECOND: '10000000',
+      AGENTLENS_LOG_LEVEL: 'warn',
+      AGENTLENS_HTTP_HOST: '127.0.0.1',
+      AGENTLENS_HTTP_PORT: String(port),
+    },
+  });
+  await gateway.start();
+  return gateway;
 }
 
 async function addressOf(empty: ChildProcess): Promise<string> {
