@@ -186,7 +186,13 @@ export const COMMANDS = {
    */
   tenantBook: command(
     'guardrail.book',
-    z.object({ tenantId: TenantId, haveVersion: z.string().optional(), reread: z.boolean().optional() }),
+    z.object({
+      tenantId: TenantId,
+      haveVersion: z.string().optional(),
+      reread: z.boolean().optional(),
+      /** Version of the announced change. What the evaluator has read since it received the announcement suffices. */
+      announced: z.string().optional(),
+    }),
     TenantBookAnswer,
     2_000,
   ),

@@ -71,6 +71,6 @@ export { explain, providersOf, runService, type ServiceModule } from './run-serv
 export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
 export { port, portProviders } from './service-ports.ts';
-export { type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
+export { AnnouncedReads, type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export { withDeadline } from './with-deadline.ts';

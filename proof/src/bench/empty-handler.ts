@@ -1,24 +1,26 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { connect } from '@nats-io/transport-node';
+import fastify from 'fastify';
 
 /**
- * The minimal handler of a decision: a separate process that reads the body and returns a constant, over HTTP and over
- * NATS. Measures the cost of the machine and the protocols without the platform.
+ * The minimal handler of a decision: a separate process that parses the body and returns a constant, over HTTP and,
+ * with the arguments `<NATS address> <subject>`, over NATS. Measures the cost of the machine and the protocols without
+ * the platform.
  */
-const ANSWER = JSON.stringify({ ok: true });
-const [natsUrl = '', subject = ''] = process.argv.slice(2);
+const ANSWER = { ok: true };
+const [natsUrl, subject = ''] = process.argv.slice(2);
 
-const server = createServer((request, response) => {
-  request.resume().once('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER));
-});
-server.listen(0, '127.0.0.1');
-const connection = await connect({ servers: natsUrl });
-connection.subscribe(subject, {
-  callback: (_, message) => {
-    message.respond(ANSWER);
-  },
-});
-await connection.flush();
-process.send?.((server.address() as AddressInfo).port);
+const server = fastify();
+server.post('/*', async () => ANSWER);
+await server.listen({ host: '127.0.0.1', port: 0 });
+if (natsUrl !== undefined) {
+  const connection = await connect({ servers: natsUrl });
+  const encoded = JSON.stringify(ANSWER);
+  connection.subscribe(subject, {
+    callback: (_, message) => {
+      message.respond(encoded);
+    },
+  });
+  await connection.flush();
+}
+process.send?.(server.addresses()[0]?.port);
 process.once('disconnect', () => process.exit(0));

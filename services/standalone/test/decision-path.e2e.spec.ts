@@ -18,7 +18,7 @@ describe.each([
   let admin: Client;
   let agent: Client;
   beforeAll(async () => {
-    platform = await start({ env: { AGENTLENS_DECISION_PATH: 'gateway' } });
+    platform = await start();
     admin = new Client(platform, (await platform.keyOf('acme', 'admin', 'read')).key);
     agent = new Client(platform, (await platform.keyOf('acme', 'ingest', 'decide')).key);
   });
@@ -92,5 +92,23 @@ describe.each([
     const order = { scope: 'agent', scopeId: 'shopper', state: 'killed', reason: 'incident 7' };
     expect((await admin.post('/api/control', { ...order, waitMs: 0 })).status).toBe(200);
     await decidedHere('run-1', 'search', { verdict: 'BLOCK', control: 'TERMINATE' });
+  });
+});
+
+describe('a gateway that asks about every call', () => {
+  let platform: PlatformUnderTest;
+  beforeAll(async () => {
+    platform = await startEmbedded({ env: { AGENTLENS_DECISION_PATH: 'evaluator' } });
+  });
+  afterAll(() => platform?.stop());
+
+  it('leaves all decisions to the evaluator', async () => {
+    const agent = new Client(platform, (await platform.keyOf('acme', 'ingest', 'decide')).key);
+    for (let asked = 0; asked < 3; asked++) {
+      const { headers, body } = await agent.post('/v1/runs/run-1/evaluate', {
+        ...{ phase: 'tool.before', agentId: 'shopper', tool: { name: 'search' }, args: {}, tags: {} },
+      });
+      expect([headers.get('x-agentlens-decided-by'), body.verdict]).toEqual(['evaluator', 'ALLOW']);
+    }
   });
 });

@@ -89,7 +89,7 @@ export interface DataFlow {
 }
 
 /** A call that a rule may have to count. */
-export interface CountedCall {
+export interface CountableCall {
   /** Absent for a model call. */
   readonly tool?: DecisionRequest['tool'];
   /** True if the rule selects tools of this name, with any tags. */
@@ -108,7 +108,7 @@ export interface CallTest {
    * Returns true if its answers about later calls depend on this call: `needs` is then evaluated for the call even if
    * the rule does not apply to it. Absent if it reads no other calls.
    */
-  countsCall?(call: CountedCall): boolean;
+  countsCall?(call: CountableCall): boolean;
   /** True if it also counts calls of agents that the rule is not about. */
   readonly countsEveryAgent?: boolean;
   /** Events that feed the series it reads. */

@@ -35,7 +35,7 @@ function fromText(text: string): ExactNumber | undefined {
 export function compareExactly(a: ExactNumber, b: ExactNumber): number {
   const [signOfA, signOfB] = [signOf(a), signOf(b)];
   if (signOfA !== signOfB) return signOfA - signOfB;
-  return signOfA * compareMagnitudes(a, b);
+  return signOfA === 1 ? compareMagnitudes(a, b) : compareMagnitudes(b, a);
 }
 
 function signOf({ digits, isNegative }: ExactNumber): -1 | 0 | 1 {

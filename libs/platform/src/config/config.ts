@@ -138,7 +138,7 @@ const Environment = z.object({
   AGENTLENS_OTLP_STEPS: z.enum(['drop', 'keep']).default('drop'),
   AGENTLENS_OTLP_QUIET_SECONDS: z.coerce.number().int().min(1).default(120),
   AGENTLENS_OTLP_CORS_ORIGINS: list.default([]),
-  AGENTLENS_DECISION_PATH: z.enum(DECISION_PATHS).default('evaluator'),
+  AGENTLENS_DECISION_PATH: z.enum(DECISION_PATHS).default('gateway'),
   AGENTLENS_DECISION_BOOK_TTL_SECONDS: z.coerce.number().int().min(1).max(900).default(30),
   AGENTLENS_MIGRATE: toggle.optional(),
   AGENTLENS_PRINT_FIRST_KEYS: toggle.default(false),

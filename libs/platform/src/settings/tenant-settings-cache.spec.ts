@@ -63,6 +63,28 @@ describe('TenantSettingsCache', () => {
     expect(settings.of('acme')).toBe('two');
   });
 
+  it('shares the read that an announcement caused, until the next change or if it failed', async () => {
+    const table = new Map([['acme', 'one']]);
+    const { settings, bus, broken } = await settingsOver(table);
+    await settings.start();
+    const announce = (version: string) => bus.publish(rulesChanged, { tenantId: 'acme', version, at: AT });
+    table.set('acme', 'two');
+    await announce('v2');
+    await eventually(() => expect(settings.of('acme')).toBe('two'));
+    table.set('acme', 'three');
+    await settings.reload('acme', 'v2');
+    expect(settings.of('acme')).toBe('two');
+    await settings.reload('acme', 'v3');
+    expect(settings.of('acme')).toBe('three');
+    table.set('acme', 'four');
+    broken.away = true;
+    await announce('v4');
+    await expect(settings.reload('acme', 'v4')).rejects.toThrow('away');
+    broken.away = false;
+    await settings.reload('acme', 'v4');
+    expect(settings.of('acme')).toBe('four');
+  });
+
   it('can be started again if the first attempt failed', async () => {
     const { settings, broken } = await settingsOver(new Map([['acme', 'one']]));
     broken.away = true;

@@ -1,5 +1,6 @@
 import type { Topic } from '@agentlens/contracts';
 import { BackgroundWork, type EventBus, type Subscription } from '@agentlens/messaging';
+import { BoundedMap } from '@agentlens/state';
 import type { Platform } from '../platform.ts';
 
 const POLL_MS = 10_000;
@@ -20,10 +21,37 @@ interface TenantSettingsOptions<T> {
   readonly reader: SettingsReader<T>;
   readonly bus: EventBus;
   /** The topic that announces changed settings of a tenant. */
-  readonly topic: Topic<{ tenantId: string }>;
+  readonly topic: Topic<{ tenantId: string; version?: string | number }>;
   readonly logger: Platform['logger'];
   readonly now: () => number;
   readonly pollMs?: number;
+}
+
+/** Maximum number of tenants; the oldest are evicted, and read again when asked for. */
+const MAX_TENANTS = 10_000;
+
+interface AnnouncedRead {
+  readonly version: string;
+  readonly reading: Promise<void>;
+}
+
+/** The newest read of each tenant that an announced change caused, so that others that learn of the change share it. */
+export class AnnouncedReads {
+  readonly #reads = new BoundedMap<AnnouncedRead>(MAX_TENANTS);
+
+  began(tenantId: string, version: string, reading: Promise<void>): void {
+    const read = { version, reading };
+    this.#reads.set(tenantId, read);
+    reading.catch(() => {
+      if (this.#reads.get(tenantId) === read) this.#reads.delete(tenantId);
+    });
+  }
+
+  /** The read for this change, if it began. */
+  of(tenantId: string, version: string | undefined): Promise<void> | undefined {
+    const read = this.#reads.get(tenantId);
+    return version !== undefined && read?.version === version ? read.reading : undefined;
+  }
 }
 
 /**
@@ -33,6 +61,7 @@ interface TenantSettingsOptions<T> {
 export class TenantSettingsCache<T> {
   readonly #options: TenantSettingsOptions<T>;
   readonly #held = new Map<string, T>();
+  readonly #announced = new AnnouncedReads();
   #comparedToMs = 0;
   #watch: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -53,7 +82,11 @@ export class TenantSettingsCache<T> {
   /** @throws Error if the table cannot be read; may then be called again */
   async start(): Promise<void> {
     const { bus, topic, reader, now, pollMs = POLL_MS } = this.#options;
-    this.#watch ??= await bus.watch(topic, { from: 'new' }, ({ value }) => this.#quietly(this.reload(value.tenantId)));
+    this.#watch ??= await bus.watch(topic, { from: 'new' }, ({ value: { tenantId, version } }) => {
+      const reading = this.reload(tenantId);
+      if (version !== undefined) this.#announced.began(tenantId, String(version), reading);
+      this.#quietly(reading);
+    });
     this.#comparedToMs = now();
     for (const [tenantId, settings] of await reader.all()) this.#held.set(tenantId, settings);
     this.#timer ??= setInterval(() => this.#quietly(this.poll()), pollMs).unref();
@@ -65,7 +98,10 @@ export class TenantSettingsCache<T> {
     await this.#reading.ended();
   }
 
-  async reload(tenantId: string): Promise<void> {
+  /** @param announced version of a change; a read that its announcement caused suffices */
+  async reload(tenantId: string, announced?: string): Promise<void> {
+    const begun = this.#announced.of(tenantId, announced);
+    if (begun !== undefined) return begun;
     const settings = await this.#options.reader.ofTenant(tenantId);
     if (settings === undefined) this.#held.delete(tenantId);
     else this.#held.set(tenantId, settings);

@@ -1,20 +1,28 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { DecisionPath } from '@agentlens/contracts';
+import { freePort } from '@agentlens/testing';
 import { connect } from '@nats-io/transport-node';
 import type { LatencySummary } from '../../harness/latencies.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import type { Bench, Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
 import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
-import { startDecidingGateway } from './decisions/deciding-gateway.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
 import { killedTree } from './decisions/killed-tree.ts';
 import { neighbours } from './decisions/neighbours.ts';
-import { withSchemaLock } from './decisions/one-at-a-time.ts';
+import { inOneProcess, withSchemaLock } from './decisions/one-at-a-time.ts';
+import { startOpa } from './decisions/opa.ts';
+import { ruleChanges } from './decisions/rule-changes.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 const HOT_PATH = fileURLToPath(new URL('../../../../libs/sdk/bench/hot-path.mjs', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const EMPTY_HANDLER = fileURLToPath(new URL('../empty-handler.ts', import.meta.url));
 const NS_PER_MS = 1e6;
 
 interface Measured {
@@ -51,29 +59,76 @@ export const decisions: Scenario = {
   smoke: false,
   async run(bench: Bench) {
     await inTheAgent(bench);
+    await oneProcess(bench);
     const stage = await bench.stage('distributed');
     const { natsUrl } = stage.stack;
     if (natsUrl === undefined) throw new Error('the distributed shape has a NATS server');
     const connection = await connect({ servers: natsUrl });
-    const empty = fork(fileURLToPath(new URL('../empty-handler.ts', import.meta.url)), [natsUrl, EMPTY_SUBJECT]);
-    const gateway = await startDecidingGateway(stage);
+    const empty = fork(EMPTY_HANDLER, [natsUrl, EMPTY_SUBJECT]);
+    const asking = await startGateway(stage, 'evaluator');
+    const second = await startGateway(stage, 'gateway');
+    const opa = await startOpa();
     try {
-      const [port] = (await once(empty, 'message')) as [number];
-      const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
-      await withSchemaLock(bench, stage, { ...endpoints, gatewayUrl: gateway.url });
+      const endpoints = { connection, emptyUrl: await addressOf(empty) };
+      await withSchemaLock(bench, stage, { ...endpoints, askingUrl: asking.url, opaUrl: opa?.url });
+      await ruleChanges(bench, stage, [stage.stack.ingestUrl, second.url]);
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
       await killed(bench, stage);
-      await killedTree(bench, stage, gateway.url);
+      await killedTree(bench, stage, [stage.stack.ingestUrl, second.url, asking.url]);
       await atTheEdgeOfABudget(bench, stage);
     } finally {
-      await gateway.stop();
+      await opa?.stop();
+      await Promise.all([asking.stop(), second.stop()]);
       await stopped(empty);
       await connection.close();
     }
     await stage.setRules([]);
   },
 };
+
+/** All services in one process. */
+async function oneProcess(bench: Bench): Promise<void> {
+  const stage = await bench.stage('standalone');
+  const empty = fork(EMPTY_HANDLER);
+  const opa = await startOpa();
+  try {
+    await inOneProcess(bench, stage, { emptyUrl: await addressOf(empty), opaUrl: opa?.url });
+  } finally {
+    await opa?.stop();
+    await stopped(empty);
+  }
+  await stage.setRules([]);
+}
+
+/** Starts a second gateway beside the platform's own, with the same evaluator. */
+async function startGateway({ stack }: Stage, path: DecisionPath): Promise<ServiceProcess> {
+  const port = await freePort();
+  const gateway = new ServiceProcess({
+    name: `ingest-${path}`,
+    entry: `${ROOT}services/ingest/dist/main.js`,
+    port,
+    cwd: ROOT,
+    env: {
+      AGENTLENS_DECISION_PATH: path,
+      DATABASE_URL: stack.postgresUrl,
+      NATS_URL: stack.natsUrl ?? '',
+      REDIS_URL: stack.redisUrl ?? '',
+      AGENTLENS_SECRET_KEY: randomBytes(32).toString('base64'),
+      AGENTLENS_KEY_EVENTS_PER_SECOND: '10000000',
+      AGENTLENS_LOG_LEVEL: 'warn',
+      AGENTLENS_HTTP_HOST: '127.0.0.1',
+      AGENTLENS_HTTP_PORT: String(port),
+    },
+  });
+  await gateway.start();
+  return gateway;
+}
+
+async function addressOf(empty: ChildProcess): Promise<string> {
+  const [port] = (await once(empty, 'message')) as [number];
+  return `http://127.0.0.1:${port}`;
+}
 
 async function stopped(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;

@@ -46,10 +46,11 @@ export class TenantBooks {
   }
 
   async answer(question: QuestionOf<typeof COMMANDS.tenantBook>): Promise<TenantBookAnswer> {
-    const { tenantId, haveVersion, reread } = question;
+    const { tenantId, haveVersion, reread, announced } = question;
     const { rules, limits, budgets: charged, open, clock } = this.#parts;
     // A gateway may receive the announcement of a change before this instance has read it.
-    if (reread === true) await Promise.all([rules, limits, charged, open].map((part) => part.reload(tenantId)));
+    if (reread === true)
+      await Promise.all([rules, limits, charged, open].map((part) => part.reload(tenantId, announced)));
     const { limitsVersion, budgets, openBreakers, resumesAtMs, version } = this.#versioned(tenantId);
     if (version === haveVersion) return { kind: 'unchanged', nowMs: clock.now() };
     const inForce = (await rules.stored(tenantId)).filter((rule) => decides(rule, clock.now()));

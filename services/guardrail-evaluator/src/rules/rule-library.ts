@@ -1,7 +1,7 @@
-import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
+import { type GuardrailRule, type RulesChanged, rulesChanged } from '@agentlens/contracts';
 import { type ActiveRule, activate, DecisionBook, isInForce, isSuspended, RuleBook } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
-import type { Clock, Platform } from '@agentlens/platform';
+import { AnnouncedReads, type Clock, type Platform } from '@agentlens/platform';
 import type { RuleMark, RulesRepository } from './rules.repository.ts';
 
 const POLL_MS = 10_000;
@@ -43,6 +43,7 @@ export class RuleLibrary {
   /** Keyed by tenant and rule. */
   readonly #held = new Map<string, HeldRules>();
   readonly #marks = new WeakMap<HeldRules, DecisionMarks>();
+  readonly #announced = new AnnouncedReads();
   readonly #missedMeanwhile = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #queued = new Map<string, Promise<void>>();
@@ -96,7 +97,7 @@ export class RuleLibrary {
 
   /** @throws Error if the rules cannot be read; may then be called again */
   async start(): Promise<void> {
-    this.#watch ??= await this.#bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#noticed(value.tenantId));
+    this.#watch ??= await this.#bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#noticed(value));
     const byTenant = Map.groupBy(await this.#rules.all(), ({ tenantId }) => tenantId);
     const active = new Map(
       [...byTenant].map(([tenantId, rules]) => [tenantId, this.#hold(tenantId, this.#read(rules))]),
@@ -116,8 +117,13 @@ export class RuleLibrary {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Reads what changed for one tenant. Requests that arrive while a read is queued share that read. */
-  reload(tenantId: string): Promise<void> {
+  /**
+   * Reads what changed for one tenant. Requests that arrive while a read is queued share that read.
+   * @param announced version of a change; a read that its announcement caused suffices
+   */
+  reload(tenantId: string, announced?: string): Promise<void> {
+    const begun = this.#announced.of(tenantId, announced);
+    if (begun !== undefined) return begun;
     const waiting = this.#queued.get(tenantId);
     if (waiting !== undefined) return waiting;
     const before = this.#running.get(tenantId) ?? Promise.resolve();
@@ -146,12 +152,14 @@ export class RuleLibrary {
     for (const { updatedAt } of marks) this.#newestMs = Math.max(this.#newestMs, Date.parse(updatedAt));
   }
 
-  #noticed(tenantId: string): void {
+  #noticed({ tenantId, version }: RulesChanged): void {
     if (!this.#loaded) {
       this.#missedMeanwhile.add(tenantId);
       return;
     }
-    this.reload(tenantId).catch((error: unknown) =>
+    const reading = this.reload(tenantId);
+    this.#announced.began(tenantId, version, reading);
+    reading.catch((error: unknown) =>
       this.#logger.warn({ err: error, tenantId }, 'reloading rules failed, the next poll will retry'),
     );
   }

@@ -44,6 +44,8 @@ interface CachedBook {
   /** Number of announced changes, and how many of them the book contains. */
   changes: number;
   readChanges: number;
+  /** Version of the newest change; undefined if changes may have been missed since. */
+  announced: string | undefined;
   isFetching: boolean;
   triedAtMs: number;
 }
@@ -138,11 +140,25 @@ export class BookCache {
   }
 
   /** A change of the tenant's rules, budgets or limits was announced. */
-  noticed(tenantId: string): void {
+  noticed(tenantId: string, version: string): void {
     const cached = this.#cached.get(tenantId);
     if (cached === undefined) return;
     cached.changes += 1;
+    cached.announced = version;
     this.#fetch(tenantId, cached);
+  }
+
+  /** Reads the tenant's book again. Returns true if it has the same rules, budgets, breakers and limits as `book`. */
+  async isCurrent(tenantId: string, book: KnownBook): Promise<boolean> {
+    const cached = this.#cached.get(tenantId);
+    if (cached === undefined) return false;
+    cached.changes += 1;
+    cached.announced = undefined;
+    const { changes } = cached;
+    this.#fetch(tenantId, cached);
+    while (cached.isFetching) await this.#fetching.ended();
+    // A book that did not change keeps its index of rules.
+    return cached.changes === changes && cached.readChanges === changes && cached.held?.book.rules === book.rules;
   }
 
   /** Compares the books in use, and keeps checking the connection. */
@@ -169,7 +185,7 @@ export class BookCache {
     this.#isWatching = true;
     const { bus, logger } = this.#parts;
     const opened = await Promise.allSettled([
-      bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.noticed(value.tenantId)),
+      bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.noticed(value.tenantId, value.version)),
       bus.watch(breakerChanged, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, [value])),
       bus.watch(breakersDue, { from: 'new' }, ({ value }) => this.suspect(value.tenantId, value.breakers)),
     ]);
@@ -177,7 +193,10 @@ export class BookCache {
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed === undefined) {
       // A book that was read before may lack a change.
-      for (const cached of this.#cached.values()) cached.changes += 1;
+      for (const cached of this.#cached.values()) {
+        cached.changes += 1;
+        cached.announced = undefined;
+      }
       this.#watches = watches;
       return;
     }
@@ -207,7 +226,7 @@ export class BookCache {
     const known = this.#cached.get(tenantId);
     const cached = known ?? {
       ...{ held: undefined, confirmedAtMs: Number.NEGATIVE_INFINITY, usedAtMs: 0 },
-      ...{ changes: 1, readChanges: 0, isFetching: false, triedAtMs: Number.NEGATIVE_INFINITY },
+      ...{ changes: 1, readChanges: 0, announced: undefined, isFetching: false, triedAtMs: Number.NEGATIVE_INFINITY },
     };
     this.#cached.delete(tenantId);
     this.#cached.set(tenantId, cached);
@@ -242,18 +261,20 @@ export class BookCache {
 
   async #fetchNow(tenantId: string, cached: CachedBook): Promise<void> {
     const { bus, clock } = this.#parts;
-    const { changes, held } = cached;
+    const { changes, held, announced } = cached;
     const [sentAtMs, sentAt] = [this.#now(), clock.now()];
     const answered = await bus.request(COMMANDS.tenantBook, {
       tenantId,
       ...(held === undefined ? {} : { haveVersion: held.version }),
       ...(changes === cached.readChanges ? {} : { reread: true }),
+      ...(changes === cached.readChanges || announced === undefined ? {} : { announced }),
     });
     this.#heardAtMs = this.#now();
     if (!answered.ok) throw new Error(answered.problem.error);
     const { value } = answered;
     const clockOffsetMs = value.nowMs - (sentAt + clock.now()) / 2;
-    if (value.kind === 'unchanged') {
+    const isHeld = value.kind === 'book' && value.book.version === held?.version;
+    if (value.kind === 'unchanged' || isHeld) {
       if (held === undefined) throw new Error('the evaluator did not send a book that is not known here');
       cached.held = { ...held, book: { ...held.book, clockOffsetMs } };
     } else {

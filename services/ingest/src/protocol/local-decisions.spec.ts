@@ -38,7 +38,11 @@ const ALLOWED: Decision = {
 let bus: EventBus;
 let book: TenantBook;
 let answers: (() => TenantBookAnswer | Promise<TenantBookAnswer>) | undefined;
-let asked: { readonly tenantId: string; readonly reread?: boolean | undefined }[];
+let asked: {
+  readonly tenantId: string;
+  readonly reread?: boolean | undefined;
+  readonly announced?: string | undefined;
+}[];
 let mono: number;
 let random: number;
 let counted: string[];
@@ -65,8 +69,8 @@ function bookOf(rules: readonly GuardrailRule[], fields: Partial<TenantBook> = {
 
 /** An evaluator that answers with `answers`, and counts what it is asked. */
 async function serveBooks() {
-  const served = await bus.serve(COMMANDS.tenantBook, async ({ tenantId, reread }) => {
-    asked.push({ tenantId, reread });
+  const served = await bus.serve(COMMANDS.tenantBook, async ({ tenantId, reread, announced }) => {
+    asked.push({ tenantId, reread, announced });
     if (answers === undefined) throw new Error('the database is away');
     return { ok: true as const, value: await answers() };
   });
@@ -148,7 +152,7 @@ describe('a gateway that decides', () => {
     };
     await bus.publish(rulesChanged, { tenantId: 'acme', version: 'v2', at: AT });
     expect((await ask()).by).toBe('evaluator');
-    expect(asked.at(-1)).toEqual({ tenantId: 'acme', reread: true });
+    expect(asked.at(-1)).toEqual({ tenantId: 'acme', reread: true, announced: 'v2' });
     held.resolve();
     await books.settled();
     expect(await ask()).toMatchObject({ by: 'gateway', decision: { verdict: 'ALLOW' } });
@@ -290,11 +294,12 @@ describe('without an evaluator', () => {
 describe('a sampled decision', () => {
   it('is made by the evaluator, and switches the tenant to it for 10 minutes if it differs', async () => {
     await serveBooks();
-    const { ask, known, books } = await gateway();
+    const { ask, known, books, local } = await gateway();
     await known();
     random = 0;
     const { decision, by } = await ask();
     expect([by, decision.verdict]).toEqual(['evaluator', 'ALLOW']);
+    await local.compared();
     expect(counted.slice(-2)).toEqual(['evaluator sampled', 'differs']);
     random = 1;
     await ask();
@@ -304,6 +309,21 @@ describe('a sampled decision', () => {
     await books.settled();
     await ask();
     expect(counted.at(-1)).toBe('gateway known');
+  });
+
+  it('may differ if a changed rule or an order reached the evaluator first', async () => {
+    await serveBooks();
+    const { ask, known, books, local } = await gateway();
+    await known();
+    random = 0;
+    book = bookOf([]);
+    await ask();
+    await local.compared();
+    book = bookOf([BLOCK_PAY]);
+    await books.isCurrent('acme', { rules: guardrails.DecisionBook.EMPTY, budgets: [], clockOffsetMs: 0 });
+    await ask(asking(), { reason: 'order', verdict: 'BLOCK' });
+    await local.compared();
+    expect(counted.slice(-2)).toEqual(['evaluator sampled', 'evaluator sampled']);
   });
 
   it('changes nothing if it is the same', async () => {

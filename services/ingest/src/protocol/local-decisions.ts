@@ -1,5 +1,13 @@
 import { contentHash, type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
-import type { AskReason, CallIdentity, GatewayKnowledge, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
+import type {
+  AskReason,
+  CallIdentity,
+  GatewayKnowledge,
+  KnownBook,
+  LocalAnswer,
+  MUST_ASK,
+} from '@agentlens/guardrails';
+import { BackgroundWork } from '@agentlens/messaging';
 import {
   type Clock,
   type ControlState,
@@ -33,7 +41,7 @@ export interface Answered {
 }
 
 interface LocalDecisionsDependencies {
-  readonly books: Pick<BookCache, 'use' | 'isSuspect' | 'suspect'>;
+  readonly books: Pick<BookCache, 'use' | 'isSuspect' | 'suspect' | 'isCurrent'>;
   readonly guardrails: Guardrails;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
   readonly decided: Pick<DecisionMetrics, 'decided'>;
@@ -54,6 +62,7 @@ export class LocalDecisions {
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #knownRuns: RecentMap<{ readonly sentAtMs: number; readonly limitsVersion: string }>;
+  readonly #comparing = new BackgroundWork();
   readonly #unrecorded: { readonly request: DecisionRequest; readonly decision: Decision }[] = [];
   #recording: NodeJS.Immediate | undefined;
   readonly #switchedUntilMs = new BoundedMap<number>(MAX_SWITCHED);
@@ -84,7 +93,8 @@ export class LocalDecisions {
       const asked = await this.#ask(request, limitsVersion, ask);
       metrics.decidedBy(asked.by, reason);
       if (!('ask' in answer) && asked.by === 'evaluator') {
-        this.#compare(assembled(request, identify(), order, answer, nowMs, 0), asked.decision);
+        const here = assembled(request, identify(), order, answer, nowMs, 0);
+        this.#comparing.add(this.#compare(here, asked.decision, known.book));
       }
       return asked;
     }
@@ -146,10 +156,18 @@ export class LocalDecisions {
     return asked;
   }
 
-  #compare(here: Decision, there: Decision): void {
+  /** Waits for comparisons of sampled decisions. */
+  async compared(): Promise<void> {
+    await this.#comparing.ended();
+  }
+
+  async #compare(here: Decision, there: Decision, book: KnownBook | undefined): Promise<void> {
     // A fact that could not be fetched is a difference that only the evaluator can have.
     if (there.bypasses.some(({ why }) => why === 'unavailable' || why === 'deadline')) return;
     if (comparable(here) === comparable(there)) return;
+    // An order, an open breaker or a changed rule may have reached the evaluator first.
+    if (there.reason === 'order' || there.reason === 'breaker') return;
+    if (book === undefined || !(await this.#parts.books.isCurrent(here.tenantId, book))) return;
     const { tenantId, runId, phase } = here;
     this.#switchedUntilMs.set(tenantId, this.#now() + SWITCHED_MS);
     this.#parts.metrics.differs();

@@ -4,7 +4,6 @@ import { Latencies } from '../../../harness/latencies.ts';
 import { monotonicMs } from '../../../harness/monotonic-ms.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
-import { startGateway } from './deciding-gateway.ts';
 
 const DESCENDANTS = 200;
 /** Each run but the leaves starts this many others. */
@@ -21,21 +20,12 @@ interface Descendant {
 }
 
 /**
- * Times how long descendants of a killed run are still allowed to call. They belong to three gateways, and each gateway
- * is asked about its runs in turn, every few milliseconds.
+ * Times how long descendants of a killed run are still allowed to call. They belong to several gateways, each of
+ * which is asked about its runs in turn, every few milliseconds.
  */
-export async function killedTree(bench: Bench, stage: Stage, decidingUrl: string): Promise<void> {
+export async function killedTree(bench: Bench, stage: Stage, gateways: readonly string[]): Promise<void> {
   bench.progress(`decisions: a kill of a run with ${DESCENDANTS} descendants`);
   await stage.setRules([]);
-  const third = await startGateway(stage, { name: 'ingest-third', path: 'evaluator' });
-  try {
-    await measure(bench, stage, [stage.stack.ingestUrl, decidingUrl, third.url]);
-  } finally {
-    await third.stop();
-  }
-}
-
-async function measure(bench: Bench, stage: Stage, gateways: readonly string[]): Promise<void> {
   const root = `root-${Date.now()}`;
   const [here = ''] = gateways;
   await start(stage, here, root);

@@ -3,7 +3,7 @@ import type { HarnessRule } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
-import { type Endpoints, GATEWAY_WAY, waysOf } from './ways.ts';
+import { type Endpoints, EVALUATOR_WAY, OPA_WAY, waysOf } from './ways.ts';
 
 const WARM_UP = 300;
 
@@ -38,6 +38,11 @@ export async function withSchemaLock(bench: Bench, stage: Stage, endpoints: Endp
   for (const variant of VARIANTS) await measure(bench, stage, variant, endpoints);
 }
 
+/** The same in one process with ten rules, also compared with OPA if it is installed. */
+export async function inOneProcess(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
+  await measure(bench, stage, { name: '10 rules', rules: TEN }, endpoints);
+}
+
 async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: Endpoints) {
   bench.progress(`decisions: ${variant.name}`);
   const ids = await stage.setRules(variant.absent === undefined ? variant.rules : [...variant.rules, absentRule()]);
@@ -63,17 +68,21 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: 
   const { cpuMicros, rssBytes } = meter.stop();
   for (const way of ways) await way.close?.();
   const latency = Object.fromEntries([...found].map(([name, latencies]) => [name, latencies.summary()]));
-  const ratio = (way: string) => ((latency[way]?.p50 ?? 0) / (latency[`empty ${way}`]?.p50 ?? 1)).toFixed(2);
+  const ratio = (way: string, to: string, q: 'p50' | 'p99' = 'p50') => {
+    const [one, other] = [latency[way], latency[to]];
+    return one === undefined || other === undefined ? {} : { [`${way} : ${to}, ${q}`]: (one[q] / other[q]).toFixed(2) };
+  };
   bench.found({
-    ...{ scenario: 'decisions', variant: variant.name, shape: 'distributed', unit: 'request', count: asked },
+    ...{ scenario: 'decisions', variant: variant.name, shape: stage.stack.shape, unit: 'request', count: asked },
     ...{ seconds: measuredSeconds, latency, rssBytes },
     cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
     checks: [{ name: 'answers other than ALLOW', expected: 0, actual: unexpected }],
     notes: {
-      'HTTP : empty, p50': ratio('HTTP'),
-      'NATS : empty, p50': ratio('NATS'),
-      'gateway : evaluator, p50': ((latency[GATEWAY_WAY]?.p50 ?? 0) / (latency.HTTP?.p50 ?? 1)).toFixed(2),
-      'gateway : empty, p50': ((latency[GATEWAY_WAY]?.p50 ?? 0) / (latency['empty HTTP']?.p50 ?? 1)).toFixed(2),
+      ...ratio('HTTP', 'empty HTTP'),
+      ...ratio('NATS', 'empty NATS'),
+      ...ratio('HTTP', EVALUATOR_WAY),
+      ...ratio('HTTP', OPA_WAY),
+      ...ratio('HTTP', OPA_WAY, 'p99'),
     },
   });
 }

@@ -2,18 +2,22 @@ import { COMMANDS } from '@agentlens/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Pool } from 'undici';
 import { DEFAULT_TENANT, type Stage } from '../../stage.ts';
+import { OPA_PATH } from './opa.ts';
 
 export const EMPTY_SUBJECT = 'bench.empty';
 
-/** Name of the way over a gateway that decides itself. */
-export const GATEWAY_WAY = 'HTTP, gateway decides';
+/** Name of the way over a gateway that asks the evaluator about every call. */
+export const EVALUATOR_WAY = 'HTTP, evaluator decides';
+export const OPA_WAY = 'OPA';
 
-/** Address of the empty handler and the NATS connection. */
 export interface Endpoints {
-  readonly connection: NatsConnection;
   readonly emptyUrl: string;
-  /** A gateway that decides what it can. */
-  readonly gatewayUrl?: string;
+  /** Absent in one process. */
+  readonly connection?: NatsConnection;
+  /** A gateway that asks the evaluator about every call. */
+  readonly askingUrl?: string;
+  /** An OPA server with equivalent rules. */
+  readonly opaUrl?: string | undefined;
 }
 
 /** One way to request a decision, or the same round trip to a handler that does nothing. */
@@ -32,20 +36,16 @@ const CALL = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'sear
 const ARGS = { query: 'weather in Bern', limit: 10 };
 
 /** @param connections HTTP connections of each way; NATS uses one connection for any number of requests */
-export function waysOf({ stack }: Stage, { connection, emptyUrl, gatewayUrl }: Endpoints, connections = 1): Way[] {
+export function waysOf({ stack }: Stage, endpoints: Endpoints, connections = 1): Way[] {
+  const { connection, emptyUrl, askingUrl, opaUrl } = endpoints;
   const over = (name: string, url: string, path: (serial: number) => string, decides: boolean): Way => {
     const pool = new Pool(url, { connections });
     const headers = { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' };
     return {
       ...{ name, decides },
       async ask(serial) {
-        const body = JSON.stringify({
-          ...CALL,
-          args: ARGS,
-          tags: {},
-          metrics: { bytes_in: 40 },
-          callId: `c-${serial}`,
-        });
+        const question = { ...CALL, args: ARGS, tags: {}, metrics: { bytes_in: 40 }, callId: `c-${serial}` };
+        const body = JSON.stringify(name === OPA_WAY ? { input: question } : question);
         const answer = await pool.request({ method: 'POST', path: path(serial), headers, body });
         const value = (await answer.body.json()) as { readonly verdict?: string };
         return answer.statusCode === 200 && (!decides || value.verdict === 'ALLOW');
@@ -53,7 +53,7 @@ export function waysOf({ stack }: Stage, { connection, emptyUrl, gatewayUrl }: E
       close: () => pool.close(),
     };
   };
-  const onNats = (name: string, subject: string, decides: boolean): Way => ({
+  const onNats = (nats: NatsConnection, name: string, subject: string, decides: boolean): Way => ({
     ...{ name, decides },
     async ask(serial) {
       const question = {
@@ -61,7 +61,7 @@ export function waysOf({ stack }: Stage, { connection, emptyUrl, gatewayUrl }: E
         ...{ metrics: { bytes_in: 40 }, callId: `n-${serial}` },
         ...{ receivedAt: new Date().toISOString(), deadlineMs: 1_000 },
       };
-      const answer = await connection.request(subject, JSON.stringify(question), { timeout: 5_000 });
+      const answer = await nats.request(subject, JSON.stringify(question), { timeout: 5_000 });
       const { ok, value } = answer.json<{ readonly ok: boolean; readonly value?: { readonly verdict: string } }>();
       return ok && (!decides || value?.verdict === 'ALLOW');
     },
@@ -69,9 +69,14 @@ export function waysOf({ stack }: Stage, { connection, emptyUrl, gatewayUrl }: E
   const path = (serial: number) => `/v1/runs/${runOf(serial)}/evaluate`;
   return [
     over('HTTP', stack.ingestUrl, path, true),
-    ...(gatewayUrl === undefined ? [] : [over(GATEWAY_WAY, gatewayUrl, path, true)]),
+    ...(askingUrl === undefined ? [] : [over(EVALUATOR_WAY, askingUrl, path, true)]),
     over('empty HTTP', emptyUrl, () => '/', false),
-    onNats('NATS', COMMANDS.decide.subject, true),
-    onNats('empty NATS', EMPTY_SUBJECT, false),
+    ...(opaUrl === undefined ? [] : [over(OPA_WAY, opaUrl, () => OPA_PATH, false)]),
+    ...(connection === undefined
+      ? []
+      : [
+          onNats(connection, 'NATS', COMMANDS.decide.subject, true),
+          onNats(connection, 'empty NATS', EMPTY_SUBJECT, false),
+        ]),
   ];
 }
