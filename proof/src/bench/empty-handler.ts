@@ -22,5 +22,6 @@ if (natsUrl !== undefined) {
   });
   await connection.flush();
 }
-process.send?.(server.addresses()[0]?.port);
+const [address] = server.addresses();
+process.send?.(typeof address === 'object' ? address.port : undefined);
 process.once('disconnect', () => process.exit(0));

@@ -197,7 +197,9 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
       await killedDuring.decided('allowed');
       load.running.stop();
     },
-  }).finally(() => Promise.all(callers.map((one) => one.stop())));
+  }).finally(async () => {
+    await Promise.all(callers.map((one) => one.stop()));
+  });
   await pool.close();
   const answers = callers.flatMap((one) => one.answers);
   const count = (which: (answer: Answer) => boolean) => answers.filter(which).length;
