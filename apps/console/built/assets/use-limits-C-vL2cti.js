@@ -1,1 +1,0 @@
-import{E as e,R as t}from"./page-CZc4IR_m.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};

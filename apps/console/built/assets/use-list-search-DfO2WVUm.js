@@ -1,1 +1,0 @@
-import{U as e}from"./page-CZc4IR_m.js";import{t}from"./useSearch-DSddcVFz.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};
