@@ -20,7 +20,9 @@ const queries = new QueryClient({
   },
 });
 
-const router = makeRouter();
+const router = makeRouter(queries);
+// Loads the code and data of the page beside the session, not after it. A sign-in link has no session yet.
+if (codeInAddress(location.hash) === undefined) void router.load();
 
 export function App() {
   return (

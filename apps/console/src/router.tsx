@@ -1,9 +1,20 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { prefetchRun } from './run/use-run.ts';
 import { NotFoundPage } from './shell/not-found.tsx';
 import { Shell } from './shell/shell.tsx';
 import { knowing, parseSearch, stringifySearch } from './url/search.ts';
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage });
+const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
+  component: Shell,
+  notFoundComponent: NotFoundPage,
+});
 
 /** A route with the search parameters that its page knows. Others are dropped. */
 const route = <P extends string, N extends string>(
@@ -53,7 +64,16 @@ const routes = [
     ...range,
   ),
   route('/runs/compare', () => import('./run/compare-page.tsx'), 'ComparePage', 'a', 'b', 'show'),
-  route('/runs/$id', () => import('./run/run-page.tsx'), 'RunPage', 'view', 'step', 'tab', 'list', 'gaps', 'show', 'q'),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/runs/$id',
+    component: lazyRouteComponent(() => import('./run/run-page.tsx'), 'RunPage'),
+    validateSearch: knowing('view', 'step', 'tab', 'list', 'gaps', 'show', 'q'),
+    loader: ({ params, context, preload }) => {
+      // A pointer over a link is not worth reading a long run.
+      if (!preload) prefetchRun(context.queries, params.id);
+    },
+  }),
   route('/live', () => import('./live/live-page.tsx'), 'LivePage', 'agent', 'kind', 'q'),
   route(
     '/decisions',
@@ -92,8 +112,9 @@ const routes = [
   }),
 ];
 
-export function makeRouter() {
+export function makeRouter(queries: QueryClient) {
   return createRouter({
+    context: { queries },
     routeTree: root.addChildren(routes),
     basepath: new URL(document.baseURI).pathname,
     parseSearch: parseSearch,

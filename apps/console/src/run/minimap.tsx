@@ -26,6 +26,12 @@ export function Minimap({
     element.height = height * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
     const style = getComputedStyle(element);
+    const colours = new Map<string, string>();
+    const colourOf = (name: string) => {
+      const known = colours.get(name) ?? style.getPropertyValue(name);
+      colours.set(name, known);
+      return known;
+    };
     const rowPx = height / Math.max(steps.length, 12);
     for (const [index, step] of steps.entries()) {
       const [x0, x1] = [at(step.startMs) * width, at(step.endMs ?? endMs) * width];
@@ -35,7 +41,7 @@ export function Minimap({
           : step.state === 'waiting'
             ? '--warn'
             : (COLOURS[step.kind] ?? '--mute');
-      context.fillStyle = style.getPropertyValue(name);
+      context.fillStyle = colourOf(name);
       context.fillRect(x0, index * rowPx, Math.max(1.5, x1 - x0), Math.max(1, rowPx * 0.8));
     }
     if (view.from > 0 || view.to < 1) {

@@ -1,11 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
+import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import type { LightEntry } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 
 const PAGE = 1_000;
 /** Of the first read: most runs take one request. Later reads repeat only the last small page. */
-const FIRST_PAGE = 5_000;
+const FIRST_PAGE = 6_000;
 const MAX_ENTRIES = 20_000;
 /** Full pages are read again after this time, for late entries. */
 const SETTLED_MS = 30_000;
@@ -53,17 +53,30 @@ function settledOf(known: Entries | undefined): LightPage[] {
   return old < 0 ? full : full.slice(0, old);
 }
 
-export function useTimeline(id: string) {
+function timelineQuery(id: string) {
   const queryKey = ['timeline', id];
-  return useQuery({
+  return {
     queryKey,
-    queryFn: ({ signal, client: queries }) => readTimeline(id, queries.getQueryData<Entries>(queryKey), signal),
-    enabled: id !== '',
-  });
+    queryFn: ({ signal, client: queries }: { readonly signal: AbortSignal; readonly client: QueryClient }) =>
+      readTimeline(id, queries.getQueryData<Entries>(queryKey), signal),
+  };
 }
 
+export function useTimeline(id: string) {
+  return useQuery({ ...timelineQuery(id), enabled: id !== '' });
+}
+
+const runKey = (id: string) => ['run', id] as const;
+const readRun = (id: string, signal: AbortSignal) => client.getRun({ params: { id }, signal });
+
 export function useRunDetail(id: string) {
-  return useRead(['run', id], (signal) => client.getRun({ params: { id }, signal }));
+  return useRead(runKey(id), (signal) => readRun(id, signal));
+}
+
+/** Reads a run and its timeline beside the code of its page, not after it. */
+export function prefetchRun(queries: QueryClient, id: string): void {
+  void queries.prefetchQuery(timelineQuery(id));
+  void queries.prefetchQuery({ queryKey: runKey(id), queryFn: ({ signal }) => readRun(id, signal) });
 }
 
 export function useRunTree(id: string) {

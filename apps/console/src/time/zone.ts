@@ -1,9 +1,14 @@
 import { stored } from '../ui/stored.ts';
 
+/** Looked up once, because each time on a page needs it. */
+let browserZone: string | undefined;
+
 /** The time zone of all pages. */
 export function zone(): string {
   const chosen = stored('zone');
-  return chosen === '' ? Intl.DateTimeFormat().resolvedOptions().timeZone : chosen;
+  if (chosen !== '') return chosen;
+  browserZone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return browserZone;
 }
 
 /** `UTC+1`, `UTC+5:30`, `UTC`. */

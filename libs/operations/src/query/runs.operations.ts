@@ -214,7 +214,7 @@ export const getRunTimeline = operation({
   problems: [404],
 });
 
-export const LightRunTimelineQuery = consistent(z.object(paging(RUN_TIMELINE, 5_000, 1_000)));
+export const LightRunTimelineQuery = consistent(z.object(paging(RUN_TIMELINE, 6_000, 1_000)));
 export type LightRunTimelineQuery = z.output<typeof LightRunTimelineQuery>;
 
 export const getLightRunTimeline = operation({
