@@ -48,6 +48,7 @@ import * as browserSessions from './migrations/0044-browser-sessions.ts';
 import * as rollbacks from './migrations/0045-rollbacks.ts';
 import * as savedViews from './migrations/0046-saved-views.ts';
 import * as runLabels from './migrations/0047-run-labels.ts';
+import * as deciders from './migrations/0048-deciders.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -99,6 +100,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0045-rollbacks': rollbacks,
   '0046-saved-views': savedViews,
   '0047-run-labels': runLabels,
+  '0048-deciders': deciders,
 };
 
 /**

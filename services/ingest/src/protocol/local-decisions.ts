@@ -1,5 +1,11 @@
-import { type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
-import type { AskReason, CallIdentity, GatewayKnowledge, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
+import {
+  type AskedBecause,
+  type AskReason,
+  type Decision,
+  type DecisionRequest,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import type { CallIdentity, GatewayKnowledge, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
 import {
   type Clock,
   type ControlState,
@@ -29,6 +35,9 @@ export interface Answered {
   readonly decision: Decision;
   readonly by: 'gateway' | 'evaluator';
 }
+
+/** Asks the evaluator. */
+type Ask = (because: AskedBecause) => Promise<Answered>;
 
 interface LocalDecisionsDependencies {
   readonly books: Pick<BookCache, 'use' | 'isSuspect' | 'suspect'>;
@@ -62,7 +71,7 @@ export class LocalDecisions {
   }
 
   /** @param order the order in force for the run; `none` if it may continue */
-  async decide(request: DecisionRequest, order: ControlState, ask: () => Promise<Answered>): Promise<Answered> {
+  async decide(request: DecisionRequest, order: ControlState, ask: Ask): Promise<Answered> {
     const startedAtMs = performance.now();
     const { clock, metrics } = this.#parts;
     const nowMs = clock.now();
@@ -77,7 +86,8 @@ export class LocalDecisions {
     const isSampled = !('ask' in answer) && this.#random() * SAMPLE_ONE_IN < 1;
     if ('ask' in answer || isSampled) {
       const reason: AskReason = 'ask' in answer ? answer.ask : 'sampled';
-      const asked = await this.#ask(request, limitsVersion, ask);
+      const because = { asked: reason, ...('forRule' in answer ? { askedForRule: answer.forRule } : {}) };
+      const asked = await this.#ask(request, limitsVersion, () => ask(because));
       metrics.decidedBy(asked.by, reason);
       if (!('ask' in answer) && asked.by === 'evaluator') {
         this.#compare(assembled(request, identify(), order, answer, nowMs, 0), asked.decision);
@@ -87,7 +97,8 @@ export class LocalDecisions {
     const decision = assembled(request, identify(), order, answer, nowMs, performance.now() - startedAtMs);
     metrics.decidedBy('gateway', 'known');
     this.#parts.decided.decided(decision);
-    this.#parts.publisher.offer({ ...decision, ...keptArguments(request) });
+    const decider = { by: 'gateway', book: known.book?.version } as const;
+    this.#parts.publisher.offer({ ...decision, decider, ...keptArguments(request) });
     return { decision, by: 'gateway' };
   }
 
