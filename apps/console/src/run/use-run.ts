@@ -69,3 +69,8 @@ export function useRunDetail(id: string) {
 export function useRunTree(id: string) {
   return useRead(['run', 'tree', id], (signal) => client.getRunTree({ params: { id }, signal }));
 }
+
+/** The labels that stand on the tree of a run, and its topmost known run. */
+export function useRunLabels(id: string) {
+  return useRead(['labels', id], (signal) => client.getRunLabels({ params: { id }, signal }));
+}

@@ -1,6 +1,7 @@
 import type { GuardrailRule } from '@agentlens/contracts';
 import { aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { activate } from '../rules/active-rule.ts';
 import { askAdvice } from './ask-words.ts';
 
 const blocks = (fields: Partial<GuardrailRule>) => aRule({ name: 'R', actionType: 'block', ...fields });
@@ -11,8 +12,21 @@ describe('advice to let gateways decide more calls', () => {
     ['counts every agent', twoSearches, '"R" counts calls of every agent. Limit it to one agent.'],
     ['counts one agent', { ...twoSearches, agentId: 'bot' }, undefined],
     [
+      'counts every call',
+      { ...twoSearches, conditionConfig: { max: 2 } },
+      '"R" counts every call. Name the tools that it counts.',
+    ],
+    [
+      'looks at every tool',
+      { conditionType: 'repeated_call', conditionConfig: {}, agentId: 'bot' },
+      '"R" applies to every tool. Limit it to the tools that need it.',
+    ],
+    [
       'counts the tenant',
-      { conditionType: 'repeated_call', conditionConfig: { scope: 'tenant' }, agentId: 'bot' },
+      {
+        ...{ conditionType: 'repeated_call', conditionConfig: { scope: 'tenant' }, agentId: 'bot' },
+        selector: { tools: ['pay'] },
+      },
       '"R" counts calls of every agent. Look at the calls of one run or agent instead.',
     ],
     [
@@ -31,12 +45,16 @@ describe('advice to let gateways decide more calls', () => {
       undefined,
     ],
   ])('about a rule that %s', (_, fields, advice) => {
-    expect(askAdvice('needs_state', blocks(fields))).toBe(advice);
+    const rule = blocks(fields);
+    const activated = activate(rule);
+    if (!activated.ok || activated.value.cadence !== 'call') throw new Error('not a rule about calls');
+    expect(askAdvice('needs_state', rule, activated.value)).toBe(advice);
+    expect(askAdvice('approval', rule, activated.value)).toBeUndefined();
   });
 
   it('without a rule depends on the reason', () => {
-    expect(askAdvice('clock')).toBe('Synchronize the clocks of the hosts.');
-    expect(askAdvice('first')).toBeUndefined();
-    expect(askAdvice('counted')).toBeUndefined();
+    expect(askAdvice('clock', undefined, undefined)).toBe('Synchronize the clocks of the hosts.');
+    expect(askAdvice('first', undefined, undefined)).toBeUndefined();
+    expect(askAdvice('counted', undefined, undefined)).toBeUndefined();
   });
 });

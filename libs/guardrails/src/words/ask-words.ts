@@ -1,7 +1,6 @@
 import type { AskReason, GuardrailRule } from '@agentlens/contracts';
 import { looksAtAgentTags } from '../decisions/agent-selector.ts';
 import type { DecisionRule } from '../decisions/decision-rule.ts';
-import { activate } from '../rules/active-rule.ts';
 
 /** Why a gateway asks the evaluator, in words. */
 export const ASK_WORDS: Readonly<Record<AskReason, string>> = {
@@ -33,23 +32,30 @@ const ADVICE: Partial<Record<AskReason, string>> = {
 /**
  * Returns how to let gateways decide more calls, or undefined if there is nothing to change.
  * @param rule the rule that makes gateways ask, unless it was deleted
+ * @param active the same rule, prepared
  */
-export function askAdvice(reason: AskReason, rule?: GuardrailRule): string | undefined {
-  const active = rule === undefined ? undefined : activate(rule);
-  if (rule === undefined || active?.ok !== true || active.value.cadence !== 'call') return ADVICE[reason];
-  return reason === 'approval' ? undefined : ruleAdvice(rule.name, active.value);
+export function askAdvice(
+  reason: AskReason,
+  rule: GuardrailRule | undefined,
+  active: DecisionRule | undefined,
+): string | undefined {
+  if (rule === undefined || active === undefined) return ADVICE[reason];
+  return reason === 'approval' ? undefined : ruleAdvice(rule, active);
 }
 
-function ruleAdvice(name: string, { agentId, selects, counts, countsEveryAgent, conditionType }: DecisionRule) {
+const TOOL_CHOICES = ['tools', 'toolTagsAll', 'toolTagsAny'] as const;
+/** Conditions that count calls regardless of the calls the rule applies to. */
+const COUNT_MORE = ['max_calls', 'metric_window', 'execution_time'];
+
+function ruleAdvice({ name, conditionType, conditionConfig }: GuardrailRule, rule: DecisionRule): string | undefined {
+  const { agentId, selects, counts, countsEveryAgent } = rule;
   if (looksAtAgentTags(selects)) return `Select the agents of "${name}" by name instead of by tag.`;
-  const isLimited = [selects.tools, selects.toolTagsAll, selects.toolTagsAny].some((chosen) => chosen !== undefined);
-  if (conditionType === 'data_flow') return isLimited ? undefined : limitToTools(name);
+  if (conditionType === 'max_calls' && !TOOL_CHOICES.some((choice) => conditionConfig[choice] !== undefined))
+    return `"${name}" counts every call. Name the tools that it counts.`;
+  const isLimited = TOOL_CHOICES.some((choice) => selects[choice] !== undefined);
+  if (!isLimited && !COUNT_MORE.includes(conditionType))
+    return `"${name}" applies to every tool. Limit it to the tools that need it.`;
+  if (!counts || conditionType === 'data_flow') return undefined;
   if (countsEveryAgent) return `"${name}" counts calls of every agent. Look at the calls of one run or agent instead.`;
-  if (counts)
-    return agentId === undefined ? `"${name}" counts calls of every agent. Limit it to one agent.` : undefined;
-  return isLimited ? undefined : limitToTools(name);
-}
-
-function limitToTools(name: string): string {
-  return `"${name}" applies to every tool. Limit it to the tools that need it.`;
+  return agentId === undefined ? `"${name}" counts calls of every agent. Limit it to one agent.` : undefined;
 }

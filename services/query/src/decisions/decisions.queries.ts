@@ -1,6 +1,6 @@
 import { type AskReason, DAY_MS, type GuardrailRule } from '@agentlens/contracts';
 import { ruleFromRow } from '@agentlens/database';
-import { ASK_WORDS, askAdvice } from '@agentlens/guardrails';
+import { ASK_WORDS, activate, askAdvice } from '@agentlens/guardrails';
 import {
   DECISIONS_LIST,
   type DecisionFilter,
@@ -82,7 +82,9 @@ function askedPath(
   ruleId: string,
   rule: GuardrailRule | undefined,
 ): DecisionPaths['asked'][number] {
-  const advice = askAdvice(reason, rule);
+  const activated = rule && activate(rule);
+  const active = activated?.ok === true && activated.value.cadence === 'call' ? activated.value : undefined;
+  const advice = askAdvice(reason, rule, active);
   return {
     ...{ reason, why: ASK_WORDS[reason], decisions },
     ...(ruleId === '' ? {} : { ruleId }),

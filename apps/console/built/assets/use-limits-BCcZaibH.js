@@ -1,1 +1,0 @@
-import{I as e,w as t}from"./page-DZACBlRC.js";function n(){return t([`breakers`,`limits`],t=>e.getBreakerLimits({signal:t}))}export{n as t};

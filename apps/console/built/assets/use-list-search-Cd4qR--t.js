@@ -1,1 +1,0 @@
-import{V as e}from"./page-DZACBlRC.js";import{t}from"./useSearch-3aO-0A2p.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};

@@ -1,0 +1,1 @@
+import{w as e}from"./page-BsTzHacm.js";import{t}from"./useSearch-CNj3xIhD.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};
