@@ -3,14 +3,16 @@ import { describe, it } from 'node:test';
 import { visible } from '../../../libs/contracts/src/visible.ts';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
 import { limitsFor } from '../src/breakers/limits-for.ts';
+import { deciderWords, pathsHint } from '../src/decisions/decider.ts';
 import { age, countdown, csvLine, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
 import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { folded } from '../src/run/folds.ts';
-import { measuredText } from '../src/run/measured.ts';
+import { costWords, measuredText } from '../src/run/measured.ts';
 import { detailOf } from '../src/run/payload-text.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
+import { coveredWords } from '../src/run/tree.ts';
 import { runQuery, tagFilters } from '../src/runs/run-filter.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
@@ -373,6 +375,43 @@ void describe('a call in an approval', () => {
       args: undefined,
       text: '{"amount":41…',
     });
+  });
+});
+
+void describe('who decided', () => {
+  void it('is the evaluator, with the reason why it was asked, or the gateway', () => {
+    assert.equal(deciderWords({ by: 'evaluator' }), 'At the evaluator');
+    const counted = deciderWords({ by: 'evaluator', asked: 'counted', askedForRule: 'r' });
+    assert.equal(counted, 'At the evaluator: a rule counts the call');
+    assert.equal(deciderWords({ by: 'gateway', book: 'v1' }), 'At the gateway, rules as of version');
+    assert.equal(deciderWords({ by: 'gateway' }), 'At the gateway, because the evaluator did not answer');
+  });
+
+  void it('has a hint if gateways decide nothing', () => {
+    const none = { from: '2026-03-01T12:00:00.000Z', gateway: 0, evaluator: 0, unanswered: 0, asked: [] };
+    assert.equal(pathsHint(none), 'No decisions.');
+    assert.match(pathsHint({ ...none, evaluator: 5 }) ?? '', /set AGENTLENS_DECISION_PATH=gateway/);
+    assert.equal(pathsHint({ ...none, gateway: 1, evaluator: 5 }), undefined);
+    const asked = [{ reason: 'first', why: '', decisions: 5 } as const];
+    assert.equal(pathsHint({ ...none, evaluator: 5, asked: [...asked] }), undefined);
+  });
+});
+
+void describe('a run tree', () => {
+  const run = (id: string, status: 'running' | 'succeeded') => ({ id, status });
+
+  void it('counts each run once, and says if there are more', () => {
+    const whole = { runs: [run('a', 'running'), run('b', 'succeeded')], truncated: false };
+    assert.equal(coveredWords([whole]), '2 runs, 1 running');
+    const part = { runs: [run('b', 'succeeded'), run('c', 'running')], truncated: true };
+    assert.equal(coveredWords([whole, part]), 'at least 3 runs, 2 running');
+    assert.equal(coveredWords([{ runs: [run('a', 'succeeded')], truncated: false }]), '1 run, 0 running');
+  });
+
+  void it('has a minimum cost if a call has no price, and an unknown one if none has', () => {
+    assert.equal(costWords({ costUsd: 1.5, unpricedCalls: 0 }), moneyCell(1.5));
+    assert.equal(costWords({ costUsd: 1.5, unpricedCalls: 2 }), `≥ ${moneyCell(1.5)}`);
+    assert.equal(costWords({ costUsd: 0, unpricedCalls: 2 }), 'unknown');
   });
 });
 

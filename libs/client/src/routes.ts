@@ -50,6 +50,8 @@ export const ROUTES: Routes = {
   getBudget: 'GET /api/budgets/:id',
   getCostDifferences: 'GET /api/usage/differences',
   getCosts: 'GET /api/analytics/costs',
+  getDecision: 'GET /api/decisions/:id',
+  getDecisionPaths: 'GET /api/decision-paths',
   getDelivery: 'GET /api/guardrails/deliveries/:id',
   getErasure: 'GET /api/erasures/:id',
   getEvent: 'GET /api/events/:id',

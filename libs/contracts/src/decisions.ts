@@ -78,6 +78,45 @@ export const TreeLimitsDraft = z.strictObject({
 export const UnreadContent = z.object({ reason: z.enum(['unreadable', 'too_large']), sha256: z.string() });
 export type UnreadContent = z.infer<typeof UnreadContent>;
 
+/** Why a gateway that decides calls itself asks the evaluator about one. */
+export const ASK_REASONS = [
+  'setting',
+  'stale',
+  'approval',
+  'other_identity',
+  'model_call',
+  'usage',
+  'budget',
+  'breaker',
+  'first',
+  'needs_state',
+  'counted',
+  'series',
+  'labels',
+  'clock',
+  'steps',
+  'sampled',
+] as const;
+export type AskReason = (typeof ASK_REASONS)[number];
+
+/** Why a gateway asked the evaluator, and the rule that made it ask, if it was one. */
+export const AskedBecause = z.object({
+  asked: z.enum(ASK_REASONS).optional().meta({
+    description: 'Why a gateway that decides calls itself asked the evaluator about this one.',
+  }),
+  askedForRule: z.string().optional().meta({ description: 'Id of the rule that made the gateway ask.' }),
+});
+export type AskedBecause = z.infer<typeof AskedBecause>;
+
+/** Who made a decision. */
+export const DecidedBy = AskedBecause.extend({
+  by: z.enum(['evaluator', 'gateway']).meta({
+    description: 'The gateway also answers if the evaluator does not; it then has no `book`.',
+  }),
+  book: z.string().optional().meta({ description: 'Version of the rules and settings that the gateway decided by.' }),
+});
+export type DecidedBy = z.infer<typeof DecidedBy>;
+
 /** Request for a decision about a call, as the gateway sends it to the evaluator. */
 export const DecisionRequest = z.object({
   tenantId: TenantId,
@@ -101,6 +140,8 @@ export const DecisionRequest = z.object({
   ancestorsUnknown: z.boolean().optional(),
   /** The limit of run trees that this run exceeds. */
   overTreeLimit: OverTreeLimit.optional(),
+  /** Absent if the gateway asks about every call. */
+  because: AskedBecause.optional(),
   /** Groups runs; if absent, the run is a session of its own. */
   sessionId: ClientId.optional(),
   /** Values from the run's start that differ from this request: the call must be allowed for both. */
@@ -259,6 +300,8 @@ export const Decision = z.object({
   /** Reservation of the estimate, settled by the event of the same call or by `settleReservation`. */
   reservationId: z.string().optional(),
   bypasses: z.array(RuleBypass),
+  /** Only in the published and stored decision; absent in those of earlier versions. */
+  decider: DecidedBy.optional(),
   /**
    * The redacted arguments, if the tenant stores them and they are small. Only in the published and stored decision.
    */

@@ -49,10 +49,14 @@ export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } fro
 export { DeadLetter } from './dead-letters.ts';
 export {
   Actor,
+  ASK_REASONS,
+  AskedBecause,
+  type AskReason,
   contentHash,
   DECISION_EFFECTS,
   DECISION_PHASES,
   DECISION_REASONS,
+  DecidedBy,
   Decision,
   DecisionCause,
   DecisionEffect,

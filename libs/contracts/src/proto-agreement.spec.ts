@@ -6,7 +6,7 @@ import { ALERT_STATUSES, Alert } from './alerts.ts';
 import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
 import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
 import { DeadLetter } from './dead-letters.ts';
-import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
+import { ASK_REASONS, DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
 import {
@@ -255,6 +255,14 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
           ),
         }),
         { maxLength: 3 },
+      ),
+      decider: optional(
+        fc.record({
+          by: fc.constantFrom('evaluator' as const, 'gateway' as const),
+          book: optional(text),
+          asked: optional(fc.constantFrom(...ASK_REASONS)),
+          askedForRule: optional(text),
+        }),
       ),
       wouldHave: optional(effect),
       finalRuleId: optional(text),

@@ -9,9 +9,11 @@ export { canonicalJson } from './canonical-form.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {
+  ASK_REASONS,
   DECISION_EFFECTS,
   DECISION_PHASES,
   DECISION_REASONS,
+  DecidedBy,
   Decision,
   DecisionEffect,
   DecisionReason,

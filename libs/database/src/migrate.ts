@@ -49,6 +49,7 @@ import * as rollbacks from './migrations/0045-rollbacks.ts';
 import * as savedViews from './migrations/0046-saved-views.ts';
 import * as runLabels from './migrations/0047-run-labels.ts';
 import * as treeLimits from './migrations/0048-tree-limits.ts';
+import * as deciders from './migrations/0049-deciders.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -101,6 +102,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0046-saved-views': savedViews,
   '0047-run-labels': runLabels,
   '0048-tree-limits': treeLimits,
+  '0049-deciders': deciders,
 };
 
 /**

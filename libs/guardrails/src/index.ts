@@ -55,7 +55,6 @@ export { byPriority, type DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, LabelFact, Unavailable, WantedLabel } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export {
-  type AskReason,
   type GatewayKnowledge,
   type KnownBook,
   type LocalAnswer,
@@ -162,3 +161,4 @@ export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';
 export { seriesKey, spanStart, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';
+export { ASK_WORDS, askAdvice } from './words/ask-words.ts';

@@ -56,7 +56,10 @@ describe.each([
     await eventually(async () => {
       const { body } = await admin.get('/api/decisions?agentId=shopper&toolName=pay&effect=block');
       expect(body.decisions).toContainEqual(
-        expect.objectContaining({ verdict: 'BLOCK', reason: 'rule', runId: 'run-1' }),
+        expect.objectContaining({
+          ...{ verdict: 'BLOCK', reason: 'rule', runId: 'run-1' },
+          decider: { by: 'gateway', book: expect.any(String) },
+        }),
       );
     }, PATIENTLY);
   });
@@ -73,6 +76,13 @@ describe.each([
       const answered = await evaluate('run-2', 'search');
       expect([decider(answered), answered.body.verdict]).toEqual(['evaluator', verdict]);
     }
+    await eventually(async () => {
+      const { body } = await admin.get('/api/decision-paths');
+      expect(body).toMatchObject({ gateway: expect.any(Number), evaluator: expect.any(Number), unanswered: 0 });
+      expect(body.asked).toContainEqual(
+        expect.objectContaining({ reason: 'needs_state', ruleId, ruleName: 'Two searches' }),
+      );
+    }, PATIENTLY);
     await admin.delete(`/api/guardrails/${ruleId}`);
     await decidedHere('run-1', 'search', { verdict: 'ALLOW' });
   });

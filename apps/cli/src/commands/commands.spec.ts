@@ -107,6 +107,45 @@ describe('kill, pause and resume', () => {
   });
 });
 
+describe('decisions', () => {
+  const decision = {
+    ...{ id: 'd-1', agentId: 'bot', runId: 'r1', phase: 'tool.before', toolName: 'pay', verdict: 'ALLOW' },
+    ...{ control: 'CONTINUE', effect: 'allow', message: 'Allowed', bypasses: [], evaluatedRules: [] },
+    ...{ latencyMs: 1, decidedAt: '2026-03-01T12:00:00.000Z' },
+  };
+  it.each([
+    [undefined, undefined],
+    [{ by: 'gateway', book: 'v7' }, 'the gateway, with rules as of version v7'],
+    [{ by: 'evaluator' }, 'the evaluator'],
+    [
+      { by: 'evaluator', asked: 'counted', askedForRule: 'rule-2' },
+      'the evaluator, asked because of counted (rule rule-2)',
+    ],
+    [
+      { by: 'gateway', asked: 'first' },
+      'the gateway without rules: the evaluator, asked because of first, did not answer',
+    ],
+    [{ by: 'gateway' }, 'the gateway without rules: the evaluator did not answer'],
+  ])('shows who decided: %j', async (decider, text) => {
+    const { stdout, requests } = await runCli(['decisions', 'show', 'd-1'], {
+      answer: () => ({ ...decision, decider }),
+    });
+    expect(requests).toMatchObject([{ method: 'GET', path: '/api/decisions/d-1' }]);
+    expect(/^Decided by +(.+)$/m.exec(stdout)?.[1]).toBe(text);
+  });
+
+  it('shows how many gateways made, and which rule makes them ask', async () => {
+    const advice = '"Two pays" counts calls of every agent. Limit it to one agent.';
+    const asked = { reason: 'counted', why: 'a rule counts the call', decisions: 20, ruleName: 'Two pays', advice };
+    const paths = { from: decision.decidedAt, gateway: 79, evaluator: 20, unanswered: 1, asked: [asked] };
+    const { stdout } = await runCli(['decisions', 'paths'], { answer: () => paths });
+    for (const part of ['79 (79.0 %)', '20 (20.0 %)', 'a rule counts the call', 'Two pays'])
+      expect(stdout).toContain(part);
+    const none = { ...paths, gateway: 0, evaluator: 0, unanswered: 0, asked: [] };
+    expect((await runCli(['decisions', 'paths'], { answer: () => none })).stdout).not.toContain('%');
+  });
+});
+
 describe('labels', () => {
   const source = {
     runId: 'r2',

@@ -1,7 +1,7 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DecisionAnswer, DefineCommand } from '../context.ts';
 import { toneOf } from '../output/style.ts';
-import { type Column, duration, instant, usd } from '../output/table.ts';
+import { type Column, details, duration, instant, type Layout, table, usd } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
@@ -110,6 +110,78 @@ export const listDecisions: DefineCommand = (command, context) => {
       });
     });
 };
+
+export const showDecision: DefineCommand = (command, context) => {
+  command.argument('<id>', 'the decision').action(async (id) => {
+    const client = await context.connect();
+    const decision = await client.getDecision({ params: { id } });
+    context.output.print(decision, () => decisionText(decision, context.output.layout));
+  });
+};
+
+function decisionText(decision: DecisionAnswer, { paint }: Layout): string {
+  const { verdict, control, effect, wouldHave, decider, latencyMs, bypasses } = decision;
+  return details(
+    [
+      ['Decision', decision.id, 'strong'],
+      ['At', instant(decision.decidedAt)],
+      ['Agent', decision.agentId],
+      ['Run', decision.runId],
+      ['What', decision.toolName ?? decision.phase],
+      ['Verdict', `${verdict} ${control}`, toneOf(verdict)],
+      ['Effect', effect, toneOf(effect)],
+      ['Would have', wouldHave],
+      ['Message', decision.message],
+      ['Rule', decision.finalRuleId],
+      ['Not evaluated', bypasses.map(({ ruleId, why, did }) => `${ruleId} (${why}: ${did})`).join(', ')],
+      ['Decided by', decider === undefined ? undefined : deciderText(decider)],
+      ['Took', duration(latencyMs)],
+    ],
+    paint,
+  );
+}
+
+function deciderText({ by, book, asked, askedForRule }: NonNullable<DecisionAnswer['decider']>): string {
+  const because =
+    asked === undefined ? '' : ` because of ${asked}${askedForRule === undefined ? '' : ` (rule ${askedForRule})`}`;
+  if (by === 'evaluator') return asked === undefined ? 'the evaluator' : `the evaluator, asked${because}`;
+  if (book !== undefined) return `the gateway, with rules as of version ${book}`;
+  return `the gateway without rules: the evaluator${because === '' ? '' : `, asked${because},`} did not answer`;
+}
+
+const ASKED_COLUMNS: readonly Column<AnswerOf<'getDecisionPaths'>['asked'][number]>[] = [
+  { title: 'decisions', value: ({ decisions }) => decisions, align: 'right' },
+  { title: 'why the evaluator was asked', value: ({ why }) => why },
+  { title: 'rule', value: ({ ruleName, ruleId }) => ruleName ?? ruleId },
+  { title: 'advice', value: ({ advice }) => advice },
+];
+
+export const decisionPaths: DefineCommand = (command, context) => {
+  const when = instantBefore(context.host.nowMs);
+  command
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h (default: 1d)', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .action(async ({ from, to }) => {
+      const client = await context.connect();
+      const answer = await client.getDecisionPaths({ query: { from, to } });
+      context.output.print(answer, () => pathsText(answer, context.output.layout));
+    });
+};
+
+function pathsText({ from, gateway, evaluator, unanswered, asked }: AnswerOf<'getDecisionPaths'>, layout: Layout) {
+  const total = gateway + evaluator + unanswered;
+  const share = (part: number) => (total === 0 ? `${part}` : `${part} (${((100 * part) / total).toFixed(1)} %)`);
+  const head = details(
+    [
+      ['Since', instant(from)],
+      ['Gateways', share(gateway)],
+      ['Evaluator', share(evaluator)],
+      ['Unanswered', share(unanswered)],
+    ],
+    layout.paint,
+  );
+  return asked.length === 0 ? head : `${head}\n\n${table(asked, ASKED_COLUMNS, layout)}`;
+}
 
 type AuditRow = AnswerOf<'listAudit'>['entries'][number];
 

@@ -103,6 +103,11 @@ export const COMMANDS: CommandTree = {
         summary: 'list decisions, newest first',
         load: async () => (await import('./events.ts')).listDecisions,
       },
+      show: { summary: 'show a decision', load: async () => (await import('./events.ts')).showDecision },
+      paths: {
+        summary: 'show how many decisions gateways make, and why the evaluator is asked',
+        load: async () => (await import('./events.ts')).decisionPaths,
+      },
     },
   },
   approvals: {

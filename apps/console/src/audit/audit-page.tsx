@@ -22,6 +22,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   reprice: 'reprices',
   breaker: 'breakers',
   breaker_limits: 'breaker limits',
+  tree_limits: 'limits of run trees',
   key: 'keys',
   settings: 'settings',
   order: 'orders',

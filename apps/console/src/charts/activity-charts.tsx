@@ -122,6 +122,7 @@ const CHANGE_WORDS: Readonly<Record<string, string>> = {
   'rule.changed': 'Rule changed',
   'rule.deleted': 'Rule deleted',
   'breaker_limits.set': 'Breaker limits changed',
+  'tree_limits.set': 'Limits of run trees changed',
   'budget.created': 'Budget created',
   'budget.changed': 'Budget changed',
   'settings.changed': 'Settings changed',
@@ -135,7 +136,7 @@ function useChanges(answer: { readonly from: string; readonly to: string } | und
     queryKey: ['audit', 'markers', from],
     queryFn: ({ signal }) =>
       client.listAudit({
-        query: { from: answer?.from, target: 'rule,budget,breaker_limits,settings', limit: MAX_MARKERS },
+        query: { from: answer?.from, target: 'rule,budget,breaker_limits,tree_limits,settings', limit: MAX_MARKERS },
         signal,
       }),
     enabled: may && answer !== undefined,

@@ -45,6 +45,8 @@ export function becauseOf(decision: Reasons, { rules, budgets, words }: DeciderN
     }
     case 'order':
       return [{ text: 'Paused or killed by an order', to: '/agents/$id', params: { id: decision.agentId } }];
+    case 'tree_limit':
+      return [{ text: 'A limit of the run tree', to: '/runs/$id', params: { id: decision.runId } }];
     case 'unjudged':
       return [{ text: 'No rule could be evaluated in time', to: '/system' }];
     case 'approval':

@@ -212,6 +212,8 @@ const EXPORTED: Readonly<Record<string, (decision: Decision) => unknown>> = {
   budget: ({ budgetId }) => budgetId,
   askedTimes: ({ askedTimes }) => askedTimes ?? 1,
   message: ({ message }) => message,
+  decidedBy: ({ decider }) => decider?.by,
+  askedBecause: ({ decider }) => decider?.asked,
   latencyMs: ({ latencyMs }) => latencyMs,
 };
 

@@ -13,7 +13,7 @@ const TOUCHED: Readonly<Record<string, readonly string[]>> = {
   session_update: ['now', 'runs', 'run', 'agents'],
   alert: ['now', 'history', 'summaries', 'rule', 'deliveries', 'agents'],
   alert_changed: ['now', 'alerts', 'timeline'],
-  decision: ['now', 'decisions', 'timeline', 'summaries'],
+  decision: ['now', 'decisions', 'timeline', 'summaries', 'labels'],
   delivery: ['now', 'deliveries', 'history', 'agents'],
   order: ['now', 'agents', 'timeline', 'run', 'runs', 'orders'],
   breaker: ['now', 'breakers', 'timeline', 'alerts'],

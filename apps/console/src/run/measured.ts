@@ -1,5 +1,5 @@
-import type { Catalog, Rule } from '../api/model.ts';
-import { duration, money } from '../figures/figures.ts';
+import type { Catalog, Rule, TreeRun } from '../api/model.ts';
+import { duration, money, moneyCell } from '../figures/figures.ts';
 
 const SHOWN: Readonly<Record<string, (value: number) => string>> = { USD: money, ms: duration };
 const PLAIN = new Intl.NumberFormat('en', { maximumSignificantDigits: 15 });
@@ -28,4 +28,12 @@ export function unitOf(rule: Rule | undefined, ruleVersion: number, catalog: Cat
   if (rule.conditionType === 'metric_window' && typeof metric === 'string' && aggregate !== 'count')
     return METRIC_UNITS.find(([name]) => name.test(metric))?.[1] ?? '';
   return catalog?.conditions.find(({ type }) => type === rule.conditionType)?.unit ?? '';
+}
+
+type Cost = Pick<TreeRun['totals'], 'costUsd' | 'unpricedCalls'>;
+
+/** A cost in USD. Without a known price it is unknown; with some, it is a minimum. */
+export function costWords({ costUsd, unpricedCalls }: Cost): string {
+  if (unpricedCalls === 0) return moneyCell(costUsd);
+  return costUsd === 0 ? 'unknown' : `≥ ${moneyCell(costUsd)}`;
 }

@@ -14,6 +14,7 @@ import { RunState, statusOf } from '../ui/marks.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Meters } from './meters.tsx';
 import { type Step, wouldHave } from './story.ts';
+import { useRunLabels } from './use-run.ts';
 
 /** Head of the run page: status, controls and usage. */
 export function RunHead({
@@ -30,6 +31,7 @@ export function RunHead({
   const [blocked, waits] = [count('blocked'), count('waiting')];
   const shadow = steps.filter(wouldHave).length;
   const actor = actorOf(run);
+  const labels = useRunLabels(run.id).data?.labels ?? [];
   return (
     <div className="hd">
       <div className="who">
@@ -67,6 +69,18 @@ export function RunHead({
             {waits} {waits === 1 ? 'waits' : 'wait'}
           </Link>
         )}
+        {labels.map(({ label, source }) => (
+          <Link
+            key={label}
+            className="tag warn"
+            to="/runs/$id"
+            params={{ id: run.id }}
+            search={{ view: 'tree' } as never}
+            title={`Label, first set by ${visibleName(source.toolName)} of ${visibleName(source.agentId)}`}
+          >
+            {label}
+          </Link>
+        ))}
         {shadow > 0 && <span className="tag ghost not-s">{counted(shadow, 'shadow hit')}</span>}
       </div>
       <div className="btns cb">

@@ -13,17 +13,18 @@ import { Detail } from './detail.tsx';
 import { Log } from './log.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunPager } from './run-pager.tsx';
+import { RunTree } from './run-tree.tsx';
 import { isBlocked, isError, isProblem, STEP_FILTERS, useFilteredSteps } from './step-filter.ts';
 import { type Step, storyOf } from './story.ts';
 import { Timeline } from './timeline.tsx';
 import { Transcript } from './transcript.tsx';
 import { useEventContents } from './use-event-contents.ts';
-import { useRunDetail, useRunTree, useTimeline } from './use-run.ts';
+import { useRunDetail, useRunLabels, useRunTree, useTimeline } from './use-run.ts';
 import './run.css';
 
 type Name = 'view' | 'step' | 'tab' | 'list' | 'gaps' | 'show' | 'q';
-const VIEWS = ['timeline', 'transcript', 'log'] as const;
-const VIEW_NAMES = { timeline: 'Timeline', transcript: 'Transcript', log: 'Log' };
+const VIEWS = ['timeline', 'transcript', 'log', 'tree'] as const;
+const VIEW_NAMES = { timeline: 'Timeline', transcript: 'Transcript', log: 'Log', tree: 'Tree' };
 
 export function RunPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
@@ -31,6 +32,7 @@ export function RunPage() {
   // Read beside the run, not after it.
   useTimeline(id);
   useRunTree(id);
+  useRunLabels(id);
   const name = run.data?.agentId ?? '';
   return (
     <Page
@@ -94,6 +96,7 @@ function Loaded({ run }: { run: RunDetail }) {
     1: () => setView('timeline'),
     2: () => setView('transcript'),
     3: () => setView('log'),
+    4: () => setView('tree'),
     c: () => change({ gaps: search.gaps === 'open' ? undefined : 'open' }),
   });
   const shown = chosen ?? filtered.find(isProblem) ?? filtered[0] ?? steps[0];
@@ -110,13 +113,17 @@ function Loaded({ run }: { run: RunDetail }) {
               </button>
             ))}
           </div>
-          <FilterField label="Search this run" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
-          <FilterChip
-            name="Only"
-            value={search.show}
-            choices={STEP_FILTERS}
-            onChange={(show) => change({ show, step: undefined })}
-          />
+          {view !== 'tree' && (
+            <>
+              <FilterField label="Search this run" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
+              <FilterChip
+                name="Only"
+                value={search.show}
+                choices={STEP_FILTERS}
+                onChange={(show) => change({ show, step: undefined })}
+              />
+            </>
+          )}
           {isFiltered && <span className="t3 num">{counted(filtered.length, 'step')}</span>}
           <span className="sp not-s" />
           {view === 'timeline' && (
@@ -147,7 +154,9 @@ function Loaded({ run }: { run: RunDetail }) {
             </button>
           </p>
         )}
-        {timeline.data === undefined ? (
+        {view === 'tree' ? (
+          <RunTree id={run.id} />
+        ) : timeline.data === undefined ? (
           timeline.error === null ? (
             <Loading rows={14} />
           ) : (

@@ -1,13 +1,17 @@
+import { lazy, Suspense } from 'react';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import type { StoredEvent } from '../api/model.ts';
 import { bytes, duration, money } from '../figures/figures.ts';
+import { Loading } from '../ui/faces.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Facts } from '../ui/section.tsx';
 import { CodeChange, CodeOutcome } from './code-change.tsx';
 import { callArgsOf, textOf } from './payload-text.ts';
 import type { Step } from './story.ts';
 import type { Opened } from './use-opened.ts';
-import { Why } from './why.tsx';
+
+/** Loaded when the first decision is opened, with the words of rules. */
+const Why = lazy(() => import('./why.tsx').then(({ Why: view }) => ({ default: view })));
 
 export const TABS = ['call', 'result', 'why', 'price', 'raw'] as const;
 export type Tab = (typeof TABS)[number];
@@ -23,7 +27,9 @@ export function StepContent({ step, opened, tab }: { step: Step; opened: Opened;
       return opened.decision === undefined ? (
         <p className="hint topped">This decision is past its retention.</p>
       ) : (
-        <Why decision={opened.decision} alert={opened.alert} />
+        <Suspense fallback={<Loading rows={8} />}>
+          <Why decision={opened.decision} alert={opened.alert} />
+        </Suspense>
       );
     case 'price':
       return <Price result={opened.result} />;

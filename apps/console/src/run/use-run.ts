@@ -82,3 +82,8 @@ export function prefetchRun(queries: QueryClient, id: string): void {
 export function useRunTree(id: string) {
   return useRead(['run', 'tree', id], (signal) => client.getRunTree({ params: { id }, signal }));
 }
+
+/** The labels that stand on the tree of a run, and its topmost known run. */
+export function useRunLabels(id: string) {
+  return useRead(['labels', id], (signal) => client.getRunLabels({ params: { id }, signal }));
+}

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Alert, Decision, Rule, RuleFinding } from '../api/model.ts';
+import { deciderWords } from '../decisions/decider.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRulesById } from '../rules/use-rules.ts';
 import { Copy } from '../ui/copy.tsx';
@@ -70,6 +71,10 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
       <Facts
         facts={[
           ['Decided', <Moment key="at" at={decision.decidedAt} ms />],
+          decision.decider !== undefined && [
+            'Where',
+            <Decider key="where" decider={decision.decider} rule={rules.get(decision.decider.askedForRule ?? '')} />,
+          ],
           ['Took', duration(decision.latencyMs)],
           [
             'Arguments',
@@ -85,6 +90,31 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
           ],
         ]}
       />
+    </>
+  );
+}
+
+function Decider({ decider, rule }: { decider: NonNullable<Decision['decider']>; rule: Rule | undefined }) {
+  const { book } = decider;
+  return (
+    <>
+      {deciderWords(decider)}
+      {book !== undefined && (
+        <span className="mono" title={book}>
+          {' '}
+          {book.slice(0, 12)} <Copy text={book} />
+        </span>
+      )}
+      {rule !== undefined && (
+        <>
+          {' '}
+          (
+          <Link to="/guardrails/$id" params={{ id: rule.id }}>
+            {rule.name}
+          </Link>
+          )
+        </>
+      )}
     </>
   );
 }

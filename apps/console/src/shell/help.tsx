@@ -18,7 +18,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['[ · ]', 'Previous, next run of the list'],
   ['← · →', 'Collapse or expand a row'],
   ['b · e', 'Next problem, blocked call, error of a run'],
-  ['1 · 2 · 3', 'Timeline, transcript, log of a run'],
+  ['1 · 2 · 3 · 4', 'Timeline, transcript, log, tree of a run'],
   ['+ · - · 0', 'Zoom the timeline'],
   ['c', 'Close or open idle gaps'],
   ['a · d', 'Approve or deny the call, with confirmation'],

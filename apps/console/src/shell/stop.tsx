@@ -4,6 +4,7 @@ import { client } from '../api/client.ts';
 import type { OrderAnswer, OrderBody } from '../api/model.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { coveredWords, MAX_COUNTED_RUNS } from '../run/tree.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Field, useRejection } from '../ui/field.tsx';
@@ -141,8 +142,8 @@ function Stopping({ target }: { target: StopTarget }) {
             <Radio
               on={scope === 'run'}
               onChoose={() => setScope('run')}
-              name={runs.length === 1 ? `Only run ${shortId(runs[0]?.id ?? '')}` : `Only these ${runs.length} runs`}
-              note={counted(runs.length, 'run')}
+              name={runs.length === 1 ? 'Run and sub-runs' : `${runs.length} runs and sub-runs`}
+              note={scope === 'run' ? hit : ''}
             />
           )}
           <Radio
@@ -220,7 +221,7 @@ function Radio({ on, onChoose, name, note }: { on: boolean; onChoose: () => void
   );
 }
 
-/** Number of running runs that an order affects. */
+/** Number of runs that an order affects. An order for a run covers its sub-runs. */
 function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string {
   const query = { status: 'running', ...(scope === 'agent' ? { agentId } : {}) };
   const facets = useRead(
@@ -228,12 +229,18 @@ function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string
     (signal) => client.getRunFacets({ query, signal }),
     scope !== 'run',
   );
-  if (scope === 'run') return counted(runs?.length ?? 0, 'run');
+  const ids = (runs ?? []).map(({ id }) => id);
+  const covered = useRead(
+    ['run', 'covered', ...ids],
+    async (signal) => coveredWords(await Promise.all(ids.map((id) => client.getRunTree({ params: { id }, signal })))),
+    scope === 'run' && ids.length <= MAX_COUNTED_RUNS,
+  );
+  if (scope === 'run') return covered.data ?? (covered.isLoading ? '' : 'with sub-runs');
   return facets.data === undefined ? '' : `${counted(facets.data.total, 'run')} running`;
 }
 
 function consequences(state: StopState, scope: Scope): string[] {
-  const whose = scope === 'run' ? 'this run' : scope === 'agent' ? 'this agent' : 'every agent';
+  const whose = scope === 'run' ? 'this run and its sub-runs' : scope === 'agent' ? 'this agent' : 'every agent';
   if (state === 'running') return [`Calls of ${whose} follow the rules again.`, 'Connected processes are notified.'];
   return [
     `Every call of ${whose} is blocked${scope === 'run' ? '' : ', including new runs'}.`,

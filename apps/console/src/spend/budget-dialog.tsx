@@ -11,6 +11,7 @@ const SCOPES = [
   { id: 'tenant', name: 'all agents together' },
   { id: 'agent', name: 'an agent' },
   { id: 'run', name: 'each run' },
+  { id: 'tree', name: 'each run with its sub-runs' },
   { id: 'session', name: 'each session' },
   { id: 'actor', name: 'each person asked for' },
 ] as const;
@@ -84,7 +85,7 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
             ))}
           </select>
         </label>
-        {draft.scope !== 'tenant' && (
+        {draft.scope !== 'tenant' && draft.scope !== 'tree' && (
           <Field label="Which one; empty: each has its own" wrong={rejection.at('scopeId')}>
             {(input) => (
               <input {...input} value={draft.scopeId} onChange={(event) => set({ scopeId: event.target.value })} />

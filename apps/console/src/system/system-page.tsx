@@ -8,6 +8,7 @@ import { Page } from '../shell/page.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Ago, Moment, platformNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
+import { DecisionPaths } from './decision-paths.tsx';
 import { GivenUp } from './given-up.tsx';
 
 const DAY = { range: '24h' };
@@ -97,6 +98,7 @@ export function SystemPage() {
               ]}
             />
           </Section>
+          <DecisionPaths />
           <Section title="Deliveries" note="last 24 hours">
             <Facts
               facts={[

@@ -23,13 +23,14 @@ const PROGRAMS: Readonly<Record<Mode, string>> = {
 const READY_MS = 180_000;
 
 /** The platform as its users start it; its terminal says the link and where the key lies. */
-export async function startPlatform(mode: Mode): Promise<RunningPlatform> {
+export async function startPlatform(mode: Mode, more: NodeJS.ProcessEnv = {}): Promise<RunningPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-console-'));
   const env = {
     ...process.env,
     AGENTLENS_HTTP_PORT: String(await freePort()),
     AGENTLENS_DATA_DIR: dataDir,
     AGENTLENS_LOG_LEVEL: 'error',
+    ...more,
   };
   const child = spawn(process.execPath, [join(root, PROGRAMS[mode])], {
     cwd: root,

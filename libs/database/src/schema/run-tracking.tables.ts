@@ -235,6 +235,17 @@ export interface DecisionsTable {
   would_have: Generated<string | null>;
   /** The call still waits for the same approval as in an earlier decision, which stands for all. */
   asked_again: Generated<boolean>;
+  decider: NullableJson;
+}
+
+/** Writer: run-tracking, with the decisions it counts. */
+export interface DecisionPathsTable {
+  tenant_id: string;
+  hour: Timestamp;
+  path: 'gateway' | 'evaluator' | 'unanswered';
+  asked: string;
+  rule_id: string;
+  decisions: number;
 }
 
 /** Writer: run-tracking. Counts by minute or hour of the event or decision. */

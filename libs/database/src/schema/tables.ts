@@ -39,6 +39,7 @@ import type {
   AgentsTable,
   AuditMinutesTable,
   AuditPositionTable,
+  DecisionPathsTable,
   DecisionsTable,
   DeletedRunsTable,
   ErasuresTable,
@@ -120,6 +121,7 @@ export interface Tables {
   audit_minutes: AuditMinutesTable;
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;
+  decision_paths: DecisionPathsTable;
   rule_daily: RuleDailyTable;
   rule_minutes: RuleMinutesTable;
   guardrail_rules: GuardrailRulesTable;

@@ -1,7 +1,8 @@
-import type { Budget, DecisionRequest } from '@agentlens/contracts';
+import type { AskReason, Budget, DecisionRequest } from '@agentlens/contracts';
 import { usageOfQuestion } from '../breaker/reported-usage.ts';
 import { payingScope } from '../budgets/scope-of-budget.ts';
 import type { BreakerRef } from '../ports/breaker-store.ts';
+import { looksAtAgentTags } from './agent-selector.ts';
 import type { CallIdentity } from './call-identity.ts';
 import { decide, type Ruling } from './decide.ts';
 import type { DecisionBook } from './decision-book.ts';
@@ -11,27 +12,9 @@ import { factsNeeded } from './facts-needed.ts';
 
 type CallHash = Pick<CallIdentity, 'argsHash'>;
 
-/** Why a gateway does not decide a call and asks the evaluator. */
-export type AskReason =
-  | 'setting'
-  | 'stale'
-  | 'approval'
-  | 'other_identity'
-  | 'model_call'
-  | 'usage'
-  | 'budget'
-  | 'breaker'
-  | 'first'
-  | 'needs_state'
-  | 'counted'
-  | 'series'
-  | 'labels'
-  | 'clock'
-  | 'steps'
-  | 'sampled';
-
 /** Copy of what the evaluator decides by for one tenant. */
 export interface KnownBook {
+  readonly version: string;
   readonly rules: DecisionBook;
   readonly budgets: readonly Pick<Budget, 'enabled' | 'scope' | 'scopeId'>[];
   /** Time of the evaluator minus time of this process. */
@@ -54,7 +37,10 @@ export interface GatewayKnowledge {
 }
 
 /** `ordered`: the standing order decides. */
-export type LocalAnswer = { readonly ask: AskReason } | { readonly ruling: Ruling } | { readonly ordered: true };
+export type LocalAnswer =
+  | { readonly ask: AskReason; readonly forRule?: string | undefined }
+  | { readonly ruling: Ruling }
+  | { readonly ordered: true };
 
 /** Maximum number of rules that a gateway evaluates for a call, because each may use its free steps. */
 const MAX_RULES = 200;
@@ -116,6 +102,12 @@ class LocalQuestion {
     return this.#exceeds;
   }
 
+  /** The first rule with such needs: one that applies to the call, or else one that counts it. */
+  ruleThatNeeds(test: (needs: ConditionNeeds) => boolean): string | undefined {
+    const involved = [...this.matching, ...this.book.rules.counting(this.request)];
+    return involved.find((rule) => test(rule.needs(this.request)))?.id;
+  }
+
   /** True if a rule that applies to the call looks at earlier calls. */
   get looksBack(): boolean {
     this.#looksBack ??= this.matching.some((rule) => readsHistory(rule.needs(this.request)));
@@ -147,10 +139,16 @@ interface MustAsk {
   /** True if it also holds for calls that an order stops. Budgets, breakers and rules are not checked for those. */
   readonly evenIfOrdered?: boolean;
   applies(question: LocalQuestion): boolean;
+  /** The rule because of which it applies. */
+  forRule?(question: LocalQuestion): string | undefined;
 }
 
 function readsHistory({ history, histories = [] }: Pick<ConditionNeeds, 'history' | 'histories'>): boolean {
   return history === true || histories.length > 0;
+}
+
+function usesLabels({ labels }: { readonly labels?: object }): boolean {
+  return Object.values(labels ?? {}).some((use) => (Array.isArray(use) ? use.length > 0 : use === true));
 }
 
 /**
@@ -178,22 +176,47 @@ export const MUST_ASK = {
   budget: { reason: 'budget', applies: (question) => question.paysFromBudget },
   breaker: { reason: 'breaker', applies: (question) => question.hasSuspectBreaker },
   first: { reason: 'first', applies: ({ known }) => !known.isRunKnown },
-  agentTags: { reason: 'needs_state', applies: ({ needs }) => needs.agent },
-  history: { reason: 'needs_state', applies: ({ looksBack }) => looksBack },
+  agentTags: {
+    reason: 'needs_state',
+    applies: ({ needs }) => needs.agent,
+    forRule: ({ matching }) => matching.find(({ selects }) => looksAtAgentTags(selects))?.id,
+  },
+  history: {
+    reason: 'needs_state',
+    applies: ({ looksBack }) => looksBack,
+    forRule: (question) => question.ruleThatNeeds(readsHistory),
+  },
   // Rules that do not apply to the call count it.
-  counted: { reason: 'counted', applies: ({ needs, looksBack }) => readsHistory(needs) && !looksBack },
-  series: { reason: 'series', applies: ({ needs }) => needs.series.length > 0 },
+  counted: {
+    reason: 'counted',
+    applies: ({ needs, looksBack }) => readsHistory(needs) && !looksBack,
+    forRule: (question) => question.ruleThatNeeds(readsHistory),
+  },
+  series: {
+    reason: 'series',
+    applies: ({ needs }) => needs.series.length > 0,
+    forRule: (question) =>
+      question.ruleThatNeeds(({ series = [], additions = [] }) => series.length + additions.length > 0),
+  },
   labels: {
     reason: 'labels',
-    applies: ({ needs: { labels } }) =>
-      Object.values(labels ?? {}).some((use) => (Array.isArray(use) ? use.length > 0 : use === true)),
+    applies: ({ needs }) => usesLabels(needs),
+    forRule: ({ matching, needs: { labels }, request }) =>
+      (
+        matching.find((rule) => rule.needs(request).labels !== undefined) ??
+        [...(labels?.sets ?? []), ...(labels?.setsIfDenied ?? [])][0]?.rule
+      )?.id,
   },
   clock: {
     reason: 'clock',
     applies: ({ book, matching }) => matching.length > 0 && Math.abs(book.clockOffsetMs) > MAX_CLOCK_OFFSET_MS,
   },
   steps: { reason: 'steps', applies: (question) => question.exceedsSteps },
-  asksPeople: { reason: 'approval', applies: ({ ruling }) => ruling.effect === 'ask' },
+  asksPeople: {
+    reason: 'approval',
+    applies: ({ ruling }) => ruling.effect === 'ask',
+    forRule: ({ ruling }) => ruling.ask?.ruleId,
+  },
 } as const satisfies Record<string, MustAsk>;
 
 /**
@@ -212,6 +235,6 @@ export function locally(
   if (known.book === undefined) return { ask: known.asksAlways ? 'setting' : 'stale' };
   const question = new LocalQuestion(known, known.book, request, identify, nowMs);
   const asks = mustAsk.find((one) => (!known.isOrdered || one.evenIfOrdered === true) && one.applies(question));
-  if (asks !== undefined) return { ask: asks.reason };
+  if (asks !== undefined) return { ask: asks.reason, forRule: asks.forRule?.(question) };
   return known.isOrdered ? { ordered: true } : { ruling: question.ruling };
 }

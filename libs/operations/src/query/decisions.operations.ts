@@ -1,8 +1,10 @@
 import {
+  ASK_REASONS,
   ClientId,
   DECISION_EFFECTS,
   DECISION_PHASES,
   DECISION_REASONS,
+  DecidedBy,
   Decision,
   DecisionEffect,
   DecisionReason,
@@ -12,7 +14,7 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
+import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
 
 /** A recorded decision. */
 export const DecisionView = z
@@ -41,6 +43,7 @@ export const DecisionView = z
       description: 'How often the call was asked while it waited for approval, if more than once.',
     }),
     bypasses: z.array(RuleBypass),
+    decider: DecidedBy.optional().meta({ description: 'Who decided. Absent for decisions of earlier versions.' }),
     arguments: z.unknown().optional().meta({
       description: 'Redacted. Absent if the tenant records none (`decisionArguments`) or they are large.',
     }),
@@ -91,4 +94,55 @@ export const listDecisions = operation({
   scope: 'read',
   query: DecisionFilter,
   response: z.object({ decisions: z.array(DecisionView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const getDecision = operation({
+  id: 'getDecision',
+  method: 'get',
+  path: '/api/decisions/:id',
+  tag: 'Decisions',
+  summary: 'A decision.',
+  scope: 'read',
+  params: IdPath,
+  response: DecisionView,
+});
+
+const AskedPath = z
+  .object({
+    reason: z.enum(ASK_REASONS),
+    why: z.string().meta({ description: 'The reason in words.' }),
+    decisions: z.int(),
+    ruleId: z.string().optional().meta({ description: 'Rule that made the gateway ask.' }),
+    ruleName: z.string().optional().meta({ description: 'Absent if the rule was deleted.' }),
+    advice: z.string().optional().meta({ description: 'How to let gateways decide more calls.' }),
+  })
+  .meta({ id: 'AskedPath' });
+
+export const DecisionPaths = z
+  .object({
+    from: Instant.meta({ description: 'Start of the first hour.' }),
+    to: Instant.optional(),
+    gateway: z.int().meta({ description: 'Decisions that gateways made themselves.' }),
+    evaluator: z.int(),
+    unanswered: z.int().meta({ description: 'Decisions by the fail mode or an order, without the evaluator.' }),
+    asked: z.array(AskedPath).meta({
+      description:
+        'Why gateways that decide themselves asked the evaluator, most frequent first, at most 50. Empty if they do not ' +
+        'decide.',
+    }),
+  })
+  .meta({ id: 'DecisionPaths' });
+export type DecisionPaths = z.infer<typeof DecisionPaths>;
+
+export const getDecisionPaths = operation({
+  id: 'getDecisionPaths',
+  method: 'get',
+  path: '/api/decision-paths',
+  tag: 'Decisions',
+  summary:
+    'How many decisions gateways and the evaluator made, in whole hours. Default: the last 24 hours. Decisions of ' +
+    'earlier versions are not counted.',
+  scope: 'read',
+  query: consistent(z.object(timeRange)),
+  response: DecisionPaths,
 });

@@ -15,8 +15,15 @@ describe('orders', () => {
       cause: { kind: 'LOCKDOWN', lockdownId: 'order-1' },
       message: `This agent is ${kind}: incident 7`,
     });
-    expect(offered).toEqual([decision]);
+    expect(offered).toEqual([{ ...decision, decider: { by: 'evaluator' } }]);
   });
+});
+
+it('records why a gateway asked, and does not answer it', async () => {
+  const { ask, offered } = serviceIn();
+  const because = { asked: 'counted', askedForRule: 'rule-0' } as const;
+  expect(await ask({ because })).not.toHaveProperty('decider');
+  expect(offered).toMatchObject([{ decider: { by: 'evaluator', ...because } }]);
 });
 
 describe('rules', () => {

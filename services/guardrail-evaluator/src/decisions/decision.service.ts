@@ -150,7 +150,8 @@ export class DecisionService {
     const decision = decisionOf(request, identity, nowMs, result, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
     if (result.refusal !== undefined) metrics.refusedByBudget(result.refusal);
-    publisher.offer({ ...decision, ...keptArguments(request) });
+    const decider = { by: 'evaluator', ...request.because } as const;
+    publisher.offer({ ...decision, decider, ...keptArguments(request) });
     return decision;
   }
 

@@ -318,6 +318,7 @@ export class BookCache {
     }
     return {
       book: {
+        version: book.version,
         rules: DecisionBook.EMPTY.withTenant(tenantId, [...rules.values()]),
         budgets: book.budgets,
         clockOffsetMs,

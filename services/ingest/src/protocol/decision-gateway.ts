@@ -1,4 +1,5 @@
 import {
+  type AskedBecause,
   COMMANDS,
   canonicalJson,
   contentHash,
@@ -165,7 +166,8 @@ export class DecisionGateway {
   async #answer(request: DecisionRequest, controlState: ControlState, failMode: FailMode): Promise<Answered> {
     const { metrics, path } = this.#parts;
     const { local } = path;
-    const ask = () => this.#ask(request, failMode);
+    const ask = (because?: AskedBecause) =>
+      this.#ask(because === undefined ? request : { ...request, because }, failMode);
     if (local !== undefined) return local.decide(request, controlState, ask);
     const answered = await ask();
     metrics.decidedBy(answered.by, 'setting');
@@ -216,7 +218,7 @@ export class DecisionGateway {
   #fallback(request: DecisionRequest, failMode: FailMode, why: 'unavailable' | 'error'): Decision {
     const decision = this.#ordered(request) ?? this.#byFailMode(request, failMode, why);
     this.#parts.metrics.bypassed(why, decision.verdict);
-    this.#record(decision, why);
+    this.#record({ ...decision, decider: { by: 'gateway', ...request.because } }, why);
     return decision;
   }
 

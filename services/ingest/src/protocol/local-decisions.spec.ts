@@ -48,13 +48,14 @@ let random: number;
 let counted: string[];
 let evicted: number;
 let published: unknown[];
+let reasons: unknown[];
 let closing: (() => Promise<unknown>)[];
 
 beforeEach(async () => {
   bus = createMemoryBus();
   book = bookOf([BLOCK_PAY]);
   answers = () => ({ kind: 'book', nowMs: NOW, book });
-  [asked, counted, published, mono, random, evicted] = [[], [], [], 1_000_000, 1, 0];
+  [asked, counted, published, reasons, mono, random, evicted] = [[], [], [], [], 1_000_000, 1, 0];
   closing = [];
 });
 afterEach(async () => {
@@ -95,14 +96,10 @@ async function gateway({ ttlMs = 30_000, orders = { silentMs: 0 } } = {}) {
     decided: { decided: () => undefined },
   });
   const ask = (request = asking(), answer: Partial<Decision> = {}, order = NO_ORDER) =>
-    local.decide(
-      request,
-      order,
-      async (): Promise<Answered> => ({
-        decision: { ...ALLOWED, ...answer },
-        by: 'evaluator',
-      }),
-    );
+    local.decide(request, order, async (because): Promise<Answered> => {
+      reasons.push(because);
+      return { decision: { ...ALLOWED, ...answer }, by: 'evaluator' };
+    });
   /** Decides a call whose run and rules are known. */
   const known = async () => {
     await ask();
@@ -123,7 +120,22 @@ describe('a gateway that decides', () => {
     expect(by).toBe('gateway');
     expect(decision).toMatchObject({ verdict: 'BLOCK', finalRuleId: 'no-pay', reason: 'rule', decidedAt: AT });
     expect(counted).toEqual(['evaluator stale', 'evaluator first', 'gateway known']);
-    expect(published).toEqual([decision]);
+    expect(published).toEqual([{ ...decision, decider: { by: 'gateway', book: book.version } }]);
+  });
+
+  it('asks with its reason and the rule behind it', async () => {
+    const twoPays = { conditionType: 'max_calls', conditionConfig: { tools: ['pay'], max: 2 }, actionType: 'block' };
+    book = bookOf([BLOCK_PAY, aRule({ id: 'two-pays', ...twoPays })]);
+    await serveBooks();
+    const { known, ask } = await gateway();
+    await known();
+    await ask(asking({ phase: 'llm.before', tool: undefined }));
+    expect(reasons).toEqual([
+      { asked: 'stale' },
+      { asked: 'first' },
+      { asked: 'needs_state', askedForRule: 'two-pays' },
+      { asked: 'model_call' },
+    ]);
   });
 
   it('applies an order without asking', async () => {
@@ -320,7 +332,9 @@ describe('a sampled decision', () => {
     await ask();
     await local.compared();
     book = bookOf([BLOCK_PAY]);
-    await books.isCurrent('acme', { rules: guardrails.DecisionBook.EMPTY, budgets: [], clockOffsetMs: 0 });
+    await books.isCurrent('acme', {
+      ...{ version: 'other', rules: guardrails.DecisionBook.EMPTY, budgets: [], clockOffsetMs: 0 },
+    });
     await ask(asking(), { reason: 'order', verdict: 'BLOCK' });
     await local.compared();
     expect(counted.slice(-2)).toEqual(['evaluator sampled', 'evaluator sampled']);

@@ -1,12 +1,12 @@
-import { contentHash, type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
-import type {
-  AskReason,
-  CallIdentity,
-  GatewayKnowledge,
-  KnownBook,
-  LocalAnswer,
-  MUST_ASK,
-} from '@agentlens/guardrails';
+import {
+  type AskedBecause,
+  type AskReason,
+  contentHash,
+  type Decision,
+  type DecisionRequest,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import type { CallIdentity, GatewayKnowledge, KnownBook, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
 import {
   type Clock,
@@ -39,6 +39,9 @@ export interface Answered {
   readonly decision: Decision;
   readonly by: 'gateway' | 'evaluator';
 }
+
+/** Asks the evaluator. */
+type Ask = (because: AskedBecause) => Promise<Answered>;
 
 interface LocalDecisionsDependencies {
   readonly books: Pick<BookCache, 'use' | 'isSuspect' | 'suspect' | 'isCurrent'>;
@@ -75,7 +78,7 @@ export class LocalDecisions {
   }
 
   /** @param order the order in force for the run; `none` if it may continue */
-  async decide(request: DecisionRequest, order: ControlState, ask: () => Promise<Answered>): Promise<Answered> {
+  async decide(request: DecisionRequest, order: ControlState, ask: Ask): Promise<Answered> {
     const startedAtMs = performance.now();
     const { clock, metrics } = this.#parts;
     const nowMs = clock.now();
@@ -90,7 +93,8 @@ export class LocalDecisions {
     const isSampled = !('ask' in answer) && this.#random() * SAMPLE_ONE_IN < 1;
     if ('ask' in answer || isSampled) {
       const reason: AskReason = 'ask' in answer ? answer.ask : 'sampled';
-      const asked = await this.#ask(request, limitsVersion, ask);
+      const because = { asked: reason, ...('forRule' in answer ? { askedForRule: answer.forRule } : {}) };
+      const asked = await this.#ask(request, limitsVersion, () => ask(because));
       metrics.decidedBy(asked.by, reason);
       if (!('ask' in answer) && asked.by === 'evaluator') {
         const here = assembled(request, identify(), order, answer, nowMs, 0);
@@ -100,7 +104,7 @@ export class LocalDecisions {
     }
     const decision = assembled(request, identify(), order, answer, nowMs, performance.now() - startedAtMs);
     metrics.decidedBy('gateway', 'known');
-    this.#recordLater(request, decision);
+    this.#recordLater(request, decision, known.book?.version);
     return { decision, by: 'gateway' };
   }
 
@@ -116,8 +120,8 @@ export class LocalDecisions {
   }
 
   /** After the answer is written, because no agent has to wait for the redaction of arguments. */
-  #recordLater(request: DecisionRequest, decision: Decision): void {
-    this.#unrecorded.push({ request, decision });
+  #recordLater(request: DecisionRequest, decision: Decision, book: string | undefined): void {
+    this.#unrecorded.push({ request, decision: { ...decision, decider: { by: 'gateway', book } } });
     this.#recording ??= setImmediate(() => this.recordNow());
   }
 

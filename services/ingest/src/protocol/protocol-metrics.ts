@@ -1,4 +1,4 @@
-import type { AskReason } from '@agentlens/guardrails';
+import type { AskReason } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
 
 /**

@@ -44,6 +44,7 @@ export function decisionFromRow(row: DecisionRow): DecisionView {
     ...(row.approval_id === null ? {} : { approvalId: row.approval_id }),
     ...((row.asked_times ?? 0) > 1 ? { askedTimes: row.asked_times ?? 0 } : {}),
     bypasses: row.bypasses as DecisionView['bypasses'],
+    ...(row.decider === null ? {} : { decider: row.decider as DecisionView['decider'] }),
     ...(row.arguments === null ? {} : { arguments: row.arguments }),
     ...(row.arguments_cut === null ? {} : { argumentsCut: row.arguments_cut as DecisionView['argumentsCut'] }),
     inputsDigest: row.inputs_digest,

@@ -10,10 +10,10 @@ const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
     message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at, reason, budget_id,
-    arguments, arguments_cut, would_have, asked_again)
+    arguments, arguments_cut, would_have, decider, asked_again)
   select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
     "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt", reason, "budgetId",
-    arguments, "argumentsCut", "wouldHave",
+    arguments, "argumentsCut", "wouldHave", decider,
     cause->>'kind' = 'HITL_PENDING' and "approvalId" is not null and (
       exists (
         select from decisions as earlier where earlier.tenant_id = d."tenantId" and earlier.approval_id = d."approvalId"
@@ -24,12 +24,12 @@ with stored as (
     "toolName" text, "callId" text, verdict text, control text, effect text, cause jsonb, message text,
     "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
     "latencyMs" double precision, "decidedAt" timestamptz, reason text, "budgetId" text, arguments jsonb,
-    "argumentsCut" jsonb, "wouldHave" text)
+    "argumentsCut" jsonb, "wouldHave" text, decider jsonb)
   where not exists (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
-  returning tenant_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules, asked_again
+  returning tenant_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules, asked_again, decider
 ), findings as (
   select tenant_id, (decided_at at time zone 'UTC')::date as day, date_trunc('minute', decided_at) as minute,
     f->>'ruleId' as rule_id, (f->>'ruleVersion')::int as rule_version, f->>'mode' as mode,
@@ -62,6 +62,15 @@ with stored as (
   on conflict (tenant_id, rule_id, rule_version, minute) do update set asked = r.asked + excluded.asked,
     enforced = r.enforced + excluded.enforced, stopped = r.stopped + excluded.stopped,
     would_stop = r.would_stop + excluded.would_stop, bypassed = r.bypassed + excluded.bypassed
+), counted_by_path as (
+  insert into decision_paths as p (tenant_id, hour, path, asked, rule_id, decisions)
+  select tenant_id, date_trunc('hour', decided_at, 'UTC'),
+    case when decider->>'by' = 'gateway' and decider->>'book' is null then 'unanswered' else decider->>'by' end,
+    coalesce(decider->>'asked', ''), coalesce(decider->>'askedForRule', ''), count(*)
+  from stored where decider is not null
+  group by 1, 2, 3, 4, 5
+  order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, hour, path, asked, rule_id) do update set decisions = p.decisions + excluded.decisions
 ), active as (${ACTIVITY_OF_DECISIONS}
 )
 select count(*)::int as stored from stored`;
@@ -74,6 +83,9 @@ delete from decisions where ctid = any(array(select ctid from decisions where de
 
 const DROP_MINUTES = `
 delete from rule_minutes where ctid = any(array(select ctid from rule_minutes where minute < $1 limit ${ROWS_AT_ONCE}))`;
+
+const DROP_PATHS = `
+delete from decision_paths where ctid = any(array(select ctid from decision_paths where hour < $1 limit ${ROWS_AT_ONCE}))`;
 
 /** Stores each decision once, however often it is delivered. */
 export class DecisionStore {
@@ -94,6 +106,7 @@ export class DecisionStore {
     const { rowCount } = await this.pool.query(DROP_DECISIONS, [instant]);
     const dropped = rowCount ?? 0;
     const minutes = await this.pool.query(DROP_MINUTES, [instant]);
-    return { dropped, more: dropped === ROWS_AT_ONCE || minutes.rowCount === ROWS_AT_ONCE };
+    const paths = await this.pool.query(DROP_PATHS, [instant]);
+    return { dropped, more: [dropped, minutes.rowCount, paths.rowCount].includes(ROWS_AT_ONCE) };
   }
 }

@@ -162,6 +162,34 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     expect(hours[0].latency_counts.map(Number).slice(0, 3)).toEqual([0, 3, 0]);
   });
 
+  it('stores who decided, and counts it by hour, each decision once', async () => {
+    const store = new DecisionStore(database.pool);
+    const asked = { by: 'evaluator', asked: 'counted', askedForRule: 'rule-1' } as const;
+    const decisions = [
+      aDecision({ id: 'p1', decider: { by: 'gateway', book: 'v1' }, decidedAt: '2026-03-01T11:59:59.999Z' }),
+      aDecision({ id: 'p2', decider: { by: 'gateway', book: 'v2' } }),
+      aDecision({ id: 'p3', decider: { by: 'gateway', asked: 'first' } }),
+      aDecision({ id: 'p4', decider: asked }),
+      aDecision({ id: 'p5', decider: asked }),
+      aDecision({ id: 'p6', decider: { by: 'evaluator' } }),
+      aDecision({ id: 'p7' }),
+    ];
+    await store.record(decisions.slice(0, 4));
+    await store.record(decisions);
+    expect((await rows()).map(({ decider }) => decider)).toEqual(decisions.map(({ decider = null }) => decider));
+    const paths = () => database.pool.query('select * from decision_paths order by hour, path, asked');
+    const noon = '2026-03-01T12:00:00.000Z';
+    expect((await paths()).rows.map((row) => Object.values(row).slice(1))).toEqual([
+      ['2026-03-01T11:00:00.000Z', 'gateway', '', '', 1],
+      [noon, 'evaluator', '', '', 1],
+      [noon, 'evaluator', 'counted', 'rule-1', 2],
+      [noon, 'gateway', '', '', 1],
+      [noon, 'unanswered', 'first', '', 1],
+    ]);
+    await store.dropBefore(noon);
+    expect((await paths()).rows).toHaveLength(4);
+  });
+
   it('stores the reason, the budget and the arguments', async () => {
     const store = new DecisionStore(database.pool);
     const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' }, wouldHave: 'terminate' } as const;
@@ -202,7 +230,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       latency_ms: 0.4,
       decided_at: decision.decidedAt,
       ...{ reason: null, budget_id: null, arguments: null, arguments_cut: null, would_have: null },
-      asked_again: false,
+      ...{ asked_again: false, decider: null },
     });
   });
 

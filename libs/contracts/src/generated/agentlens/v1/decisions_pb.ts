@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/decisions.proto.
  */
 export const file_agentlens_v1_decisions: GenFile = /*@__PURE__*/
-  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEi9AYKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBEhMKBnJlYXNvbhgWIAEoCUgGiAEBEhYKCWJ1ZGdldF9pZBgXIAEoCUgHiAEBEi4KCWFyZ3VtZW50cxgYIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgIiAEBEjYKDWFyZ3VtZW50c19jdXQYGSABKAsyGi5hZ2VudGxlbnMudjEuQ3V0QXJndW1lbnRzSAmIAQESFwoKd291bGRfaGF2ZRgaIAEoCUgKiAEBQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCEAoOX2ZpbmFsX3J1bGVfaWRCEAoOX21vZGlmaWVkX2FyZ3NCDgoMX2FwcHJvdmFsX2lkQhEKD19yZXNlcnZhdGlvbl9pZEIJCgdfcmVhc29uQgwKCl9idWRnZXRfaWRCDAoKX2FyZ3VtZW50c0IQCg5fYXJndW1lbnRzX2N1dEINCgtfd291bGRfaGF2ZSIsCgxDdXRBcmd1bWVudHMSDQoFc3RhcnQYASABKAkSDQoFYnl0ZXMYAiABKA0ikwEKDURlY2lzaW9uQ2F1c2USDAoEa2luZBgBIAEoCRIUCgdydWxlX2lkGAIgASgJSACIAQESGAoLYXBwcm92YWxfaWQYAyABKAlIAYgBARIYCgtsb2NrZG93bl9pZBgEIAEoCUgCiAEBQgoKCF9ydWxlX2lkQg4KDF9hcHByb3ZhbF9pZEIOCgxfbG9ja2Rvd25faWQi+QEKC1J1bGVGaW5kaW5nEg8KB3J1bGVfaWQYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgNEg8KB2VuYWJsZWQYAyABKAgSDwoHbWF0Y2hlZBgEIAEoCBIQCgh2aW9sYXRlZBgFIAEoCBIOCgZlZmZlY3QYBiABKAkSDAoEbW9kZRgHIAEoCRISCgV2YWx1ZRgIIAEoAUgAiAEBEhIKBWxpbWl0GAkgASgBSAGIAQESLAoEZmxvdxgKIAEoCzIZLmFnZW50bGVucy52MS5GbG93RmluZGluZ0gCiAEBQggKBl92YWx1ZUIICgZfbGltaXRCBwoFX2Zsb3cicwoLRmxvd0ZpbmRpbmcSDQoFbGFiZWwYASABKAkSDQoFZ3JhZGUYAiABKAkSKAoGc291cmNlGAMgASgLMhguYWdlbnRsZW5zLnYxLkZsb3dTb3VyY2USEgoFZmllbGQYBCABKAlIAIgBAUIICgZfZmllbGQibwoKRmxvd1NvdXJjZRIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhQKB2NhbGxfaWQYBCABKAlIAIgBARIKCgJhdBgFIAEoCUIKCghfY2FsbF9pZCI3CgpSdWxlQnlwYXNzEg8KB3J1bGVfaWQYASABKAkSCwoDd2h5GAIgASgJEgsKA2RpZBgDIAEoCWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEirQcKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBEhMKBnJlYXNvbhgWIAEoCUgGiAEBEhYKCWJ1ZGdldF9pZBgXIAEoCUgHiAEBEi4KCWFyZ3VtZW50cxgYIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgIiAEBEjYKDWFyZ3VtZW50c19jdXQYGSABKAsyGi5hZ2VudGxlbnMudjEuQ3V0QXJndW1lbnRzSAmIAQESFwoKd291bGRfaGF2ZRgaIAEoCUgKiAEBEisKB2RlY2lkZXIYGyABKAsyFS5hZ2VudGxlbnMudjEuRGVjaWRlckgLiAEBQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCEAoOX2ZpbmFsX3J1bGVfaWRCEAoOX21vZGlmaWVkX2FyZ3NCDgoMX2FwcHJvdmFsX2lkQhEKD19yZXNlcnZhdGlvbl9pZEIJCgdfcmVhc29uQgwKCl9idWRnZXRfaWRCDAoKX2FyZ3VtZW50c0IQCg5fYXJndW1lbnRzX2N1dEINCgtfd291bGRfaGF2ZUIKCghfZGVjaWRlciJ/CgdEZWNpZGVyEgoKAmJ5GAEgASgJEhEKBGJvb2sYAiABKAlIAIgBARISCgVhc2tlZBgDIAEoCUgBiAEBEhsKDmFza2VkX2Zvcl9ydWxlGAQgASgJSAKIAQFCBwoFX2Jvb2tCCAoGX2Fza2VkQhEKD19hc2tlZF9mb3JfcnVsZSIsCgxDdXRBcmd1bWVudHMSDQoFc3RhcnQYASABKAkSDQoFYnl0ZXMYAiABKA0ikwEKDURlY2lzaW9uQ2F1c2USDAoEa2luZBgBIAEoCRIUCgdydWxlX2lkGAIgASgJSACIAQESGAoLYXBwcm92YWxfaWQYAyABKAlIAYgBARIYCgtsb2NrZG93bl9pZBgEIAEoCUgCiAEBQgoKCF9ydWxlX2lkQg4KDF9hcHByb3ZhbF9pZEIOCgxfbG9ja2Rvd25faWQi+QEKC1J1bGVGaW5kaW5nEg8KB3J1bGVfaWQYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgNEg8KB2VuYWJsZWQYAyABKAgSDwoHbWF0Y2hlZBgEIAEoCBIQCgh2aW9sYXRlZBgFIAEoCBIOCgZlZmZlY3QYBiABKAkSDAoEbW9kZRgHIAEoCRISCgV2YWx1ZRgIIAEoAUgAiAEBEhIKBWxpbWl0GAkgASgBSAGIAQESLAoEZmxvdxgKIAEoCzIZLmFnZW50bGVucy52MS5GbG93RmluZGluZ0gCiAEBQggKBl92YWx1ZUIICgZfbGltaXRCBwoFX2Zsb3cicwoLRmxvd0ZpbmRpbmcSDQoFbGFiZWwYASABKAkSDQoFZ3JhZGUYAiABKAkSKAoGc291cmNlGAMgASgLMhguYWdlbnRsZW5zLnYxLkZsb3dTb3VyY2USEgoFZmllbGQYBCABKAlIAIgBAUIICgZfZmllbGQibwoKRmxvd1NvdXJjZRIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhQKB2NhbGxfaWQYBCABKAlIAIgBARIKCgJhdBgFIAEoCUIKCghfY2FsbF9pZCI3CgpSdWxlQnlwYXNzEg8KB3J1bGVfaWQYASABKAkSCwoDd2h5GAIgASgJEgsKA2RpZBgDIAEoCWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * The answer to "may this happen?". Subject: decision.decided.<tenantId>, stream DECISIONS, message id = id.
@@ -171,6 +171,13 @@ export type Decision = Message<"agentlens.v1.Decision"> & {
    * @generated from field: optional string would_have = 26;
    */
   wouldHave?: string | undefined;
+
+  /**
+   * Absent in decisions of earlier versions.
+   *
+   * @generated from field: optional agentlens.v1.Decider decider = 27;
+   */
+  decider?: Decider | undefined;
 };
 
 /**
@@ -179,6 +186,48 @@ export type Decision = Message<"agentlens.v1.Decision"> & {
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_decisions, 0);
+
+/**
+ * Who made a decision.
+ *
+ * @generated from message agentlens.v1.Decider
+ */
+export type Decider = Message<"agentlens.v1.Decider"> & {
+  /**
+   * evaluator gateway
+   *
+   * @generated from field: string by = 1;
+   */
+  by: string;
+
+  /**
+   * The version of the rules and settings that the gateway decided by.
+   *
+   * @generated from field: optional string book = 2;
+   */
+  book?: string | undefined;
+
+  /**
+   * Why a gateway that decides calls itself asked the evaluator: stale budget counted ...
+   *
+   * @generated from field: optional string asked = 3;
+   */
+  asked?: string | undefined;
+
+  /**
+   * The id of the rule that made the gateway ask.
+   *
+   * @generated from field: optional string asked_for_rule = 4;
+   */
+  askedForRule?: string | undefined;
+};
+
+/**
+ * Describes the message agentlens.v1.Decider.
+ * Use `create(DeciderSchema)` to create a new message.
+ */
+export const DeciderSchema: GenMessage<Decider> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_decisions, 1);
 
 /**
  * Arguments that are too large to be kept: how their redacted JSON text begins, and its length in bytes.
@@ -202,7 +251,7 @@ export type CutArguments = Message<"agentlens.v1.CutArguments"> & {
  * Use `create(CutArgumentsSchema)` to create a new message.
  */
 export const CutArgumentsSchema: GenMessage<CutArguments> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 1);
+  messageDesc(file_agentlens_v1_decisions, 2);
 
 /**
  * @generated from message agentlens.v1.DecisionCause
@@ -242,7 +291,7 @@ export type DecisionCause = Message<"agentlens.v1.DecisionCause"> & {
  * Use `create(DecisionCauseSchema)` to create a new message.
  */
 export const DecisionCauseSchema: GenMessage<DecisionCause> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 2);
+  messageDesc(file_agentlens_v1_decisions, 3);
 
 /**
  * What one rule said.
@@ -312,7 +361,7 @@ export type RuleFinding = Message<"agentlens.v1.RuleFinding"> & {
  * Use `create(RuleFindingSchema)` to create a new message.
  */
 export const RuleFindingSchema: GenMessage<RuleFinding> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 3);
+  messageDesc(file_agentlens_v1_decisions, 4);
 
 /**
  * Data that may leave with a call, and the call that read it. Never contains the data.
@@ -350,7 +399,7 @@ export type FlowFinding = Message<"agentlens.v1.FlowFinding"> & {
  * Use `create(FlowFindingSchema)` to create a new message.
  */
 export const FlowFindingSchema: GenMessage<FlowFinding> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 4);
+  messageDesc(file_agentlens_v1_decisions, 5);
 
 /**
  * The call that first read the data.
@@ -389,7 +438,7 @@ export type FlowSource = Message<"agentlens.v1.FlowSource"> & {
  * Use `create(FlowSourceSchema)` to create a new message.
  */
 export const FlowSourceSchema: GenMessage<FlowSource> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 5);
+  messageDesc(file_agentlens_v1_decisions, 6);
 
 /**
  * A rule that could not be evaluated, and what its own setting made of that.
@@ -422,5 +471,5 @@ export type RuleBypass = Message<"agentlens.v1.RuleBypass"> & {
  * Use `create(RuleBypassSchema)` to create a new message.
  */
 export const RuleBypassSchema: GenMessage<RuleBypass> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 6);
+  messageDesc(file_agentlens_v1_decisions, 7);
 

@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:apps/console/built/assets/copy-5Jovj9Ob.js
-import"./times-Cs-jlOzL.js";import{t as e}from"./icon-BEQhPANd.js";import{N as t}from"./page-DsFrFNsQ.js";import{t as n}from"./jsx-runtime-DyZJNswf.js";var r=n();function i({text:n,label:i=`Copy`,quiet:a=!0}){let[o,s]=t();return(0,r.jsxs)(`button`,{type:`button`,className:`b sm ${a?`quiet`:``}`,onClick:()=>void navigator.clipboard.writeText(typeof n==`string`?n:n()).then(s),children:[(0,r.jsx)(e,{name:o?`check`:`copy`,size:14}),o?`Copied`:i]})}export{i as t};
-========
-import"./times-CAy19GQv.js";import{t as e}from"./icon-BEQhPANd.js";import{N as t}from"./page-CGIp7awc.js";import{t as n}from"./jsx-runtime-DyZJNswf.js";var r=n();function i({text:n,label:i=`Copy`,quiet:a=!0}){let[o,s]=t();return(0,r.jsxs)(`button`,{type:`button`,className:`b sm ${a?`quiet`:``}`,onClick:()=>void navigator.clipboard.writeText(typeof n==`string`?n:n()).then(s),children:[(0,r.jsx)(e,{name:o?`check`:`copy`,size:14}),o?`Copied`:i]})}export{i as t};
->>>>>>>> find:apps/console/built/assets/copy-BjkkROza.js

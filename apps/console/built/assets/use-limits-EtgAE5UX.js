@@ -1,1 +1,0 @@
-import{E as e,R as t}from"./page-DsFrFNsQ.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};
