@@ -20,7 +20,7 @@ const lines = (path: string) => read(path).split('\n').length - 1;
  * Upper bounds that go down, except for the files of a new feature. The goals are 25 % short files and 40 short files
  * with a single importer.
  */
-const MAX_SOURCES = 1_760;
+const MAX_SOURCES = 1_764;
 const MAX_SHORT_SHARE = 0.35;
 const MAX_SHORT_WITH_ONE_IMPORTER = 120;
 /** Words of README and docs. The goal is 48,000. */
