@@ -135,9 +135,9 @@ export class NatsEventBus implements EventBus {
       const spec = { stream: topic.stream, filter, options, show };
       const watch = new StreamWatch({ link, client, manager }, spec, logger);
       await whenReady(() => watch.start(), READY_WITHIN_MS, logger);
-      const { close } = this.opened(() => watch.close());
+      const opened = this.opened(() => watch.close());
       return {
-        close,
+        close: () => opened.close(),
         get silentMs() {
           return watch.silentMs;
         },
@@ -161,8 +161,8 @@ export class NatsEventBus implements EventBus {
     // Wait until the broker has the subscription.
     await within(DRAIN_MS, link.connection.flush());
     options.onCaughtUp?.();
-    const { close } = this.opened(async () => subscription.unsubscribe());
-    return { close, silentMs: Number.POSITIVE_INFINITY };
+    const opened = this.opened(async () => subscription.unsubscribe());
+    return { close: () => opened.close(), silentMs: Number.POSITIVE_INFINITY };
   }
 
   async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {

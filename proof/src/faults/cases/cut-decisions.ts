@@ -170,36 +170,38 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
   const kill = ({ agentId }: Caller) => ordered(site, agentId, 'killed');
   let cutAt = 0;
   let restoredAt = 0;
-  await underLoad(lab, site, {
-    load: { eventsPerSecond: 500, seconds: 300 },
-    faults: async (load) => {
-      for (const one of callers) one.start();
-      for (const one of callers) await one.decided('allowed');
-      const restore = await cut(site);
-      cutAt = performance.now();
-      lab.note(`${name}, for ${CUT_MS / 1000} s`);
-      const changes = Promise.all([
-        during.changed('rule', () => rule(during)),
-        killedDuring.changed('order', () => kill(killedDuring)),
-      ]);
-      await lab.sleep(CUT_MS);
-      await restore();
-      restoredAt = performance.now();
-      await changes;
-      await Promise.all([
-        after.changed('rule', () => rule(after)),
-        killedAfter.changed('order', () => kill(killedAfter)),
-      ]);
-      await Promise.all([during, after].map((one) => one.decided('rule')));
-      await Promise.all([killedDuring, killedAfter].map((one) => one.decided('order')));
-      lab.note(`the gateway decides by every change ${(performance.now() - restoredAt).toFixed(0)} ms after the cut`);
-      await killedDuring.changed('allowed', () => ordered(site, killedDuring.agentId, 'running'));
-      await killedDuring.decided('allowed');
-      load.running.stop();
-    },
-  }).finally(async () => {
+  try {
+    await underLoad(lab, site, {
+      load: { eventsPerSecond: 500, seconds: 300 },
+      faults: async (load) => {
+        for (const one of callers) one.start();
+        for (const one of callers) await one.decided('allowed');
+        const restore = await cut(site);
+        cutAt = performance.now();
+        lab.note(`${name}, for ${CUT_MS / 1000} s`);
+        const changes = Promise.all([
+          during.changed('rule', () => rule(during)),
+          killedDuring.changed('order', () => kill(killedDuring)),
+        ]);
+        await lab.sleep(CUT_MS);
+        await restore();
+        restoredAt = performance.now();
+        await changes;
+        await Promise.all([
+          after.changed('rule', () => rule(after)),
+          killedAfter.changed('order', () => kill(killedAfter)),
+        ]);
+        await Promise.all([during, after].map((one) => one.decided('rule')));
+        await Promise.all([killedDuring, killedAfter].map((one) => one.decided('order')));
+        lab.note(`the gateway decides by every change ${(performance.now() - restoredAt).toFixed(0)} ms after the cut`);
+        await killedDuring.changed('allowed', () => ordered(site, killedDuring.agentId, 'running'));
+        await killedDuring.decided('allowed');
+        load.running.stop();
+      },
+    });
+  } finally {
     await Promise.all(callers.map((one) => one.stop()));
-  });
+  }
   await pool.close();
   const answers = callers.flatMap((one) => one.answers);
   const count = (which: (answer: Answer) => boolean) => answers.filter(which).length;
