@@ -47,7 +47,7 @@ export function combined(
   return {
     reads: [...new Set(tests.flatMap(({ reads }) => reads))],
     certain: 'always',
-    ...(tests.some(({ countsCall }) => countsCall !== undefined)
+    ...(tests.some((test) => test.countsCall !== undefined)
       ? { countsCall: (call) => tests.some((test) => test.countsCall?.(call) === true) }
       : {}),
     countsEveryAgent: tests.some(({ countsEveryAgent }) => countsEveryAgent === true),
