@@ -390,7 +390,7 @@ void describe('who decided', () => {
   void it('has a hint if gateways decide nothing', () => {
     const none = { from: '2026-03-01T12:00:00.000Z', gateway: 0, evaluator: 0, unanswered: 0, asked: [] };
     assert.equal(pathsHint(none), 'No decisions.');
-    assert.match(pathsHint({ ...none, evaluator: 5 }) ?? '', /set AGENTLENS_DECISION_PATH=gateway/);
+    assert.match(pathsHint({ ...none, evaluator: 5 }) ?? '', /unset AGENTLENS_DECISION_PATH/);
     assert.equal(pathsHint({ ...none, gateway: 1, evaluator: 5 }), undefined);
     const asked = [{ reason: 'first', why: '', decisions: 5 } as const];
     assert.equal(pathsHint({ ...none, evaluator: 5, asked: [...asked] }), undefined);

@@ -13,5 +13,5 @@ export function deciderWords({ by, book, asked }: NonNullable<Decision['decider'
 export function pathsHint({ gateway, evaluator, unanswered, asked }: DecisionPaths): string | undefined {
   if (gateway + evaluator + unanswered === 0) return 'No decisions.';
   if (gateway > 0 || asked.length > 0) return undefined;
-  return 'Gateways ask the evaluator about every call. To let them decide, set AGENTLENS_DECISION_PATH=gateway.';
+  return 'Gateways ask the evaluator about every call. To let them decide, unset AGENTLENS_DECISION_PATH.';
 }
