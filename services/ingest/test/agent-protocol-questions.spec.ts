@@ -71,6 +71,7 @@ describe('asking for a decision', () => {
         args: { to: 'x' },
         result: { ok: true },
         actor: { externalId: 'user-1' },
+        because: { asked: 'stale' },
         tags: { env: 'prod', retries: '2' },
         subjects: [{ subjectType: 'customer', value: 'v'.repeat(256) }],
         metrics: { bytes_in: 12 },

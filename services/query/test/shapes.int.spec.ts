@@ -266,6 +266,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/alerts/:id': 'alert-1',
   '/api/alerts/:id/call': 'alert-1',
   '/api/budgets/:id': 'budget-1',
+  '/api/decisions/:id': 'decision-1',
   '/api/events/:id': 'event-1',
   '/api/runs/:id': 'run-1',
   '/api/runs/:id/events': 'run-1',

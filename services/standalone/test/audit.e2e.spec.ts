@@ -43,6 +43,7 @@ describe('the audit of changes by people', () => {
     await change('DELETE', `/api/budgets/${budget.id}`);
     await change('PUT', '/api/breakers/limits', { scope: 'agent', id: 'bot', limits: { maxIterations: 500 } });
     await change('POST', '/api/breakers/agent/bot/reset');
+    await change('PUT', '/api/trees/limits', { scope: 'tenant', limits: { maxDepth: 9 } });
     const webhook = { url: `${receiver.url}/told`, events: ['approvals'] };
     const endpoint = await change('POST', '/api/webhooks', webhook);
     await change('PATCH', `/api/webhooks/${endpoint.id}`, { enabled: false });
