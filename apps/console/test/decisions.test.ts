@@ -56,7 +56,7 @@ void describe('who decided, and the tree of a run, in five processes', { timeout
 
   void it('names the rule that keeps calls from the gateway, with advice', async () => {
     const rule = await api('POST', '/api/guardrails', {
-      ...{ name: 'Two searches', conditionType: 'max_calls', conditionConfig: { tools: ['search'], max: 2 } },
+      ...{ name: 'A thousand calls', conditionType: 'max_calls', conditionConfig: { max: 1_000 } },
       actionType: 'block',
     });
     const run = await new Agent(platform, { agentId: 'shopper' }).start();
@@ -69,8 +69,8 @@ void describe('who decided, and the tree of a run, in five processes', { timeout
     );
     await page.goto(`${platform.address}/system`);
     const section = page.getByRole('region', { name: 'Where calls are decided' });
-    const row = section.getByRole('row', { name: /a rule needs earlier calls or agent tags: Two searches/ });
-    await row.getByText('"Two searches" counts calls of every agent. Limit it to one agent.').waitFor();
+    const row = section.getByRole('row', { name: /a rule needs earlier calls or agent tags: A thousand calls/ });
+    await row.getByText('"A thousand calls" counts every call. Name the tools that it counts.').waitFor();
     assert.match((await section.locator('.kv').textContent()) ?? '', /At gateways\d+.*%At the evaluator\d+.*%/);
     await api('DELETE', `/api/guardrails/${rule.id}`);
   });
