@@ -1,1 +1,0 @@
-import{t as e}from"./jsx-runtime-DyZJNswf.js";var t=e();function n({children:e}){return e===void 0?null:(0,t.jsx)(`p`,{className:`hint bad`,role:`alert`,children:e})}export{n as t};

@@ -1,1 +1,0 @@
-var e={tokens:`token limit exceeded`,iterations:`model call limit exceeded`,cost:`cost limit exceeded`,failures:`failures in a row`,confidence:`confidence dropped`,operator:`by an operator`};export{e as t};

@@ -1,1 +1,0 @@
-import{S as e}from"./zone-CWMdFDyN.js";import{n as t}from"./rule-words-BiOB1ZMP.js";import{t as n}from"./jsx-runtime-DyZJNswf.js";var r=n();function i({rule:n}){let i=e(t(n));return(0,r.jsx)(`span`,{className:`rule-sentence clip`,title:i,children:i})}export{i as t};

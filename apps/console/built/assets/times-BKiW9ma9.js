@@ -1,1 +1,0 @@
-var e=6e4,t=60*e,n=24*t;export{t as n,e as r,n as t};

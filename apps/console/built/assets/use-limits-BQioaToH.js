@@ -1,1 +1,0 @@
-import{i as e,p as t}from"./live-store-CEKouQxG.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};

@@ -1,0 +1,1 @@
+import{P as e,W as t}from"./index-DPLQgdUj.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};

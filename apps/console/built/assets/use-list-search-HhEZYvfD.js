@@ -1,1 +1,0 @@
-import{E as e}from"./page-BXrlemcB.js";import{t}from"./useSearch-CTb_RUm9.js";function n(){let n=t({strict:!1}),r=e();return{search:n,change:(e,t=!1)=>void r({to:`.`,search:t=>({...t,...e}),replace:t}),clear:()=>void r({to:`.`,search:{}})}}export{n as t};
