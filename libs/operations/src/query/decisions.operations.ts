@@ -105,6 +105,7 @@ export const getDecision = operation({
   scope: 'read',
   params: IdPath,
   response: DecisionView,
+  problems: [404],
 });
 
 const AskedPath = z
