@@ -17,7 +17,7 @@ export {
   usageOfEvent,
   usageOfQuestion,
 } from './breaker/index.ts';
-export { payingScope, type Spender } from './budgets/scope-of-budget.ts';
+export { payingScope, type Spender, spenderOf } from './budgets/scope-of-budget.ts';
 export type {
   ActionDependencies,
   ActionEffect,

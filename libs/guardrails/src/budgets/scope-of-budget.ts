@@ -1,4 +1,4 @@
-import type { Budget } from '@agentlens/contracts';
+import type { Budget, DecisionRequest } from '@agentlens/contracts';
 
 /** Who spends the money of a call or an event. */
 export interface Spender {
@@ -10,6 +10,11 @@ export interface Spender {
   /** If absent, the run is its own session. */
   readonly sessionId?: string | undefined;
   readonly actorId?: string | undefined;
+}
+
+/** Who spends the money of the call that a question is about. */
+export function spenderOf({ tenantId, agentId, runId, ancestors, sessionId, actor }: DecisionRequest): Spender {
+  return { tenantId, agentId, runId, treeId: ancestors?.at(-1), sessionId, actorId: actor?.externalId };
 }
 
 /** Returns the member of the budget's scope that pays for a spender; undefined if the budget does not apply. */

@@ -1,6 +1,6 @@
 import type { AskReason, Budget, DecisionRequest } from '@agentlens/contracts';
 import { usageOfQuestion } from '../breaker/reported-usage.ts';
-import { payingScope } from '../budgets/scope-of-budget.ts';
+import { payingScope, spenderOf } from '../budgets/scope-of-budget.ts';
 import type { BreakerRef } from '../ports/breaker-store.ts';
 import { looksAtAgentTags } from './agent-selector.ts';
 import type { CallIdentity } from './call-identity.ts';
@@ -115,9 +115,9 @@ class LocalQuestion {
   }
 
   get paysFromBudget(): boolean {
-    const { tenantId, agentId, runId, ancestors, sessionId, actor, phase } = this.request;
+    const { sessionId, phase } = this.request;
     if (phase === 'tool.after') return false;
-    const spender = { tenantId, agentId, runId, treeId: ancestors?.at(-1), sessionId, actorId: actor?.externalId };
+    const spender = spenderOf(this.request);
     return this.book.budgets.some((budget) => {
       // The session of a run may be known to the evaluator only.
       if (budget.enabled && budget.scope === 'session' && sessionId === undefined) return true;

@@ -1,3 +1,4 @@
+import type { DecisionRequest } from '@agentlens/contracts';
 import { z } from 'zod';
 import { selectsTool } from '../decisions/tool-index.ts';
 import { foldedName } from './names.ts';
@@ -30,6 +31,13 @@ export function foldedChoice({ tools, toolTagsAll, toolTagsAny }: ToolChoice): T
 /** Returns true if a case-folded choice includes the tool. */
 export function chooses(choice: ToolChoice, { toolName, toolTags }: Called): boolean {
   return selectsTool(choice, { name: foldedName(toolName), tags: toolTags.map(foldedName) });
+}
+
+/** Returns true if one of these case-folded choices includes the tool of a call; a model call has none. */
+export function choosesAny(choices: readonly ToolChoice[], tool: DecisionRequest['tool']): boolean {
+  if (tool === undefined || choices.length === 0) return false;
+  const called = { name: foldedName(tool.name), tags: tool.tags.map(foldedName) };
+  return choices.some((choice) => selectsTool(choice, called));
 }
 
 function folded(list: readonly string[] | undefined): string[] | undefined {

@@ -1,4 +1,5 @@
 import type { Budget, DecisionRequest } from '@agentlens/contracts';
+import { spenderOf } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { RecentMap } from '@agentlens/state';
 import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
@@ -43,9 +44,7 @@ export class BudgetService {
   applying(request: DecisionRequest): readonly AppliedBudget[] {
     const budgets = this.#parts.budgets.of(request.tenantId);
     if (budgets === undefined) return [];
-    const { tenantId, agentId, runId, ancestors, sessionId, actor } = request;
-    const spender = { tenantId, agentId, runId, treeId: ancestors?.at(-1), sessionId, actorId: actor?.externalId };
-    const applied = applying(budgets, spender, Date.parse(request.receivedAt));
+    const applied = applying(budgets, spenderOf(request), Date.parse(request.receivedAt));
     // The gateway has replaced an estimate of 0 for a model that has a price.
     const isFree = request.estimate?.costUsd === 0;
     return isFree ? applied.filter(({ budget }) => budget.freeCalls === 'block') : applied;

@@ -1,7 +1,7 @@
 import { FLOW_GRADES, LabelName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
+import { choosesAny, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
 const DataFlowConfig = z
@@ -46,28 +46,22 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
     const sources = after.map(foldedChoice);
     const denied = afterDenied.map(foldedChoice);
     const clearing = clearedBy.map(foldedChoice);
+    const counted = [...sources, ...denied, ...clearing];
     return {
       reads: [],
-      countsCall({ tool }) {
-        if (tool === undefined) return false;
-        const called = { toolName: tool.name, toolTags: tool.tags };
-        return [...sources, ...denied, ...clearing].some((choice) => chooses(choice, called));
-      },
+      countsCall: ({ tool }) => choosesAny(counted, tool),
       countsEveryAgent: true,
       needs({ phase, tool }) {
         if (tool === undefined)
           return { labels: { reads: true, ...(grade === 'possible' ? {} : { compares: [label] }) } };
-        const called = { toolName: tool.name, toolTags: tool.tags };
-        const isChosen = (choice: ToolChoice) => chooses(choice, called);
+        const isSource = choosesAny(sources, tool);
         return {
           labels: {
             reads: true,
-            ...(sources.some(isChosen) ? { sets: [label] } : {}),
-            ...(grade === 'possible'
-              ? {}
-              : { compares: [label], ...(sources.some(isChosen) ? { prints: [label] } : {}) }),
-            ...(denied.some(isChosen) ? { setsIfDenied: [label] } : {}),
-            ...(phase === 'tool.after' && clearing.some(isChosen) ? { clears: [label] } : {}),
+            ...(isSource ? { sets: [label] } : {}),
+            ...(grade === 'possible' ? {} : { compares: [label], ...(isSource ? { prints: [label] } : {}) }),
+            ...(choosesAny(denied, tool) ? { setsIfDenied: [label] } : {}),
+            ...(phase === 'tool.after' && choosesAny(clearing, tool) ? { clears: [label] } : {}),
           },
         };
       },

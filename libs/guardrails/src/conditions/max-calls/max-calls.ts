@@ -4,7 +4,7 @@ import type { CallCondition } from '../../catalog/condition-module.ts';
 import type { DecisionAnswer } from '../../decisions/answer.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
 import { numberTest } from '../../decisions/number-test.ts';
-import { chooses, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
+import { chooses, choosesAny, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
 import type { Series } from '../../ports/window-store.ts';
 import { CallScopeField, callsOf } from '../call-scope.ts';
 
@@ -62,8 +62,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready({ max, per, scope = 'run', windowMinutes = 1, appliesTo, ...choice }) {
     const counted = foldedChoice(choice);
-    const isCounted = ({ tool }: Pick<DecisionRequest, 'tool'>) =>
-      tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
+    const isCounted = ({ tool }: Pick<DecisionRequest, 'tool'>) => choosesAny([counted], tool);
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
       const callsBefore = ({ request, calls }: CallFacts): number | DecisionAnswer => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
+import { chooses, choosesAny, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 import type { PastCall } from '../../ports/call-history.ts';
 import { CallScopeField, callsOf } from '../call-scope.ts';
 
@@ -32,11 +32,10 @@ export const sequence: CallCondition<SequenceConfig> = {
   ready({ mustHaveCalled = [], mustNotHaveCalled = [], scope = 'run' }) {
     const required = mustHaveCalled.map(foldedChoice);
     const forbidden = mustNotHaveCalled.map(foldedChoice);
-    const looksFor = (call: Pick<PastCall, 'toolName' | 'toolTags'>) =>
-      [...required, ...forbidden].some((choice) => chooses(choice, call));
+    const lookedFor = [...required, ...forbidden];
     return {
       reads: [],
-      ...callsOf(scope, ({ tool }) => tool !== undefined && looksFor({ toolName: tool.name, toolTags: tool.tags })),
+      ...callsOf(scope, ({ tool }) => choosesAny(lookedFor, tool)),
       matches({ calls }) {
         const history = calls(scope);
         if (history === null) return 'unavailable';

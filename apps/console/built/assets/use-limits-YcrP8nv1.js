@@ -1,1 +1,0 @@
-import{P as e,W as t}from"./index-DPLQgdUj.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};
