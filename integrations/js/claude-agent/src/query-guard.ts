@@ -120,7 +120,8 @@ export class QueryGuard {
           role: 'tool',
           content: [{ type: 'tool_result', toolCallId, output }],
         }));
-        await this.#readTranscript(input.agent_id);
+        const child = this.#children.get(input.agent_id ?? '');
+        if (child !== undefined) await this.#readTranscript(child);
         const why = await this.#of(input).gateModel(results);
         return why === undefined ? {} : { continue: false, stopReason: why };
       },
@@ -141,18 +142,18 @@ export class QueryGuard {
 
   readonly #recorded = (response: LlmResponse) => this.#ledger.record(response);
 
-  async #readTranscript(agentId: string | undefined): Promise<void> {
-    const child = agentId === undefined ? undefined : this.#children.get(agentId);
-    for (const response of (await child?.transcript.read()) ?? []) await child?.agent.answered(response);
+  async #readTranscript({ agent, transcript }: SubAgent): Promise<void> {
+    for (const response of await transcript.read()) await agent.answered(response);
   }
 
   /** Reads until the transcript has all answers except the last `except`, or patience ends. */
-  async #completeTranscript(agentId: string, { agent, transcript }: SubAgent, except: 0 | 1): Promise<void> {
+  async #completeTranscript(child: SubAgent, except: 0 | 1): Promise<void> {
+    const { agent, transcript } = child;
     const until = performance.now() + TRANSCRIPT_PATIENCE_MS;
-    await this.#readTranscript(agentId);
+    await this.#readTranscript(child);
     while (agent.unanswered > except && transcript.isHere && performance.now() < until) {
       await delay(TRANSCRIPT_POLL_MS);
-      await this.#readTranscript(agentId);
+      await this.#readTranscript(child);
     }
   }
 
@@ -165,7 +166,7 @@ export class QueryGuard {
       child.isInBackground = true;
       return;
     }
-    await this.#completeTranscript(agentId, child, 1);
+    await this.#completeTranscript(child, 1);
     if (child.agent.unanswered > 0) await child.agent.answered(responseOf(resolvedModel, usage, content));
     await this.#finish(agentId);
   }
@@ -179,7 +180,7 @@ export class QueryGuard {
   async #finish(agentId: string | undefined): Promise<void> {
     const child = agentId === undefined ? undefined : this.#children.get(agentId);
     if (agentId === undefined || child === undefined) return;
-    if (child.agent.unanswered > 0) await this.#completeTranscript(agentId, child, 0);
+    if (child.agent.unanswered > 0) await this.#completeTranscript(child, 0);
     this.#children.delete(agentId);
     await child.agent.end('success');
   }
