@@ -5,7 +5,7 @@ import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
-import { Field, useRejection } from '../ui/field.tsx';
+import { ReasonField, useRejection } from '../ui/field.tsx';
 import { Countdown } from '../ui/moment.tsx';
 import { toast } from '../ui/toast.tsx';
 import { LongText } from './call-part-view.tsx';
@@ -76,14 +76,12 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
     >
       <div className="kd">
         <LongText label="The call" text={`${tool} ${textOf(call)}`} />
-        <Field
+        <ReasonField
           label={verb === 'approve' ? 'Note (optional)' : 'Reason; the agent reads this'}
+          value={reason}
           wrong={isTried && noReason ? 'Enter a reason.' : rejection.at('reason')}
-        >
-          {(input) => (
-            <input {...input} value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-          )}
-        </Field>
+          onChange={setReason}
+        />
         <FailureLine>{rejection.besides('reason')}</FailureLine>
       </div>
     </Dialog>

@@ -10,7 +10,7 @@ import { weekday } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
-import { Field, useRejection } from '../ui/field.tsx';
+import { Field, ReasonField, useRejection } from '../ui/field.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
@@ -150,25 +150,6 @@ export function PromoteDialog({ rule, to, onClose }: { rule: Rule; to: Target; o
         )}
       </div>
     </Dialog>
-  );
-}
-
-/** What the history of the rule says of the change. */
-function ReasonField({
-  value,
-  wrong,
-  onChange,
-}: {
-  value: string;
-  wrong: string | undefined;
-  onChange: (value: string) => void;
-}) {
-  return (
-    <Field label="Reason" wrong={wrong}>
-      {(input) => (
-        <input {...input} value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
-      )}
-    </Field>
   );
 }
 

@@ -9,7 +9,7 @@ import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
-import { Field, useRejection } from '../ui/field.tsx';
+import { ReasonField, useRejection } from '../ui/field.tsx';
 import { RunState, statusOf } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
@@ -108,11 +108,12 @@ function ClearLabel({ runId, label, onClose }: { runId: string; label: string; o
     >
       <div className="kd">
         <p>Rules about this label no longer match in any run of the tree, until a call sets it again.</p>
-        <Field label="Why; recorded in the audit log" wrong={rejection.at('reason')}>
-          {(input) => (
-            <input {...input} value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-          )}
-        </Field>
+        <ReasonField
+          label="Why; recorded in the audit log"
+          value={reason}
+          wrong={rejection.at('reason')}
+          onChange={setReason}
+        />
         <FailureLine>{rejection.besides('reason')}</FailureLine>
       </div>
     </Dialog>

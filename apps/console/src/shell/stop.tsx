@@ -7,7 +7,7 @@ import { useRead } from '../live-data/live-store.ts';
 import { coveredWords, MAX_COUNTED_RUNS } from '../run/tree.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
-import { Field, useRejection } from '../ui/field.tsx';
+import { Field, ReasonField, useRejection } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { useMay, useMe } from './me.tsx';
@@ -175,14 +175,12 @@ function Stopping({ target }: { target: StopTarget }) {
             <li key={line}>{line}</li>
           ))}
         </ol>
-        <Field
+        <ReasonField
           label="Why; the agent and your colleagues read this"
+          value={reason}
           wrong={isTried && reason.trim() === '' ? 'Enter a reason.' : rejection.at('reason')}
-        >
-          {(input) => (
-            <input {...input} value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
-          )}
-        </Field>
+          onChange={setReason}
+        />
         {mustType !== undefined && (
           <Field
             label={

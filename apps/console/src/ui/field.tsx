@@ -44,6 +44,27 @@ export function Field({
   );
 }
 
+/** Why something is done, which the audit keeps. */
+export function ReasonField({
+  label = 'Reason',
+  value,
+  wrong,
+  onChange,
+}: {
+  label?: string;
+  value: string;
+  wrong: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <Field label={label} wrong={wrong}>
+      {(input) => (
+        <input {...input} value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
 /** Why the server rejected a form: by field, and as a line for what no field shows. */
 export interface Rejection {
   /** Explanation for the field at this path, or for any part of it. */
