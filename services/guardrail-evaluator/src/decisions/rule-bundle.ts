@@ -36,7 +36,8 @@ export function bundleOf(facts: BundleFacts): RuleBundle {
   // A rule that counts calls is only correct if every call is counted, regardless of its tool.
   if (about.some(({ ready }) => ready.counts) || inForce.some(({ ready }) => ready.countsEveryAgent))
     for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
-  if (breakerLimits !== null || hasTreeLimits) for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
+  if (breakerLimits !== null || hasTreeLimits)
+    for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
   if (hasBudgets) ask.add('llm.before');
   return {
     agentId,

@@ -6,7 +6,14 @@ import {
   type DecisionRequest,
   timeOrderedId,
 } from '@agentlens/contracts';
-import type { BreakerRef, CallIdentity, GatewayKnowledge, KnownBook, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
+import type {
+  BreakerRef,
+  CallIdentity,
+  GatewayKnowledge,
+  KnownBook,
+  LocalAnswer,
+  MUST_ASK,
+} from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
 import {
   type Clock,
