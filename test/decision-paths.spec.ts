@@ -155,6 +155,8 @@ const anyLimits = fc.constantFrom<TenantLimits | undefined>(
   undefined,
   tenantLimits({ maxTokens: 100, maxConsecutiveFailures: 1 }),
   tenantLimits({ maxIterations: 2, probeAfterSeconds: 60 }),
+  { tree: BreakerLimits.parse({ maxTokens: 100, maxConsecutiveFailures: 1 }), agents: new Map(), runs: new Map() },
+  { tree: BreakerLimits.parse({ maxIterations: 2, probeAfterSeconds: 60 }), agents: new Map(), runs: new Map() },
 );
 
 const anyQuestion = fc.record({
@@ -191,7 +193,8 @@ type AnyQuestion = typeof anyQuestion extends fc.Arbitrary<infer Q> ? Q : never;
 const anyEvents = fc
   .record({
     agentId: fc.constantFrom(...AGENTS),
-    runId: fc.constantFrom(...RUNS),
+    runId: fc.constantFrom(...RUNS, 'root-1'),
+    parentRunId: sometimes(3, fc.constant('root-1')),
     what: fc.constantFrom('tokens', 'many tokens', 'failure', 'success', 'tripped', 'iterations', 'cost'),
   })
   .map(({ what, ...whose }): EventBatch => {

@@ -38,6 +38,14 @@ export type BreakerLimitsPatch = z.infer<typeof BreakerLimitsPatch>;
 export const StoredBreakerLimits = BreakerLimits.extend({ version: z.int().min(1).default(1) });
 export type StoredBreakerLimits = z.infer<typeof StoredBreakerLimits>;
 
+/** Whose usage a breaker counts. A tree is a topmost run with all its sub-runs, of any agent. */
+export const BREAKER_SCOPES = ['run', 'tree', 'agent'] as const;
+export type BreakerScope = (typeof BREAKER_SCOPES)[number];
+
+/** What limits can be set for. Those of `tree` apply to each run tree of the tenant, the others to single runs. */
+export const BREAKER_LIMIT_SCOPES = ['tenant', 'agent', 'run', 'tree'] as const;
+export type BreakerLimitScope = (typeof BREAKER_LIMIT_SCOPES)[number];
+
 export const BREAKER_REASONS = ['tokens', 'iterations', 'cost', 'failures', 'confidence', 'operator'] as const;
 export const BreakerReason = z.enum(BREAKER_REASONS);
 export type BreakerReason = z.infer<typeof BreakerReason>;
@@ -52,7 +60,7 @@ export type BreakerState = z.infer<typeof BreakerState>;
 /** Event: a breaker opened or closed. For operators; messages to agents never contain limits. */
 export const BreakerChanged = z.object({
   tenantId: TenantId,
-  scope: z.enum(['run', 'agent']),
+  scope: z.enum(BREAKER_SCOPES),
   scopeId: ClientId,
   agentId: ClientId,
   state: BreakerState,

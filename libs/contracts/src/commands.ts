@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
 import { Backtest } from './backtests.ts';
-import { StoredBreakerLimits } from './breakers.ts';
+import { BREAKER_LIMIT_SCOPES, BREAKER_SCOPES, StoredBreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ChangeAuthor } from './changes.ts';
 import { ControlOrder, ControlScope } from './control.ts';
@@ -80,7 +80,7 @@ const webhookRef = z.object({ ...authored, ...conditional, tenantId: TenantId, w
 
 const limitsRef = z.object({
   ...{ ...authored, ...conditional, tenantId: TenantId },
-  scope: z.enum(['tenant', 'agent', 'run']),
+  scope: z.enum(BREAKER_LIMIT_SCOPES),
   scopeId: ClientId,
 });
 
@@ -207,7 +207,7 @@ export const COMMANDS = {
   deleteBreakerLimits: command('guardrail.breakers.limits.delete', limitsRef, z.object({ ok: z.literal(true) })),
   resetBreaker: command(
     'guardrail.breakers.reset',
-    z.object({ ...authored, tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),
+    z.object({ ...authored, tenantId: TenantId, scope: z.enum(BREAKER_SCOPES), scopeId: ClientId, by: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
   createBudget: command(

@@ -11,12 +11,16 @@ export {
 } from './backtests.ts';
 export { parseBatch } from './batch-pieces.ts';
 export {
+  BREAKER_LIMIT_SCOPES,
   BREAKER_REASONS,
+  BREAKER_SCOPES,
   BreakerChanged,
+  type BreakerLimitScope,
   BreakerLimits,
   BreakerLimitsDraft,
   BreakerLimitsPatch,
   BreakerReason,
+  type BreakerScope,
   BreakerState,
   StoredBreakerLimits,
 } from './breakers.ts';

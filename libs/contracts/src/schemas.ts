@@ -3,7 +3,15 @@
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BACKTEST_STATUSES, Backtest, BacktestDraft, BacktestExample } from './backtests.ts';
-export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';
+export {
+  BREAKER_LIMIT_SCOPES,
+  BREAKER_SCOPES,
+  BreakerChanged,
+  BreakerLimits,
+  BreakerLimitsDraft,
+  BreakerLimitsPatch,
+  BreakerState,
+} from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { canonicalJson } from './canonical-form.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BREAKER_SCOPES } from './breakers.ts';
 import { Budget } from './budgets.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 import { GuardrailRule } from './rules.ts';
@@ -31,10 +32,10 @@ export const TenantBookAnswer = z.discriminatedUnion('kind', [
 ]);
 export type TenantBookAnswer = z.infer<typeof TenantBookAnswer>;
 
-/** Event: breakers of an agent or its runs are open, or open with the next question. Gateways then ask the evaluator. */
+/** Event: breakers of an agent, its runs or a run tree are open, or open with the next question. Gateways then ask the evaluator. */
 export const BreakersDue = z.object({
   tenantId: TenantId,
-  breakers: z.array(z.object({ scope: z.enum(['run', 'agent']), scopeId: ClientId })).min(1),
+  breakers: z.array(z.object({ scope: z.enum(BREAKER_SCOPES), scopeId: ClientId })).min(1),
   at: Instant,
 });
 export type BreakersDue = z.infer<typeof BreakersDue>;

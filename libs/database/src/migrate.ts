@@ -50,6 +50,7 @@ import * as savedViews from './migrations/0046-saved-views.ts';
 import * as runLabels from './migrations/0047-run-labels.ts';
 import * as treeLimits from './migrations/0048-tree-limits.ts';
 import * as deciders from './migrations/0049-deciders.ts';
+import * as breakersOfTrees from './migrations/0050-breakers-of-trees.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -103,6 +104,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0047-run-labels': runLabels,
   '0048-tree-limits': treeLimits,
   '0049-deciders': deciders,
+  '0050-breakers-of-trees': breakersOfTrees,
 };
 
 /**

@@ -218,28 +218,41 @@ export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
 /** An id in the path. Ids may contain `/`, sent as `%2F`. */
 export const IdPath = z.object({ id: ClientId });
 
-/** A body about the whole tenant (without `scopeId`), or about the run or agent `scopeId`. Older clients send `id`. */
-export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
-  const ids = {
-    scopeId: ClientId.optional().meta({ description: 'Id of the run or agent.' }),
-    id: ClientId.optional().meta({ description: 'Deprecated alias of scopeId.' }),
-  };
+const SCOPE_IDS = {
+  scopeId: ClientId.optional().meta({ description: 'Id of the run or agent.' }),
+  id: ClientId.optional().meta({ description: 'Deprecated alias of scopeId.' }),
+};
+
+function scopeOptions<Fields extends z.ZodRawShape>(fields: Fields) {
   const of = <Scope extends 'tenant' | 'agent' | 'run'>(scope: Scope) =>
     z
-      .strictObject({ scope: z.literal(scope), ...ids, ...fields })
+      .strictObject({ scope: z.literal(scope), ...SCOPE_IDS, ...fields })
       .meta(scope === 'tenant' ? {} : { anyOf: [{ required: ['scopeId'] }, { required: ['id'] }] });
+  return [of('tenant'), of('agent'), of('run')] as const;
+}
+
+/** Both names of the id become `id`, which is undefined only for the tenant and for all its run trees. */
+function withId<Given>(given: Given, context: z.RefinementCtx) {
+  const { scope, scopeId, id = scopeId } = given as { scope: string; scopeId?: string; id?: string };
+  const problem = (message: string) => context.addIssue({ code: 'custom', path: ['scopeId'], message });
+  if (scopeId !== undefined && id !== scopeId) problem('differs from "id": send one of them');
+  if (id === undefined && (scope === 'agent' || scope === 'run')) problem(`is required: the id of the ${scope}`);
+  return { ...given, id };
+}
+
+/** A body about the whole tenant (without `scopeId`), or about the run or agent `scopeId`. Older clients send `id`. */
+export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
+  const wrong = 'must be a JSON object with a scope: "tenant", "agent" or "run"';
   return z
-    .discriminatedUnion(
-      'scope',
-      [of('tenant'), of('agent'), of('run')],
-      'must be a JSON object with a scope: "tenant", "agent" or "run"',
-    )
-    .transform((given, context) => {
-      const { scope, scopeId, id = scopeId } = given as { scope: string; scopeId?: string; id?: string };
-      const problem = (message: string) => context.addIssue({ code: 'custom', path: ['scopeId'], message });
-      if (scopeId !== undefined && id !== scopeId) problem('differs from "id": send one of them');
-      if (id === undefined && scope !== 'tenant') problem(`is required: the id of the ${scope}`);
-      // Undefined only for a tenant, which the key determines.
-      return { ...given, id };
-    });
+    .discriminatedUnion('scope', scopeOptions(fields), wrong)
+    .transform((given, context) => withId(given, context));
+}
+
+/** The same, or about each run tree of the tenant (without `scopeId`). */
+export function scopedOrTrees<Fields extends z.ZodRawShape>(fields: Fields) {
+  const wrong = 'must be a JSON object with a scope: "tenant", "agent", "run" or "tree"';
+  const trees = z.strictObject({ scope: z.literal('tree'), ...fields });
+  return z
+    .discriminatedUnion('scope', [...scopeOptions(fields), trees], wrong)
+    .transform((given, context) => withId(given, context));
 }

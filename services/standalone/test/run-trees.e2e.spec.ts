@@ -103,6 +103,48 @@ describe.each([
     await eventually(async () => expect(await pots()).toMatchObject([{ scopeId: 'top', spentUsd: 0.25 }]), PATIENTLY);
   });
 
+  it('share a breaker, which stops every run of the tree and closes for all of them', async () => {
+    const limits = { maxIterations: 3, maxConfidenceDrop: null };
+    const tenantId = (await admin.get('/api/me')).body.tenantId;
+    expect((await admin.put('/api/breakers/limits', { scope: 'tree', limits })).status).toBe(200);
+    expect((await admin.put('/api/breakers/limits', { scope: 'tree', id: 'lead', limits })).body).toMatchObject({
+      details: [{ message: expect.stringContaining('id') }],
+    });
+    await started('lead');
+    await started('aide', 'lead');
+    const reports = async (agentId: string, runId: string, callId: string) => {
+      const event = { schema: 'handlebar.audit.v1', ts: new Date().toISOString(), runId, kind: 'llm.result' };
+      const events = [{ ...event, data: { callId, inTokens: 1, outTokens: 1 } }];
+      expect((await agent.post('/v1/runs/events', { agentId, events })).body).toMatchObject({ accepted: 1 });
+    };
+    for (const call of ['1', '2']) await reports('planner', 'lead', call);
+    expect(await asked('aide')).toMatchObject({ verdict: 'ALLOW' });
+    for (const call of ['3', '4']) await reports('helper', 'aide', call);
+    const lockdownId = 'breaker:tree:lead';
+    await eventually(async () => {
+      for (const run of ['lead', 'aide'])
+        expect(await asked(run)).toMatchObject({
+          ...{ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN', lockdownId } },
+          message: 'The circuit breaker of this run tree is open: iterations',
+        });
+    }, PATIENTLY);
+    expect(await asked('beside')).toMatchObject({ verdict: 'ALLOW' });
+    await eventually(async () => {
+      const { body } = await admin.get('/api/breakers?scope=tree');
+      expect(body.breakers).toMatchObject([{ scopeId: 'lead', agentId: 'helper', state: { kind: 'open' } }]);
+      const about = { state: 'breaker_open', source: 'breaker', scope: 'tree', scopeId: 'lead' };
+      expect((await admin.get('/api/runs/aide')).body.control).toMatchObject(about);
+      const { alerts } = (await admin.get('/api/alerts?kind=breaker')).body;
+      expect(alerts).toMatchObject([{ status: 'pending', title: 'Circuit breaker of run tree lead is open' }]);
+    }, PATIENTLY);
+    expect((await admin.post('/api/breakers/tree/aide/reset', {})).status).toBe(200);
+    await eventually(async () => {
+      for (const run of ['lead', 'aide']) expect(await asked(run)).toMatchObject({ verdict: 'ALLOW' });
+      expect((await admin.get('/api/alerts?kind=breaker')).body.alerts).toMatchObject([{ status: 'cancelled' }]);
+    }, PATIENTLY);
+    expect((await admin.delete(`/api/breakers/limits/tree/${tenantId}`)).status).toBe(200);
+  });
+
   it('are admitted again when the limits are removed', async () => {
     expect((await admin.put('/api/trees/limits', { limits: {} })).status).toBe(200);
     await eventually(async () => {

@@ -17,7 +17,7 @@ const BREAKER_COLUMNS: readonly Column<AnswerOf<'listBreakers'>['breakers'][numb
 
 export const listBreakers: DefineCommand = (command, context) => {
   command
-    .option('--scope <words>', 'run, agent')
+    .option('--scope <words>', 'run, tree, agent; comma-separated')
     .option('--agent <id>', 'only breakers of this agent')
     .option('--state <words>', 'closed, open, half_open; comma-separated')
     .option('--limit <n>', 'maximum number of breakers', count, 50)
@@ -33,6 +33,12 @@ export const listBreakers: DefineCommand = (command, context) => {
       });
     });
 };
+
+const BREAKER_SCOPES = ['run', 'tree', 'agent'] as const;
+
+function isScope(word: string): word is (typeof BREAKER_SCOPES)[number] {
+  return BREAKER_SCOPES.some((scope) => scope === word);
+}
 
 type Limits = AnswerOf<'getBreakerLimits'>['defaults'];
 
@@ -56,18 +62,20 @@ export const breakerLimits: DefineCommand = (command, context) => {
     const client = await context.connect();
     const answer = await client.getBreakerLimits();
     context.output.print(answer, () => {
-      const set = answer.limits.map(({ scope, scopeId, limits }) => ({ of: `${scope} ${scopeId}`, limits }));
-      return table([...set, { of: 'everything else', limits: answer.defaults }], LIMIT_COLUMNS, context.output.layout);
+      const set = answer.limits.map(({ scope, scopeId, limits }) => ({
+        ...{ of: scope === 'tree' ? 'each run tree' : `${scope} ${scopeId}`, limits },
+      }));
+      return table([...set, { of: 'every other run', limits: answer.defaults }], LIMIT_COLUMNS, context.output.layout);
     });
   });
 };
 
 export const resetBreaker: DefineCommand = (command, context) => {
   command
-    .argument('<scope>', 'run or agent')
-    .argument('<id>', 'id of the run or agent')
+    .argument('<scope>', BREAKER_SCOPES.join(', '))
+    .argument('<id>', 'id of the run or agent, or of a run of the tree')
     .action(async (scope, id) => {
-      if (scope !== 'run' && scope !== 'agent') throw usageError(`"${scope}" must be "run" or "agent"`);
+      if (!isScope(scope)) throw usageError(`"${scope}" must be "run", "tree" or "agent"`);
       const client = await context.connect();
       const answer = await client.resetBreaker({ params: { scope, id } });
       context.output.print(answer, () => `Closed the breaker of ${scope} ${id}. Its counters start from zero.`);

@@ -306,10 +306,11 @@ function BreakerActs({ alert }: { alert: Alert }) {
   const [dialog, setDialog] = useState<'raise' | 'reset'>();
   const limits = useLimits();
   const close = () => setDialog(undefined);
+  const ofTree = alert.message.includes('/api/breakers/tree/');
   const breaker =
     alert.runId === undefined
       ? { scope: 'agent' as const, scopeId: alert.agentId }
-      : { scope: 'run' as const, scopeId: alert.runId };
+      : { scope: ofTree ? ('tree' as const) : ('run' as const), scopeId: alert.runId };
   return (
     <>
       <Act scope="admin" kind="pri" onPress={() => setDialog('raise')}>
@@ -323,8 +324,9 @@ function BreakerActs({ alert }: { alert: Alert }) {
       </Act>
       {dialog === 'raise' && limits.data !== undefined && (
         <LimitsDialog
-          defaults={limitsFor({ agentId: alert.agentId }, limits.data)}
+          defaults={limitsFor(ofTree ? 'tree' : { agentId: alert.agentId }, limits.data)}
           agentId={alert.agentId}
+          {...(ofTree ? { scope: 'tree' } : {})}
           onClose={close}
         />
       )}

@@ -51,7 +51,7 @@ function Situation({ breakers }: { breakers: readonly Breaker[] }) {
             ? 'One breaker is open: its calls are blocked.'
             : `${open} breakers are open: their calls are blocked.`}
       </p>
-      <p>A breaker opens when a run exceeds its limits. Breakers that never opened are not listed.</p>
+      <p>A breaker opens when a run or a run tree exceeds its limits. Breakers that never opened are not listed.</p>
     </>
   );
 }
@@ -81,9 +81,9 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
                 <Link to="/agents/$id" params={{ id: breaker.agentId }} className="strong">
                   {visibleName(breaker.agentId)}
                 </Link>{' '}
-                {breaker.scope === 'run' && (
+                {breaker.scope !== 'agent' && (
                   <Link className="mono t2" to="/runs/$id" params={{ id: breaker.scopeId }}>
-                    run {shortId(breaker.scopeId)}
+                    {breaker.scope === 'tree' && 'tree of '}run {shortId(breaker.scopeId)}
                   </Link>
                 )}
               </td>
@@ -115,7 +115,7 @@ function Limits({ limits }: { limits: BreakerLimits }) {
   return (
     <Section
       title="Limits"
-      note="the most specific applies: run, agent, tenant, defaults"
+      note="of a run, the most specific apply: run, agent, tenant, defaults"
       link={
         <span className="ml">
           <Act scope="admin" kind="sm" onPress={() => setEditing(true)}>
@@ -138,7 +138,13 @@ function Limits({ limits }: { limits: BreakerLimits }) {
           {rows.map((row) => (
             <tr key={row.scope + row.scopeId}>
               <td className="w100">
-                {row.scope} <span className="t3">{visibleName(row.scopeId)}</span>
+                {row.scope === 'tree' ? (
+                  'each run tree'
+                ) : (
+                  <>
+                    {row.scope} <span className="t3">{visibleName(row.scopeId)}</span>
+                  </>
+                )}
               </td>
               <td className="r num">{count(row.limits.maxTokens)}</td>
               <td className="r num">{count(row.limits.maxIterations)}</td>

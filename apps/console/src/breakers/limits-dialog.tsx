@@ -14,19 +14,28 @@ const FIELDS = [
   ['maxConsecutiveFailures', 'Failures in a row'],
 ] as const;
 
-/** All limits of the tenant or of one agent. An empty field has the default. */
+const SCOPES = [
+  ['agent', 'each run of one agent'],
+  ['tenant', 'each run of every agent'],
+  ['tree', 'each run tree: a run with its sub-runs'],
+] as const;
+type LimitsOf = (typeof SCOPES)[number][0];
+
+/** All limits of the tenant, of one agent or of each run tree. An empty field has the default. */
 export function LimitsDialog({
   defaults,
   agentId = '',
+  scope: initial = 'agent',
   onClose,
 }: {
   defaults: BreakerLimits['defaults'];
   /** The agent whose limits are edited; empty to choose. */
   agentId?: string;
+  scope?: LimitsOf;
   onClose: () => void;
 }) {
   const queries = useQueryClient();
-  const [scope, setScope] = useState<'tenant' | 'agent'>('agent');
+  const [scope, setScope] = useState<LimitsOf>(initial);
   const [id, setId] = useState(agentId);
   const [limits, setLimits] = useState(defaults);
   const rejection = useRejection();
@@ -55,7 +64,7 @@ export function LimitsDialog({
             type="button"
             className="b pri"
             aria-disabled={(scope === 'agent' && id === '') || undefined}
-            onClick={() => (scope === 'tenant' || id !== '') && void save()}
+            onClick={() => (scope !== 'agent' || id !== '') && void save()}
           >
             Set limits
           </button>
@@ -68,10 +77,13 @@ export function LimitsDialog({
           <select
             className="in"
             value={scope}
-            onChange={(event) => setScope(event.target.value === 'tenant' ? 'tenant' : 'agent')}
+            onChange={(event) => setScope(SCOPES.find(([one]) => one === event.target.value)?.[0] ?? 'agent')}
           >
-            <option value="agent">one agent</option>
-            <option value="tenant">every agent of this tenant</option>
+            {SCOPES.map(([one, title]) => (
+              <option key={one} value={one}>
+                {title}
+              </option>
+            ))}
           </select>
         </label>
         {scope === 'agent' && (

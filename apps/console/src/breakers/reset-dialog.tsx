@@ -7,6 +7,11 @@ import { FailureLine } from '../ui/failure-line.tsx';
 import { useRejection } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
 
+function nameOf({ scope, scopeId }: Pick<Breaker, 'scope' | 'scopeId'>): string {
+  if (scope === 'agent') return scopeId;
+  return scope === 'tree' ? `the tree of run ${shortId(scopeId)}` : `run ${shortId(scopeId)}`;
+}
+
 /** Closes an open breaker, after asking. */
 export function ResetDialog({
   breaker,
@@ -17,7 +22,7 @@ export function ResetDialog({
 }) {
   const queries = useQueryClient();
   const rejection = useRejection();
-  const name = breaker.scope === 'run' ? `run ${shortId(breaker.scopeId)}` : breaker.scopeId;
+  const name = nameOf(breaker);
   const reset = async () => {
     rejection.clear();
     try {

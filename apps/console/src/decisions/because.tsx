@@ -39,9 +39,8 @@ export function becauseOf(decision: Reasons, { rules, budgets, words }: DeciderN
     }
     case 'breaker': {
       const lockdown = decision.cause.kind === 'LOCKDOWN' ? (decision.cause.lockdownId ?? '') : '';
-      return [
-        { text: lockdown.startsWith('breaker:run:') ? 'Breaker of the run' : 'Breaker of the agent', to: '/breakers' },
-      ];
+      const whose = { run: 'run', tree: 'run tree' }[lockdown.split(':')[1] ?? ''] ?? 'agent';
+      return [{ text: `Breaker of the ${whose}`, to: '/breakers' }];
     }
     case 'order':
       return [{ text: 'Paused or killed by an order', to: '/agents/$id', params: { id: decision.agentId } }];

@@ -186,9 +186,9 @@ function Held({ now }: { now: Now }) {
               </td>
               <td className="clip w100">
                 <span className="strong">
-                  {breaker.scope === 'run'
-                    ? `${visibleName(breaker.agentId)}, run ${shortId(breaker.scopeId)}`
-                    : visibleName(breaker.agentId)}
+                  {breaker.scope === 'agent'
+                    ? visibleName(breaker.agentId)
+                    : `${visibleName(breaker.agentId)}, ${breaker.scope === 'tree' ? 'tree of ' : ''}run ${shortId(breaker.scopeId)}`}
                 </span>{' '}
                 <span className="t3">
                   breaker

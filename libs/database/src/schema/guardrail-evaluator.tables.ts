@@ -1,4 +1,4 @@
-import type { RuleChangeSource } from '@agentlens/contracts';
+import type { BreakerLimitScope, BreakerScope, RuleChangeSource } from '@agentlens/contracts';
 import type { Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
@@ -67,7 +67,7 @@ export interface GuardrailStatesTable {
 /** Writer: guardrail-evaluator. Record of decisions made in Redis. */
 export interface CircuitBreakersTable {
   tenant_id: string;
-  scope: 'run' | 'agent';
+  scope: BreakerScope;
   scope_id: string;
   agent_id: string;
   state: Json;
@@ -75,10 +75,10 @@ export interface CircuitBreakersTable {
   changed_at: Timestamp;
 }
 
-/** Writer: guardrail-evaluator. The most specific scope applies: run, agent, tenant, defaults. */
+/** Writer: guardrail-evaluator. Of a run, the most specific scope applies: run, agent, tenant, defaults. */
 export interface BreakerLimitsTable {
   tenant_id: string;
-  scope: 'tenant' | 'agent' | 'run';
+  scope: BreakerLimitScope;
   scope_id: string;
   limits: Json;
   version: Generated<number>;

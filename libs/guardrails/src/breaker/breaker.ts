@@ -1,7 +1,7 @@
 import type { BreakerLimits, BreakerReason, BreakerState } from '@agentlens/contracts';
 import { confidenceFall, remember } from './confidence-fall.ts';
 
-/** Usage of a run or an agent since its breaker last closed. Tokens and iterations are counts, cost is in USD. */
+/** Usage of a run, a run tree or an agent since its breaker last closed. Tokens and iterations are counts, cost is in USD. */
 interface BreakerUsage {
   readonly tokens: number;
   readonly iterations: number;
@@ -17,6 +17,8 @@ interface BreakerUsage {
 export interface Breaker {
   readonly state: BreakerState;
   readonly usage: BreakerUsage;
+  /** The topmost run of the tree that this tree became part of. Everything it counted counts there. */
+  readonly joinedTo?: string;
 }
 
 type CallKind = 'llm' | 'tool';
@@ -102,6 +104,31 @@ export function record(breaker: Breaker, used: CallUsage, nowMs: number): Breake
 export function trip(breaker: Breaker, reason: BreakerReason, nowMs: number): Breaker {
   if (breaker.state.kind === 'open') return breaker;
   return { usage: breaker.usage, state: { kind: 'open', openedAt: instant(nowMs), reason } };
+}
+
+const SEVERITY = { closed: 0, half_open: 1, open: 2 } as const;
+
+/**
+ * Combines the breakers of two run trees that turn out to be one. No usage is lost or counted twice. The more severe
+ * state holds; `into` keeps its own where both are alike. The longer row of failures continues.
+ */
+export function join(into: Breaker, from: Breaker): Breaker {
+  const { usage } = into;
+  const [row, confidences] = [
+    from.usage.consecutiveFailures > usage.consecutiveFailures ? from.usage : usage,
+    usage.confidences.length > 0 ? usage.confidences : from.usage.confidences,
+  ];
+  return {
+    state: SEVERITY[from.state.kind] > SEVERITY[into.state.kind] ? from.state : into.state,
+    usage: {
+      tokens: usage.tokens + from.usage.tokens,
+      iterations: usage.iterations + from.usage.iterations,
+      costUsd: usage.costUsd + from.usage.costUsd,
+      consecutiveFailures: row.consecutiveFailures,
+      ...(row.failing === undefined ? {} : { failing: row.failing }),
+      confidences,
+    },
+  };
 }
 
 /** Returns the exceeded limit, most severe first, or null if there is none. Usage at a limit is within it. */

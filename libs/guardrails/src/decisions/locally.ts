@@ -32,7 +32,10 @@ export interface GatewayKnowledge {
   readonly isOrdered: boolean;
   /** True if the evaluator recently checked the breakers of this run and agent. */
   readonly isRunKnown: boolean;
-  /** Returns true if a breaker is open or may open with the next call. */
+  /**
+   * Returns true if a breaker is open or may open with the next call. That of a run tree, if this is so for any tree of
+   * the tenant: the evaluator may know of more ancestors.
+   */
   isSuspect(breaker: BreakerRef): boolean;
 }
 
@@ -129,7 +132,8 @@ class LocalQuestion {
     const { agentId, runId } = this.request;
     return (
       this.known.isSuspect({ scope: 'run', scopeId: runId }) ||
-      this.known.isSuspect({ scope: 'agent', scopeId: agentId })
+      this.known.isSuspect({ scope: 'agent', scopeId: agentId }) ||
+      this.known.isSuspect({ scope: 'tree', scopeId: runId })
     );
   }
 }

@@ -1,9 +1,10 @@
+import type { BreakerScope } from '@agentlens/contracts';
 import type { Breaker } from '../breaker/index.ts';
 
-/** Reference to the breaker of an agent or of one of its runs. */
+/** Reference to the breaker of an agent, of one of its runs, or of a run tree. */
 export interface BreakerRef {
-  readonly scope: 'run' | 'agent';
-  /** Run id or agent id. */
+  readonly scope: BreakerScope;
+  /** Id of the run, the agent, or the topmost run of the tree. */
   readonly scopeId: string;
 }
 
@@ -37,7 +38,9 @@ export interface EventMark {
 
 export interface BreakerQuestion {
   readonly tenantId: string;
+  /** The agent that asks, or that reported the events. */
   readonly agentId: string;
+  /** Breakers of this agent and its runs, or breakers of run trees, but not both. */
   readonly refs: readonly BreakerRef[];
   /** Adds usage to the breaker at this index of `refs`, once per `once`, or every time if `once` is absent. */
   readonly adding?: { readonly at: number; readonly usage: AskedUsage; readonly once?: string };
@@ -64,7 +67,7 @@ export interface BreakerChange {
 }
 
 /**
- * Breakers of each agent and its runs, with optimistic concurrency: read, compute the change with the pure functions,
+ * Breakers of each agent and its runs, and of the run trees of each tenant, with optimistic concurrency: read, compute the change with the pure functions,
  * write unless the revision has changed. Every decision is therefore serializable, and only one caller becomes the
  * probe.
  */

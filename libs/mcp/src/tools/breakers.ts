@@ -6,8 +6,8 @@ const PATH = '/breakers';
 const fields = {
   ...AGENT,
   ...PAGE,
-  scope: z.enum(['run', 'agent']),
-  id: id.describe('id of the run or agent'),
+  scope: z.enum(['run', 'tree', 'agent']),
+  id: id.describe('id of the run or agent, or of a run of the tree'),
   state: words.describe('e.g. open,half_open'),
 };
 const action = actionsWith(fields);
@@ -15,7 +15,7 @@ const action = actionsWith(fields);
 export const breakers: McpTool = {
   name: 'breakers',
   title: 'Circuit breakers',
-  description: 'Breakers that stopped runs or agents at their limits, and those limits.',
+  description: 'Breakers that stopped runs, run trees or agents at their limits, and those limits.',
   fields,
   actions: {
     list: action({
@@ -34,7 +34,7 @@ export const breakers: McpTool = {
       scope: 'admin',
       needs: ['scope', 'id'],
       confirm: async (_session, { scope, id: target }) => ({
-        question: `Close the breaker of the ${scope} ${JSON.stringify(target)}? Its calls are allowed again.`,
+        question: `Close the breaker of the ${scope === 'tree' ? 'run tree' : scope} ${JSON.stringify(target)}? Its calls are allowed again.`,
       }),
       run: async ({ client }, { scope, id: target }) => {
         await client.resetBreaker({ params: { scope, id: target } });

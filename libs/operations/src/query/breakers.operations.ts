@@ -1,4 +1,6 @@
 import {
+  BREAKER_LIMIT_SCOPES,
+  BREAKER_SCOPES,
   BreakerLimits,
   BreakerLimitsDraft,
   BreakerLimitsPatch,
@@ -8,7 +10,7 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation, VersionHeaders } from '../operation.ts';
-import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { commaListOf, consistent, paging, scopedOrTrees } from '../parameters.ts';
 
 export const BREAKERS_LIST = 'breakers';
 
@@ -16,8 +18,8 @@ const Limits = BreakerLimits.meta({ id: 'BreakerLimits' });
 
 export const BreakerView = z
   .object({
-    scope: z.enum(['run', 'agent']),
-    scopeId: z.string(),
+    scope: z.enum(BREAKER_SCOPES),
+    scopeId: z.string().meta({ description: 'Id of the run, of the agent, or of the topmost run of the tree.' }),
     agentId: z.string(),
     state: BreakerState,
     version: z.int(),
@@ -28,7 +30,7 @@ export type BreakerView = z.infer<typeof BreakerView>;
 
 export const BreakerFilter = consistent(
   z.object({
-    scope: commaListOf(['run', 'agent']).optional(),
+    scope: commaListOf(BREAKER_SCOPES).optional(),
     agentId: ClientId.optional(),
     state: commaListOf(['closed', 'open', 'half_open']).optional(),
     ...paging(BREAKERS_LIST, 200),
@@ -52,13 +54,15 @@ export const getBreakerLimits = operation({
   method: 'get',
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
-  summary: 'Limits that are set, and the defaults. The nearest applies: run, agent, tenant, defaults.',
+  summary:
+    'Limits that are set, and the defaults. Of a run, the nearest apply: run, agent, tenant, defaults. Those of `tree` ' +
+    'apply to each run tree in addition.',
   scope: 'read',
   response: z.object({
     defaults: Limits,
     limits: z.array(
       z.object({
-        scope: z.enum(['tenant', 'agent', 'run']),
+        scope: z.enum(BREAKER_LIMIT_SCOPES),
         scopeId: z.string(),
         limits: Limits,
         version: z.int().meta({ description: 'Increases by one with each change.' }),
@@ -75,7 +79,7 @@ const changing = {
   headers: VersionHeaders,
   versioned: true,
   response: z.object({
-    scope: z.enum(['tenant', 'agent', 'run']),
+    scope: z.enum(BREAKER_LIMIT_SCOPES),
     scopeId: z.string(),
     limits: Limits,
     version: z.int(),
@@ -89,13 +93,14 @@ export const setBreakerLimits = operation({
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
   summary:
-    'Set all limits of a tenant, agent or run; omitted limits get their default. Breakers that are now below ' +
+    'Set all limits of a tenant, agent or run, or of each run tree; omitted limits get their default. Breakers that are now below ' +
     'the limits close and keep counting.',
   ...changing,
-  body: scoped({ limits: LimitsDraft.prefault({}) }),
+  body: scopedOrTrees({ limits: LimitsDraft.prefault({}) }),
   examples: {
     oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxIterations: 50, maxCostUsd: 2 } },
     tenant: { scope: 'tenant', limits: { maxTokens: 500_000 } },
+    eachTree: { scope: 'tree', limits: { maxIterations: 200, maxCostUsd: 20 } },
   },
 });
 
@@ -104,9 +109,9 @@ export const patchBreakerLimits = operation({
   method: 'patch',
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
-  summary: 'Change some limits of a tenant, agent or run.',
+  summary: 'Change some limits of a tenant, agent or run, or of each run tree.',
   ...changing,
-  body: scoped({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
+  body: scopedOrTrees({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
   examples: { oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxTokens: 500_000 } } },
 });
 
@@ -115,9 +120,9 @@ export const deleteBreakerLimits = operation({
   method: 'delete',
   path: '/api/breakers/limits/:scope/:id',
   tag: 'Circuit breakers',
-  summary: 'Remove the limits of a tenant, agent or run: the next nearest apply.',
+  summary: 'Remove the limits of a tenant, agent or run, so that the next nearest apply, or those of run trees.',
   scope: 'admin',
-  params: z.object({ scope: z.enum(['tenant', 'agent', 'run'], 'must be "tenant", "agent" or "run"'), id: ClientId }),
+  params: z.object({ scope: z.enum(BREAKER_LIMIT_SCOPES, 'must be "tenant", "agent", "run" or "tree"'), id: ClientId }),
   headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
   problems: [404, 412],
@@ -128,10 +133,10 @@ export const resetBreaker = operation({
   method: 'post',
   path: '/api/breakers/:scope/:id/reset',
   tag: 'Circuit breakers',
-  summary: 'Close the breaker of a run or agent and restart its counters.',
+  summary: 'Close the breaker of a run, run tree or agent and restart its counters.',
   scope: 'admin',
   once: true,
-  params: z.object({ scope: z.enum(['run', 'agent'], 'must be "run" or "agent"'), id: ClientId }),
+  params: z.object({ scope: z.enum(BREAKER_SCOPES, 'must be "run", "tree" or "agent"'), id: ClientId }),
   response: z.object({ ok: z.literal(true) }),
   problems: [404],
 });

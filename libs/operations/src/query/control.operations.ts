@@ -96,9 +96,9 @@ export const ControlStateView = z
     state: z.enum(['running', 'paused', 'killed', 'breaker_open']),
     source: z.enum(['order', 'rule', 'breaker']).optional().meta({ description: 'Cause of the state.' }),
     scope: z
-      .enum(CONTROL_SCOPES)
+      .enum([...CONTROL_SCOPES, 'tree'])
       .optional()
-      .meta({ description: 'Scope of the order; for a run also its agent, tenant or parent.' }),
+      .meta({ description: 'Scope of the order or breaker; for a run also its agent, tenant, parent or run tree.' }),
     scopeId: z.string().optional(),
     by: z.string().optional().meta({ description: 'Author of the order, or name of the rule.' }),
     reason: z.string().optional(),

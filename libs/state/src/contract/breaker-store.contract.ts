@@ -152,6 +152,21 @@ export function breakerStoreContract(name: string, breakers: () => BreakerStore)
       expect((await ask(fresh('agent'))).counted).toEqual([]);
     });
 
+    it('keeps breakers of run trees for all agents, apart from those of the same run', async () => {
+      const [one, other] = [fresh('agent'), fresh('agent')];
+      const [tree, ofRun] = [{ scope: 'tree', scopeId: fresh('run') } as const, run()];
+      const joined = { ...CLOSED_BREAKER, joinedTo: 'top' };
+      const events = [{ id: fresh('event'), atMs: START_MS }];
+      expect(await breakers().write(TENANT, one, [changeOf(tree, await read(one, tree), joined)], events)).toBe(true);
+      await breakers().recorded(TENANT, other, tree, 3);
+      expect(await read(other, tree)).toMatchObject({ breaker: joined, revision: 1, recordedVersion: 3 });
+      expect((await read(one, { ...ofRun, scopeId: tree.scopeId })).revision).toBe(0);
+      const counted = async (ref: BreakerRef) =>
+        (await breakers().read({ tenantId: TENANT, agentId: other, refs: [ref], events })).counted;
+      expect(await counted(tree)).toEqual([0]);
+      expect(await counted(ofRun)).toEqual([]);
+    });
+
     it('remembers which tenants ask for decisions', async () => {
       const tenantId = fresh('tenant');
       expect(await breakers().watched(tenantId)).toBe(false);

@@ -43,7 +43,9 @@ export class MemoryBreakerStore implements BreakerStore {
     return {
       breakers: refs.map((one) => this.#breakers.get(keyOf(tenantId, agentId, one)) ?? NEW_BREAKER),
       counted: events.flatMap((event, index) =>
-        this.#counted.get(seenKey(tenantId, agentId, event))?.has(fingerprint(event.id)) ? [index] : [],
+        this.#counted.get(seenKey(tenantId, ownerOf(agentId, refs[0]), event))?.has(fingerprint(event.id))
+          ? [index]
+          : [],
       ),
     };
   }
@@ -67,7 +69,7 @@ export class MemoryBreakerStore implements BreakerStore {
       });
     });
     for (const event of events) {
-      const key = seenKey(tenantId, agentId, event);
+      const key = seenKey(tenantId, ownerOf(agentId, changes[0]?.ref), event);
       this.#counted.set(key, (this.#counted.get(key) ?? new Set()).add(fingerprint(event.id)), LIFETIMES.seenEvents);
     }
     return true;
@@ -103,14 +105,19 @@ export class MemoryBreakerStore implements BreakerStore {
   }
 
   #set(key: string, { scope }: BreakerRef, stored: StoredBreaker): void {
-    this.#breakers.set(key, stored, scope === 'run' ? LIFETIMES.run : LIFETIMES.agentBreaker);
+    this.#breakers.set(key, stored, scope === 'agent' ? LIFETIMES.agentBreaker : LIFETIMES.run);
   }
 }
 
-function keyOf(tenantId: string, agentId: string, { scope, scopeId }: BreakerRef): string {
-  return JSON.stringify([tenantId, agentId, scope, scopeId]);
+function keyOf(tenantId: string, agentId: string, ref: BreakerRef): string {
+  return JSON.stringify([tenantId, ownerOf(agentId, ref), ref.scope, ref.scopeId]);
 }
 
-function seenKey(tenantId: string, agentId: string, { atMs }: EventMark): string {
-  return JSON.stringify([tenantId, agentId, Math.floor(atMs / SEEN_EPOCH_MS)]);
+/** Run trees span the agents of a tenant. No agent has an empty id. */
+function ownerOf(agentId: string, ref: BreakerRef | undefined): string {
+  return ref?.scope === 'tree' ? '' : agentId;
+}
+
+function seenKey(tenantId: string, owner: string, { atMs }: EventMark): string {
+  return JSON.stringify([tenantId, owner, Math.floor(atMs / SEEN_EPOCH_MS)]);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cooldownName } from '../windows/question.ts';
-import { AgentKeys, callOrderKey, callsKey, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
+import { BreakerKeys, callOrderKey, callsKey, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
 
 /** The part that Redis Cluster hashes: the text between the first `{` and the next `}`. */
 function hashTag(key: string): string {
@@ -10,7 +10,7 @@ function hashTag(key: string): string {
 
 describe('redis keys', () => {
   it('have one hash tag per tenant and agent, with any characters in the ids', () => {
-    const keys = new AgentKeys('acme', 'we{ird}:%agent');
+    const keys = new BreakerKeys('acme', 'we{ird}:%agent', []);
     const all = [
       keys.breaker({ scope: 'run', scopeId: 'r}1' }),
       keys.breaker({ scope: 'agent', scopeId: 'x' }),

@@ -31,8 +31,10 @@ import { escaped } from '../windows/question.ts';
  * | `labels-complete:{tenant}`         | marker of complete labels; missing if they were lost               | none         |
  * | `labels-restoring:{tenant}:<id>`   | a process that is restoring labels; missing if they were lost meanwhile | 10 min  |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | circuit breaker: state, usage, revision                  | 7 d, 30 d      |
+ * | `breaker:{tenant}:tree:<run>`      | the same of a run tree, by its topmost run                         | 7 d            |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events that the breakers counted           | 2 h            |
+ * | `counted:{tenant}:trees:<10 minutes>` | the same for breakers of run trees                              | 2 h            |
  * | `asking:{tenant}`                  | flag: the tenant's agents ask for decisions                        | 7 d            |
  * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | amounts spent and held, and the holds             | past period    |
  * | `tree-pots:{tenant}:<run>`         | hash: accounts of the tree under a run, by key                     | past period    |
@@ -45,11 +47,14 @@ import { escaped } from '../windows/question.ts';
  * | `evaluated:{<minute>}:<block>`     | one bit per message, by position in the stream                     | 24 h           |
  * | `spendings:{tenant}`               | stream of spending that is not in Postgres yet                     | none           |
  */
-export class AgentKeys {
+export class BreakerKeys {
   readonly #tag: string;
+  readonly #ofTrees: boolean;
 
-  constructor(tenantId: string, agentId: string) {
-    this.#tag = `{${tenantId}:${escaped(agentId)}}`;
+  /** @param refs breakers of the agent and its runs, or of run trees */
+  constructor(tenantId: string, agentId: string, refs: readonly BreakerRef[]) {
+    this.#ofTrees = refs[0]?.scope === 'tree';
+    this.#tag = this.#ofTrees ? `{${tenantId}}` : `{${tenantId}:${escaped(agentId)}}`;
   }
 
   breaker(ref: BreakerRef): string {
@@ -61,13 +66,13 @@ export class AgentKeys {
   }
 
   counted(epoch: number): string {
-    return `counted:${this.#tag}:${epoch}`;
+    return `counted:${this.#tag}:${this.#ofTrees ? 'trees:' : ''}${epoch}`;
   }
 }
 
-/** The hash tag contains the agent. */
+/** The hash tag contains the agent of a run. */
 function breakerName({ scope, scopeId }: BreakerRef): string {
-  return scope === 'agent' ? 'agent' : `run:${escaped(scopeId)}`;
+  return scope === 'agent' ? 'agent' : `${scope}:${escaped(scopeId)}`;
 }
 
 /** Windows of a tenant's agents, which are counted together. Series names come from seriesName. */

@@ -13,7 +13,7 @@ import { nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { AgentKeys, askingKey } from './keys.ts';
+import { askingKey, BreakerKeys } from './keys.ts';
 
 type Fields = readonly (string | null)[];
 
@@ -26,13 +26,13 @@ export class RedisBreakerStore implements BreakerStore {
   }
 
   async read({ tenantId, agentId, refs, adding, events = [] }: BreakerQuestion): Promise<BreakerAnswers> {
-    const agent = new AgentKeys(tenantId, agentId);
+    const names = new BreakerKeys(tenantId, agentId, refs);
     const { epochs, marks } = marked(events);
     const target = adding === undefined ? undefined : refs[adding.at];
     const keys = [
-      ...refs.map((ref) => agent.breaker(ref)),
-      agent.asked(target ?? { scope: 'agent', scopeId: agentId }),
-      ...epochs.map((epoch) => agent.counted(epoch)),
+      ...refs.map((ref) => names.breaker(ref)),
+      names.asked(target ?? { scope: 'agent', scopeId: agentId }),
+      ...epochs.map((epoch) => names.counted(epoch)),
     ];
     const { tokens = 0, costUsd = 0, iterations = 0 } = adding?.usage ?? {};
     const reply = this.#redis.readBreakers(
@@ -60,9 +60,10 @@ export class RedisBreakerStore implements BreakerStore {
     changes: readonly BreakerChange[],
     events: readonly EventMark[] = [],
   ): Promise<boolean> {
-    const agent = new AgentKeys(tenantId, agentId);
+    const refs = changes.map(({ ref }) => ref);
+    const names = new BreakerKeys(tenantId, agentId, refs);
     const { epochs, marks } = marked(events);
-    const keys = [...changes.map(({ ref }) => agent.breaker(ref)), ...epochs.map((epoch) => agent.counted(epoch))];
+    const keys = [...refs.map((ref) => names.breaker(ref)), ...epochs.map((epoch) => names.counted(epoch))];
     const reply = this.#redis.writeBreakers(
       keys.length,
       ...keys,
@@ -81,7 +82,7 @@ export class RedisBreakerStore implements BreakerStore {
   }
 
   async recorded(tenantId: string, agentId: string, ref: BreakerRef, version: number): Promise<void> {
-    const key = new AgentKeys(tenantId, agentId).breaker(ref);
+    const key = new BreakerKeys(tenantId, agentId, [ref]).breaker(ref);
     await answered('breakerRecorded', this.#redis.breakerRecorded(1, key, version));
   }
 
@@ -95,7 +96,7 @@ export class RedisBreakerStore implements BreakerStore {
 }
 
 function lifetimeOf({ scope }: BreakerRef): number {
-  return scope === 'run' ? LIFETIMES.run : LIFETIMES.agentBreaker;
+  return scope === 'agent' ? LIFETIMES.agentBreaker : LIFETIMES.run;
 }
 
 /** Assigns each event to its set of seen ids; sets are 1-based. */

@@ -24,6 +24,8 @@ type AlertDraft = Pick<
 > & {
   /** Distinguishes alerts about the same agent. */
   readonly about?: string | undefined;
+  /** The condition is not one agent's: another agent may report its end. */
+  readonly spansAgents?: boolean | undefined;
 };
 
 export interface Raised {
@@ -79,7 +81,7 @@ export class AlertService implements Alerts {
 
   /** Closes the open alert of a condition that has ended. */
   async close(
-    draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId' | 'about'>,
+    draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId' | 'about' | 'spansAgents'>,
     why: string,
   ): Promise<void> {
     const at = new Date(this.now()).toISOString();
@@ -168,6 +170,8 @@ function dedupeOf({
   agentId,
   runId,
   about,
-}: Pick<AlertDraft, 'kind' | 'ruleId' | 'agentId' | 'runId' | 'about'>): string {
-  return JSON.stringify([kind, ruleId ?? null, agentId, runId ?? null, ...(about === undefined ? [] : [about])]);
+  spansAgents,
+}: Pick<AlertDraft, 'kind' | 'ruleId' | 'agentId' | 'runId' | 'about' | 'spansAgents'>): string {
+  const whose = spansAgents === true ? null : agentId;
+  return JSON.stringify([kind, ruleId ?? null, whose, runId ?? null, ...(about === undefined ? [] : [about])]);
 }

@@ -2,7 +2,7 @@ import { type BreakerChanged, type BreakerReason, type BreakerState, derivedId }
 import { isDataError, refusalText } from '@agentlens/database';
 import { LIMIT_OF_REASON } from '@agentlens/guardrails/breaker';
 import { ACK, type HandlingOutcome } from '@agentlens/messaging';
-import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
+import { nameOfBreaker, noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';
 
 /** For people only: agents see neither reasons nor limits. */
@@ -37,10 +37,12 @@ export class BreakerAlerts {
 
   async #alert(change: BreakerChanged, state: Exclude<BreakerState, { kind: 'half_open' }>): Promise<void> {
     const { tenantId, scope, scopeId, agentId, version, at } = change;
-    const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
+    const ofTree = scope === 'tree' ? { about: 'tree', spansAgents: true } : {};
+    const runId = scope === 'agent' ? undefined : scopeId;
+    const about = { tenantId, kind: 'breaker', agentId, runId, ...ofTree } as const;
     if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
     const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
-    const title = `Circuit breaker of ${scope} ${scopeId} is open`;
+    const title = `Circuit breaker of ${nameOfBreaker(change)} is open`;
     const message = `Calls are blocked because ${REASONS[state.reason]}.${remedyOf(change, state.reason)}`;
     await this.alerts.put({ ...about, severity: 'error', title, message }, id);
   }
@@ -50,7 +52,8 @@ export class BreakerAlerts {
 function remedyOf({ scope, scopeId, agentId, limit }: BreakerChanged, reason: BreakerReason): string {
   const name = LIMIT_OF_REASON[reason];
   if (name === null || limit === undefined) return '';
-  const raised = `{"scope":"agent","id":${JSON.stringify(agentId)},"limits":{"${name}":${raisedFrom(limit, reason)}}}`;
+  const whose = scope === 'tree' ? '"scope":"tree"' : `"scope":"agent","id":${JSON.stringify(agentId)}`;
+  const raised = `{${whose},"limits":{"${name}":${raisedFrom(limit, reason)}}}`;
   const path = `/api/breakers/${scope}/${encodeURIComponent(scopeId)}/reset`;
   return (
     ` The limit (${name}) is ${limit}. To raise it, which closes the breaker: PUT /api/breakers/limits ${raised}` +

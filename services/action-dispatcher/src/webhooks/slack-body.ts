@@ -15,6 +15,7 @@ import {
   APPROVAL_CHANGED,
   AUDIT_RECORDED,
   BUDGET_REACHED,
+  nameOfBreaker,
   WEBHOOK_TEST,
   type WebhookMessage,
 } from './webhook-notice.ts';
@@ -95,10 +96,11 @@ function orderWords({ scope, scopeId, state, by, reason }: ControlOrder): Words 
   return { title: `${what} ${ORDERED[state]} by ${by}`, text: reason, facts: [], open: 'Open' };
 }
 
-function breakerWords({ scope, scopeId, agentId, state }: BreakerChanged): Words {
+function breakerWords(change: BreakerChanged): Words {
+  const { scope, agentId, state } = change;
   const [is, why] = state.kind === 'closed' ? ['closed', ''] : ['open', `Calls are blocked. Reason: ${state.reason}.`];
-  const facts = scope === 'run' ? [`agent ${agentId}`] : [];
-  return { title: `Circuit breaker of ${scope} ${scopeId} is ${is}`, text: why, facts, open: 'Open' };
+  const facts = scope === 'agent' ? [] : [`agent ${agentId}`];
+  return { title: `Circuit breaker of ${nameOfBreaker(change)} is ${is}`, text: why, facts, open: 'Open' };
 }
 
 function changeWords({ kind, targetId, actor, reason }: AuditRecord): Words {

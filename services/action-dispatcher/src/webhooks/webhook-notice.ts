@@ -74,6 +74,11 @@ export function noticeOfOrder(order: ControlOrder): WebhookNotice {
   };
 }
 
+/** Names the breaker in messages to people. A tree is named by its topmost run. */
+export function nameOfBreaker({ scope, scopeId }: Pick<BreakerChanged, 'scope' | 'scopeId'>): string {
+  return scope === 'tree' ? `run tree ${scopeId}` : `${scope} ${scopeId}`;
+}
+
 export function noticeOfBreaker(change: BreakerChanged): WebhookNotice {
   const id = `${change.scope}:${change.scopeId}:${change.version}`;
   return {

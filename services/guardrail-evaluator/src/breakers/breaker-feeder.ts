@@ -13,6 +13,7 @@ import { settleAll } from '@agentlens/messaging';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
+import { TreeBreakers } from './tree-breakers.ts';
 import { reportsOf, trippedBy, usageOfEvent } from './usage-of-event.ts';
 
 /**
@@ -20,6 +21,8 @@ import { reportsOf, trippedBy, usageOfEvent } from './usage-of-event.ts';
  * after at most this time.
  */
 const LOOK_AGAIN_MS = 1_000;
+/** Maximum number of runs whose trees are written in one transaction. */
+const RUNS_AT_ONCE = 200;
 
 interface Counted {
   readonly event: AgentEvent;
@@ -39,14 +42,16 @@ interface BreakerFeederDependencies {
  * Counts the usage that events report. Each event counts once, regardless of how often and in which batch it arrives.
  * Nothing is counted for tenants that neither ask for decisions nor set limits. If limits are set, a breaker opens as
  * soon as the events exceed them; otherwise it opens with the next question of its run. A breaker that opened inside
- * the agent's process opens here too.
+ * the agent's process opens here too. Events also count for their run tree, if trees have limits.
  */
 export class BreakerFeeder {
   readonly #parts: BreakerFeederDependencies;
+  readonly #trees: TreeBreakers;
   readonly #asking = new Map<string, { readonly asks: boolean; readonly lookedAtMs: number }>();
 
   constructor(parts: BreakerFeederDependencies) {
     this.#parts = parts;
+    this.#trees = new TreeBreakers(parts.transactions);
   }
 
   /** @throws StateUnavailable if the batch has to be counted again */
@@ -59,7 +64,10 @@ export class BreakerFeeder {
     });
     if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
-    await settleAll([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
+    await settleAll([
+      ...[...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)),
+      this.#inTrees(tenantId, counted),
+    ]);
   }
 
   async #counts(tenantId: string): Promise<boolean> {
@@ -70,6 +78,40 @@ export class BreakerFeeder {
     const asks = await this.#parts.store.watched(tenantId);
     this.#asking.set(tenantId, { asks, lookedAtMs: nowMs });
     return asks;
+  }
+
+  /** One after another, so that batches of many runs do not conflict with themselves. */
+  async #inTrees(tenantId: string, list: readonly Counted[]): Promise<void> {
+    if (this.#parts.limits.of(tenantId)?.tree === undefined) return;
+    const byRun = [...Map.groupBy(list, ({ event }) => event.runId).values()];
+    for (let from = 0; from < byRun.length; from += RUNS_AT_ONCE) {
+      await this.#countInTrees(tenantId, byRun.slice(from, from + RUNS_AT_ONCE).flat());
+    }
+  }
+
+  async #countInTrees(tenantId: string, list: readonly Counted[]): Promise<void> {
+    const limits = this.#parts.limits.of(tenantId)?.tree ?? null;
+    const lines = [
+      ...new Map(list.map(({ event }) => lineOf(event)).map((line) => [JSON.stringify(line), line])).values(),
+    ];
+    // Clients choose event ids, so two agents may use the same one.
+    const marks = list.map(({ event: { id, agentId, occurredAt } }) => ({
+      ...{ id: `${agentId}/${id}`, atMs: Date.parse(occurredAt) },
+    }));
+    const question = { tenantId, agentId: list[0]?.event.agentId ?? '', lines, events: marks };
+    await this.#trees.revise<void>(question, (trees, before) => {
+      const repeated = new Set(before.map((at) => list[at]));
+      const nowMs = this.#parts.now();
+      const byRoot = Map.groupBy(list, ({ event }) => trees.rootOf(event.runId));
+      const changes = [...byRoot].flatMap(([root, its]) => {
+        if (its.every((one) => repeated.has(one))) return [];
+        const from = trees.of(root);
+        const breaker = opened(from, used(from, its, repeated, nowMs), limits, nowMs);
+        return [[root, { breaker, limits, agentId: its.at(-1)?.event.agentId }] as const];
+      });
+      const events = marks.filter((_, at) => !repeated.has(list[at]));
+      return { changes: new Map(changes), events, answer: undefined };
+    });
   }
 
   #agent(tenantId: string, agentId: string, list: readonly Counted[]): Promise<void> {
@@ -109,12 +151,19 @@ export class BreakerFeeder {
   }
 }
 
+/** The run of an event and its parent. Further ancestors are known from other events and from questions. */
+function lineOf({ runId, parentRunId }: AgentEvent): readonly string[] {
+  return parentRunId === undefined ? [runId] : [runId, parentRunId];
+}
+
 function used(from: StoredBreaker, list: readonly Counted[], repeated: ReadonlySet<unknown>, nowMs: number): Breaker {
   const ids = new Set<string>();
   return list.reduce((breaker, one) => {
     const { event, usage } = one;
-    if (repeated.has(one) || ids.has(event.id)) return breaker;
-    ids.add(event.id);
+    // A tree has events of several agents, which may use the same id.
+    const id = JSON.stringify([event.agentId, event.id]);
+    if (repeated.has(one) || ids.has(id)) return breaker;
+    ids.add(id);
     const { state } = breaker;
     const probed = state.kind === 'half_open' && reportsOf(event, state.probe);
     return recordUsage(breaker, probed ? { ...usage, by: state.probe } : usage, nowMs);

@@ -30,6 +30,8 @@ export interface Revision {
   readonly to: Breaker;
   /** The limits that were applied; null if no limit could have opened the breaker. */
   readonly limits?: BreakerLimits | null;
+  /** The agent whose usage led to the change; by default that of the question. */
+  readonly agentId?: string | undefined;
 }
 
 interface BreakerTransactionsDependencies {
@@ -110,10 +112,17 @@ export class BreakerTransactions {
   }
 
   #record(tenantId: string, agentId: string, revisions: readonly Revision[], changes: readonly BreakerChange[]): void {
-    revisions.forEach(({ ref, from, to, limits }, at) => {
+    revisions.forEach(({ ref, from, to, limits, agentId: by = agentId }, at) => {
       const version = changes[at]?.version ?? 0;
       if (version <= from.version) return;
-      this.#parts.recorder.record({ tenantId, agentId, ref, state: to.state, version, ...passed(to.state, limits) });
+      this.#parts.recorder.record({
+        tenantId,
+        agentId: by,
+        ref,
+        state: to.state,
+        version,
+        ...passed(to.state, limits),
+      });
     });
   }
 

@@ -16,6 +16,7 @@ import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';
 import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
 import { isPassed } from './raised-limits.ts';
+import { TreeBreakers } from './tree-breakers.ts';
 import { probeName } from './usage-of-event.ts';
 
 /** Minimum interval between two notes that a tenant asks for decisions. */
@@ -34,28 +35,33 @@ interface BreakerServiceDependencies {
   readonly closed: Pick<ClosedBreakers, 'has' | 'reading'>;
 }
 
-/** Checks whether the breakers of a run and its agent allow a call. */
+/** Checks whether the breakers of a run, its agent and its run tree allow a call. */
 export class BreakerService {
   readonly #parts: BreakerServiceDependencies;
+  readonly #trees: TreeBreakers;
   readonly #notedAtMs = new Map<string, number>();
 
   constructor(parts: BreakerServiceDependencies) {
     this.#parts = parts;
+    this.#trees = new TreeBreakers(parts.transactions);
   }
 
   /**
-   * Returns true if the store need not be read: the breakers of the run and its agent were closed a moment ago, this
+   * Returns true if the store need not be read: the breakers of the run, its agent and its tree were closed a moment ago, this
    * instance has not changed them since, and the call adds nothing that could open them.
    */
-  remembers({ tenantId, agentId, runId, phase, metrics }: DecisionRequest): boolean {
+  remembers(request: DecisionRequest): boolean {
+    const { tenantId, agentId, runId, phase, metrics } = request;
     if (phase === 'llm.before' || usageOfQuestion({ metrics }) !== null) return false;
     const { closed, limits, open } = this.#parts;
-    if (!closed.has(tenantId, agentId, runId, limits.of(tenantId))) return false;
+    const inForce = limits.of(tenantId);
+    if (!closed.has(tenantId, agentId, placeOf(request, inForce), inForce)) return false;
     const opened = open.of(tenantId);
     if (opened === undefined) return true;
     return (
       !opened.has(recordKey({ scope: 'run', scopeId: runId })) &&
-      !opened.has(recordKey({ scope: 'agent', scopeId: agentId }))
+      !opened.has(recordKey({ scope: 'agent', scopeId: agentId })) &&
+      (inForce?.tree === undefined || !hasTree(opened))
     );
   }
 
@@ -78,9 +84,9 @@ export class BreakerService {
       ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
       ...(usage === null ? {} : { adding: { at: 0, usage, ...additionName(usage, once) } }),
     };
-    const reading = this.#parts.closed.reading(tenantId, agentId, runId, limits);
+    const reading = this.#parts.closed.reading(tenantId, agentId, placeOf(request, limits), limits);
     let closed = false;
-    const verdict = await this.#parts.transactions.revise<BreakerVerdict>(question, (breakers) => {
+    let verdict = await this.#parts.transactions.revise<BreakerVerdict>(question, (breakers) => {
       closed = breakers.every(({ breaker }) => breaker.state.kind === 'closed');
       const revisions: Revision[] = [];
       for (const [at, { ref, limits: its }] of watched.entries()) {
@@ -93,8 +99,37 @@ export class BreakerService {
       }
       return { revisions, answer: { allowed: true } };
     });
+    if (verdict.allowed && limits?.tree !== undefined) {
+      const ofTree = await this.#consultTree(request, limits.tree, nowMs, next);
+      verdict = ofTree.verdict;
+      closed &&= ofTree.closed;
+    }
     if (closed && verdict.allowed) reading.closed();
     return verdict;
+  }
+
+  /** Usage that comes with a question counts for its run only; that of a tree is what events report. */
+  #consultTree(
+    { tenantId, agentId, runId, ancestors = [], phase }: DecisionRequest,
+    limits: Limits,
+    nowMs: number,
+    next: NextCall,
+  ) {
+    const question = { tenantId, agentId, lines: [[runId, ...ancestors]] };
+    return this.#trees.revise<{ readonly verdict: BreakerVerdict; readonly closed: boolean }>(question, (trees) => {
+      const root = trees.rootOf(runId);
+      const stored = trees.of(root);
+      const { state, reason } = ask(stored, limits, nowMs, next, phase === 'tool.after');
+      const changed = state !== stored.breaker.state;
+      const ref = { scope: 'tree', scopeId: root } as const;
+      return {
+        changes: new Map(changed ? [[root, { breaker: { ...stored.breaker, state }, limits }]] : []),
+        answer: {
+          verdict: reason === null ? { allowed: true } : { allowed: false, ref, reason },
+          closed: stored.breaker.state.kind === 'closed',
+        },
+      };
+    });
   }
 
   /** Starts counting the tenant's events for its breakers. If the note is lost, the next question writes it. */
@@ -103,6 +138,16 @@ export class BreakerService {
     this.#notedAtMs.set(tenantId, nowMs);
     this.#parts.store.watch(tenantId).catch(() => this.#notedAtMs.delete(tenantId));
   }
+}
+
+/** A run that names another ancestor becomes part of another tree, so its breakers are read again. */
+function placeOf({ runId, ancestors = [] }: DecisionRequest, limits: TenantLimits | undefined): string {
+  return limits?.tree === undefined ? runId : JSON.stringify([runId, ...ancestors]);
+}
+
+/** A run may belong to a tree whose topmost run the question does not name. */
+function hasTree(opened: OpenBreakers): boolean {
+  return [...opened.keys()].some((key) => key.startsWith(recordKey({ scope: 'tree', scopeId: '' })));
 }
 
 type Limits = Parameters<typeof checkBreaker>[1];

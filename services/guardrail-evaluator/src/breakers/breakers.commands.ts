@@ -6,12 +6,13 @@ import {
   otherVersion,
   type Problem,
 } from '@agentlens/contracts';
-import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
+import { type Breaker, type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import { invalid } from '../command-refusals.ts';
 import type { BreakerTransactions } from './breaker-transactions.ts';
 import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
 import type { TenantLimits } from './limits.ts';
 import { closeBelowLimits } from './raised-limits.ts';
+import { TreeBreakers } from './tree-breakers.ts';
 
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 const NO_LIMITS: Problem = {
@@ -76,7 +77,7 @@ async function changeLimits(
   { tenantId, scope, scopeId, ifVersion, author }: ChangeLimits,
   changed: (stored: BreakerLimits | undefined) => BreakerLimits | null,
 ) {
-  const ref = { scope, scopeId: scope === 'tenant' ? tenantId : scopeId };
+  const ref = { scope, scopeId: scope === 'tenant' || scope === 'tree' ? tenantId : scopeId };
   const result = await parts.repository.changeLimits(tenantId, ref, { changed, ifVersion, author });
   if (result === null) return { ok: false, problem: NO_LIMITS } as const;
   if ('current' in result) return otherVersion('limits', ifVersion, result.current);
@@ -109,15 +110,30 @@ async function reset(
   { repository, transactions }: BreakerCommandsDependencies,
   { tenantId, scope, scopeId, author }: Reset,
 ) {
-  const agentId = scope === 'agent' ? scopeId : await repository.agentOf(tenantId, scopeId);
+  const agentId = scope === 'agent' ? scopeId : await repository.agentOf(tenantId, scope, scopeId);
   if (agentId === null) return { ok: false, problem: UNKNOWN_RUN } as const;
+  if (scope === 'tree') {
+    const question = { tenantId, agentId, lines: [[scopeId]] };
+    const reset = await new TreeBreakers(transactions).revise(question, (trees) => {
+      const root = trees.rootOf(scopeId);
+      return {
+        changes: new Map([[root, { breaker: newlyClosed(), limits: null }]]),
+        answer: { root, before: trees.of(root).breaker.state },
+      };
+    });
+    await repository.recordReset(tenantId, { scope, scopeId: reset.root }, reset.before, author);
+    return { ok: true, value: { ok: true } } as const;
+  }
   const ref = { scope, scopeId };
   const before = await transactions.revise<object | undefined>({ tenantId, agentId, refs: [ref] }, ([from]) => {
     if (from === undefined) return { revisions: [], answer: undefined };
-    // A new state object even if the breaker is closed: the reset clears the counters and must be announced.
-    const to = { ...CLOSED_BREAKER, state: { kind: 'closed' as const } };
-    return { revisions: [{ ref, from, to }], answer: from.breaker.state };
+    return { revisions: [{ ref, from, to: newlyClosed() }], answer: from.breaker.state };
   });
   await repository.recordReset(tenantId, ref, before, author);
   return { ok: true, value: { ok: true } } as const;
+}
+
+/** A new state object even if the breaker is closed: the reset clears the counters and must be announced. */
+function newlyClosed(): Breaker {
+  return { ...CLOSED_BREAKER, state: { kind: 'closed' } };
 }

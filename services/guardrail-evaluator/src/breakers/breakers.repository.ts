@@ -1,5 +1,6 @@
 import {
   type BreakerChanged,
+  type BreakerLimitScope,
   BreakerLimits,
   BreakerState,
   breakerChanged,
@@ -29,7 +30,7 @@ export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
 
 /** The scope that limits are set for. */
 export interface LimitsScope {
-  readonly scope: 'tenant' | BreakerRef['scope'];
+  readonly scope: BreakerLimitScope;
   readonly scopeId: string;
 }
 
@@ -167,6 +168,7 @@ export class BreakersRepository {
       .select(['scope', 'scope_id as scopeId', 'agent_id as agentId'])
       .where('tenant_id', '=', tenantId)
       .where((eb) => eb(eb.ref('state', '->>').key('kind'), '<>', 'closed'));
+    query = query.where('scope', scope === 'tree' ? '=' : '<>', 'tree');
     if (scope === 'agent') query = query.where('agent_id', '=', scopeId);
     if (scope === 'run') query = query.where('scope', '=', 'run').where('scope_id', '=', scopeId);
     return query.orderBy('changed_at', 'desc').limit(MAX_BREAKERS).execute();
@@ -199,13 +201,13 @@ export class BreakersRepository {
     });
   }
 
-  /** The agent of a run; null if the run is unknown. */
-  async agentOf(tenantId: string, runId: string): Promise<string | null> {
+  /** The agent of a run, or that whose usage last changed the breaker of a tree; null if the run is unknown. */
+  async agentOf(tenantId: string, scope: 'run' | 'tree', runId: string): Promise<string | null> {
     const recorded = await this.#db
       .selectFrom('circuit_breakers')
       .select('agent_id')
       .where('tenant_id', '=', tenantId)
-      .where('scope', '=', 'run')
+      .where('scope', '=', scope)
       .where('scope_id', '=', runId)
       .executeTakeFirst();
     if (recorded !== undefined) return recorded.agent_id;
@@ -236,8 +238,12 @@ export class BreakersRepository {
             rows.filter((row) => row.scope === scope).map((row) => [row.scope_id, BreakerLimits.parse(row.limits)]),
           );
         const [own] = of('tenant').values();
+        const [tree] = of('tree').values();
         const off = withoutDefault.has(tenant) ? ({ defaultBreaker: 'off' } as const) : {};
-        return [tenant, { ...(own && { tenant: own }), ...off, agents: of('agent'), runs: of('run') }] as const;
+        return [
+          tenant,
+          { ...(own && { tenant: own }), ...(tree && { tree }), ...off, agents: of('agent'), runs: of('run') },
+        ] as const;
       }),
     );
   }

@@ -1,5 +1,5 @@
 import { type AgentEvent, BreakerLimits } from '@agentlens/contracts';
-import { NO_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { joinTrees, NO_BREAKER_LIMITS } from '@agentlens/guardrails';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -159,5 +159,77 @@ describe('feeding', () => {
       tenantId: 'acme',
       state: { kind: 'open' },
     });
+  });
+});
+
+describe('breakers of run trees', () => {
+  const tree = (fields: Partial<BreakerLimits>): TenantLimits => ({
+    ...{
+      tree: limitsOf({ maxIterations: 1_000, ...fields }),
+      agents: new Map(),
+      runs: new Map(),
+      defaultBreaker: 'off',
+    },
+  });
+  /** Everything counted in the breakers of trees. */
+  const counted = async ({ state }: ReturnType<typeof feederWith>, runIds: readonly string[]) => {
+    const refs = runIds.map((scopeId) => ({ scope: 'tree', scopeId }) as const);
+    const { breakers } = await state.breakers.read({ tenantId: 'acme', agentId: 'agent-1', refs });
+    return new Map(runIds.map((id, at) => [id, breakers[at]?.breaker]));
+  };
+
+  it('count the events of all runs and agents of the tree, each once', async () => {
+    const world = feederWith(tree({}));
+    const events = [
+      model({ id: 'same', runId: 'root', agentId: 'lead' }),
+      model({ id: 'same', runId: 'child', parentRunId: 'root', agentId: 'helper' }),
+      model({ id: 'other', runId: 'grandchild', parentRunId: 'child', agentId: 'helper' }),
+    ];
+    await world.feeder.count(aBatch({ events }));
+    await world.feeder.count(aBatch({ events: events.slice(1) }));
+    expect((await counted(world, ['root'])).get('root')?.usage).toMatchObject({ iterations: 3, tokens: 30 });
+  });
+
+  it('open at the first event over the limit and name the agent that exceeded it', async () => {
+    const world = feederWith(tree({ maxIterations: 2 }));
+    await world.feeder.count(aBatch({ events: [model({ id: '1', runId: 'root', agentId: 'lead' })] }));
+    const ofHelper = { runId: 'child', parentRunId: 'root', agentId: 'helper' };
+    const events = [model({ id: '2', ...ofHelper }), model({ id: '3', ...ofHelper })];
+    await world.feeder.count(aBatch({ events: events.slice(0, 1) }));
+    expect(world.recorded).toEqual([]);
+    await world.feeder.count(aBatch({ events: events.slice(1) }));
+    expect(world.recorded).toMatchObject([
+      { ref: { scope: 'tree', scopeId: 'root' }, agentId: 'helper', state: { kind: 'open' }, limit: 2 },
+    ]);
+  });
+
+  it('lose and invent nothing, regardless of the order in which events arrive and parents become known', async () => {
+    const RUNS = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const event = fc.record({
+      runId: fc.constantFrom(...RUNS),
+      parentRunId: fc.option(fc.constantFrom(...RUNS), { nil: undefined }),
+    });
+    const batches = fc.array(fc.array(event, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(batches, fc.boolean(), async (lists, atOnce) => {
+        const world = feederWith(tree({}));
+        let count = 0;
+        const sent = lists.map((list) => aBatch({ events: list.map((one) => model({ id: `${count++}`, ...one })) }));
+        if (atOnce) await Promise.all(sent.map((batch) => world.feeder.count(batch)));
+        else for (const batch of sent) await world.feeder.count(batch);
+        const breakers = await counted(world, RUNS);
+        const usage = [...breakers.values()].map((one) => one?.usage);
+        expect(usage.reduce((sum, one) => sum + (one?.iterations ?? 0), 0)).toBe(count);
+        expect(usage.reduce((sum, one) => sum + (one?.costUsd ?? 0), 0)).toBeCloseTo(count / 4);
+        for (const breaker of breakers.values())
+          if (breaker?.joinedTo !== undefined) expect(breaker.usage.tokens).toBe(0);
+        // What events named as one tree is counted in one place, wherever it is asked about.
+        const known = new Map([...breakers].flatMap(([id, one]) => (one === undefined ? [] : [[id, one] as const])));
+        const { rootOf } = joinTrees([], known);
+        for (const { runId, parentRunId = runId } of lists.flat())
+          expect(rootOf.get(runId)).toBe(rootOf.get(parentRunId));
+      }),
+      { numRuns: 300 },
+    );
   });
 });

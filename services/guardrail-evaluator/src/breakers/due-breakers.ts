@@ -5,7 +5,7 @@ import type { Platform, TenantSettingsCache } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
 import { withAsked } from './breaker-transactions.ts';
 import { recordKey } from './breakers.repository.ts';
-import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
+import { limitsOf, type TenantLimits } from './limits.ts';
 
 /** Minimum interval between two announcements of one breaker. Gateways remember one for longer. */
 const ANNOUNCE_EVERY_MS = 10_000;
@@ -42,8 +42,7 @@ export class DueBreakers {
     const due = refs.filter((ref, at) => {
       const seen = breakers[at];
       if (seen === undefined) return false;
-      const its = ref.scope === 'run' ? runLimits(limits, agentId, ref.scopeId) : agentLimits(limits, agentId);
-      if (!isDue(seen, its)) return false;
+      if (!isDue(seen, limitsOf(limits, ref, agentId))) return false;
       const announcedAtMs = this.#announcedAtMs.get(nameOf(tenantId, ref));
       return announcedAtMs === undefined || Math.abs(nowMs - announcedAtMs) >= ANNOUNCE_EVERY_MS;
     });

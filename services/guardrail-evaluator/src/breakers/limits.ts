@@ -1,11 +1,13 @@
 import type { BreakerLimits } from '@agentlens/contracts';
-import { DEFAULT_BREAKER_LIMITS, NO_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { type BreakerRef, DEFAULT_BREAKER_LIMITS, NO_BREAKER_LIMITS } from '@agentlens/guardrails';
 
 /** The breaker limits of a tenant. */
 export interface TenantLimits {
   readonly tenant?: BreakerLimits;
   readonly agents: ReadonlyMap<string, BreakerLimits>;
   readonly runs: ReadonlyMap<string, BreakerLimits>;
+  /** Of each run tree. By default trees have no limits. */
+  readonly tree?: BreakerLimits;
   /** `off`: no default limits apply where none are set. */
   readonly defaultBreaker?: 'off';
 }
@@ -18,7 +20,14 @@ export function runLimits(limits: TenantLimits | undefined, agentId: string, run
 
 /** Returns true if the tenant set limits of any scope. */
 export function hasLimits(limits: TenantLimits | undefined): boolean {
-  return limits !== undefined && (limits.tenant !== undefined || limits.agents.size > 0 || limits.runs.size > 0);
+  if (limits === undefined) return false;
+  return limits.tenant !== undefined || limits.tree !== undefined || limits.agents.size > 0 || limits.runs.size > 0;
+}
+
+/** The limits that a breaker is judged by; null if nothing can open it but an operator. */
+export function limitsOf(limits: TenantLimits | undefined, { scope, scopeId }: BreakerRef, agentId: string) {
+  if (scope === 'tree') return limits?.tree ?? null;
+  return scope === 'agent' ? agentLimits(limits, scopeId) : runLimits(limits, agentId, scopeId);
 }
 
 /** Returns true if limits were set that apply to the run. Its events alone can then open its breaker. */

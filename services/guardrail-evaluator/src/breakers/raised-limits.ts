@@ -1,8 +1,8 @@
 import type { BreakerLimits, BreakerState } from '@agentlens/contracts';
-import { type BreakerRef, CLOSED_BREAKER, overLimit, type StoredBreaker } from '@agentlens/guardrails';
+import { CLOSED_BREAKER, overLimit, type StoredBreaker } from '@agentlens/guardrails';
 import { type BreakerTransactions, withAsked } from './breaker-transactions.ts';
 import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
-import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
+import { limitsOf, type TenantLimits } from './limits.ts';
 
 export interface RaisedLimitsDependencies {
   readonly repository: Pick<BreakersRepository, 'openIn'>;
@@ -32,10 +32,6 @@ export async function closeBelowLimits(
       return { revisions: [{ ref, from, to }], answer: undefined };
     });
   }
-}
-
-function limitsOf(limits: TenantLimits | undefined, { scope, scopeId }: BreakerRef, agentId: string) {
-  return scope === 'agent' ? agentLimits(limits, scopeId) : runLimits(limits, agentId, scopeId);
 }
 
 /** A breaker whose usage the store has lost stays open. */

@@ -163,6 +163,7 @@ export class Decisions {
       rules: await this.#rules.stored(tenantId),
       breakerLimits: limits?.agents.get(agentId) ?? limits?.tenant ?? null,
       defaultBreaker: limits?.defaultBreaker,
+      hasTreeLimits: limits?.tree !== undefined,
       hasBudgets: (this.#tenantBudgets.of(tenantId)?.length ?? 0) > 0,
       nowMs: this.#ports.clock.now(),
     });

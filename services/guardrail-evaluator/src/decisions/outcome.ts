@@ -13,7 +13,7 @@ export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowe
   return {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', lockdownId: `breaker:${ref.scope}:${ref.scopeId}` },
-    message: `The circuit breaker of this ${ref.scope} is open: ${reason}`,
+    message: `The circuit breaker of this ${ref.scope === 'tree' ? 'run tree' : ref.scope} is open: ${reason}`,
     reason: 'breaker',
   };
 }

@@ -19,6 +19,7 @@ export interface BundleFacts {
   /** Limits set for this agent; null if the defaults apply. */
   readonly breakerLimits: BreakerLimits | null;
   readonly defaultBreaker?: 'off' | undefined;
+  readonly hasTreeLimits?: boolean;
   readonly hasBudgets: boolean;
   readonly nowMs: number;
 }
@@ -28,14 +29,15 @@ export interface BundleFacts {
  * server about the rest.
  */
 export function bundleOf(facts: BundleFacts): RuleBundle {
-  const { agentId, agent, rules, breakerLimits, defaultBreaker, hasBudgets, nowMs } = facts;
+  const { agentId, agent, rules, breakerLimits, defaultBreaker, hasTreeLimits, hasBudgets, nowMs } = facts;
   const inForce = rules.filter((rule) => isInForce(rule, nowMs)).flatMap(decisionRuleOf);
   const about = inForce.flatMap((one) => ofAgent(one, agentId, agent));
   const ask = new Set<DecisionPhase>();
   // A rule that counts calls is only correct if every call is counted, regardless of its tool.
   if (about.some(({ ready }) => ready.counts) || inForce.some(({ ready }) => ready.countsEveryAgent))
     for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
-  if (breakerLimits !== null) for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
+  if (breakerLimits !== null || hasTreeLimits)
+    for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
   if (hasBudgets) ask.add('llm.before');
   return {
     agentId,

@@ -90,8 +90,8 @@ function decides(rule: GuardrailRule, nowMs: number): boolean {
 
 function plain(limits: TenantLimits | undefined): unknown {
   if (limits === undefined) return null;
-  const { tenant = null, agents, runs, defaultBreaker = null } = limits;
-  return { tenant, agents: Object.fromEntries(agents), runs: Object.fromEntries(runs), defaultBreaker };
+  const { tenant = null, tree = null, agents, runs, defaultBreaker = null } = limits;
+  return { tenant, tree, agents: Object.fromEntries(agents), runs: Object.fromEntries(runs), defaultBreaker };
 }
 
 function hashOf(value: unknown): string {

@@ -21,6 +21,11 @@ const IN_USE_MS = 60_000;
 const MAX_SILENCE_MS = 3_000;
 /** How long a breaker counts as suspect. Longer than a run counts as known. */
 const SUSPECT_MS = 60_000;
+/**
+ * The name of all run trees. The gateway may not know the topmost run that the evaluator counts a run under, so one
+ * open breaker of a tree sends all questions of its tenant to the evaluator.
+ */
+const ANY_TREE = 'tree/';
 /** Maximum number of suspect breakers. Beyond it, all breakers are suspect for a while. */
 const MAX_SUSPECTS = 20_000;
 /** Rules prepared in one turn of the event loop. */
@@ -119,11 +124,11 @@ export class BookCache {
     return { book: held.book, isFresh: this.#isFresh(cached, held, nowMs), limitsVersion: held.limitsVersion };
   }
 
-  /** Returns true if a breaker is open, or may open with the next question. */
+  /** Returns true if a breaker is open, or may open with the next question; of a run tree: that of any tree. */
   isSuspect(tenantId: string, ref: BreakerRef): boolean {
     const nowMs = this.#now();
     if (nowMs < this.#allSuspectUntilMs) return true;
-    const name = `${ref.scope}/${ref.scopeId}`;
+    const name = suspectName(ref);
     if (nowMs < (this.#suspectUntilMs.get(`${tenantId}/${name}`) ?? 0)) return true;
     return this.#cached.get(tenantId)?.held?.open.has(name) === true;
   }
@@ -131,7 +136,7 @@ export class BookCache {
   /** Sends questions about these breakers to the evaluator for a while. */
   suspect(tenantId: string, breakers: readonly BreakerRef[]): void {
     const untilMs = this.#now() + SUSPECT_MS;
-    for (const { scope, scopeId } of breakers) this.#suspectUntilMs.set(`${tenantId}/${scope}/${scopeId}`, untilMs);
+    for (const ref of breakers) this.#suspectUntilMs.set(`${tenantId}/${suspectName(ref)}`, untilMs);
     if (this.#suspectUntilMs.size <= MAX_SUSPECTS) return;
     this.#forgetSuspects();
     if (this.#suspectUntilMs.size <= MAX_SUSPECTS) return;
@@ -326,7 +331,7 @@ export class BookCache {
       rules,
       version: book.version,
       limitsVersion: book.limitsVersion,
-      open: new Set(book.openBreakers),
+      open: new Set(book.openBreakers.map((name) => (name.startsWith(ANY_TREE) ? ANY_TREE : name))),
       endsAtMs: book.endsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(book.endsAt),
       bytes: Buffer.byteLength(JSON.stringify(book)),
     };
@@ -345,4 +350,8 @@ export class BookCache {
     const nowMs = this.#now();
     for (const [name, untilMs] of this.#suspectUntilMs) if (untilMs <= nowMs) this.#suspectUntilMs.delete(name);
   }
+}
+
+function suspectName({ scope, scopeId }: BreakerRef): string {
+  return scope === 'tree' ? ANY_TREE : `${scope}/${scopeId}`;
 }

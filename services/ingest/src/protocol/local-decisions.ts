@@ -6,7 +6,14 @@ import {
   type DecisionRequest,
   timeOrderedId,
 } from '@agentlens/contracts';
-import type { CallIdentity, GatewayKnowledge, KnownBook, LocalAnswer, MUST_ASK } from '@agentlens/guardrails';
+import type {
+  BreakerRef,
+  CallIdentity,
+  GatewayKnowledge,
+  KnownBook,
+  LocalAnswer,
+  MUST_ASK,
+} from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
 import {
   type Clock,
@@ -142,14 +149,11 @@ export class LocalDecisions {
   async #ask(request: DecisionRequest, limitsVersion: string, ask: () => Promise<Answered>): Promise<Answered> {
     const sentAtMs = this.#now();
     const asked = await ask();
-    const { tenantId, agentId, runId } = request;
+    const { tenantId } = request;
     const { reason, bypasses } = asked.decision;
     if (asked.by === 'gateway') return asked;
     if (reason === 'breaker') {
-      const ofAgent = !isOfRun(asked.decision);
-      this.#parts.books.suspect(tenantId, [
-        ofAgent ? { scope: 'agent', scopeId: agentId } : { scope: 'run', scopeId: runId },
-      ]);
+      this.#parts.books.suspect(tenantId, [breakerOf(asked.decision)]);
     } else if (
       reason !== 'order' &&
       reason !== 'tree_limit' &&
@@ -213,12 +217,16 @@ function shown({ verdict, control, effect, cause, reason, finalRuleId, bypasses 
   return { verdict, control, effect, cause: cause.kind, reason, finalRuleId, bypasses: bypasses.length };
 }
 
-/** Returns true if the breaker that blocked a call is that of its run, and false if it is that of its agent. */
-function isOfRun({ cause, runId }: Decision): boolean {
-  return cause.kind === 'LOCKDOWN' && cause.lockdownId === `breaker:run:${runId}`;
+/** The breaker that blocked a call. */
+function breakerOf({ cause, runId, agentId }: Decision): BreakerRef {
+  const lockdownId = cause.kind === 'LOCKDOWN' ? (cause.lockdownId ?? '') : '';
+  if (lockdownId.startsWith('breaker:tree:')) return { scope: 'tree', scopeId: runId };
+  return lockdownId === `breaker:run:${runId}`
+    ? { scope: 'run', scopeId: runId }
+    : { scope: 'agent', scopeId: agentId };
 }
 
-/** A run that several agents ask for has limits of each. */
-function nameOf({ tenantId, agentId, runId }: DecisionRequest): string {
-  return JSON.stringify([tenantId, agentId, runId]);
+/** A run that several agents ask for has limits of each. With another ancestor it is part of another tree. */
+function nameOf({ tenantId, agentId, runId, ancestors = [] }: DecisionRequest): string {
+  return JSON.stringify([tenantId, agentId, runId, ...ancestors]);
 }

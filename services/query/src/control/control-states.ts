@@ -18,7 +18,7 @@ const MAX_ANCESTORS = 16;
 
 /**
  * Reads what restricts the given agents and runs: orders, pauses by rules and open breakers of the tenant, the agent,
- * the run and its ancestors, the most severe first. The number of statements does not depend on the number of items.
+ * the run, its ancestors and its tree, the most severe first. The number of statements does not depend on the number of items.
  * The returned function looks up one item.
  */
 export async function controlStates(
@@ -38,10 +38,12 @@ export async function controlStates(
   };
   for (const state of await orders(db, tenantId, agentIds, runs)) note(state);
   for (const state of await pauses(db, tenantId, agentIds)) note(state);
-  for (const state of await breakers(db, tenantId, agentIds, runIds)) note(state);
+  for (const state of await breakers(db, tenantId, { agentIds, runIds, runs })) note(state);
   return ({ agentId, runId }) => {
     const about = [`tenant:${tenantId}`, `agent:${agentId}`];
-    if (runId !== undefined) about.push(...[runId, ...(ancestors.get(runId) ?? [])].map((id) => `run:${id}`));
+    if (runId !== undefined) {
+      about.push(...[runId, ...(ancestors.get(runId) ?? [])].flatMap((id) => [`run:${id}`, `tree:${id}`]));
+    }
     return about.reduce((state, key) => worse(state, standing.get(key) ?? RUNNING), RUNNING);
   };
 }
@@ -113,7 +115,14 @@ async function pauses(db: ReadOnly, tenantId: string, agentIds: readonly string[
   );
 }
 
-async function breakers(db: ReadOnly, tenantId: string, agentIds: readonly string[], runIds: readonly string[]) {
+interface Breakable {
+  readonly agentIds: readonly string[];
+  readonly runIds: readonly string[];
+  /** The runs and their ancestors: one of them is the topmost run of each tree. */
+  readonly runs: readonly string[];
+}
+
+async function breakers(db: ReadOnly, tenantId: string, { agentIds, runIds, runs }: Breakable) {
   const rows = await db
     .selectFrom('circuit_breakers')
     .select(['scope', 'scope_id', 'state'])
@@ -121,7 +130,8 @@ async function breakers(db: ReadOnly, tenantId: string, agentIds: readonly strin
     .where(sql<boolean>`state ->> 'kind' = 'open'`)
     .where(
       sql<boolean>`((scope = 'agent' and scope_id = any(${agentIds}::text[]))
-        or (scope = 'run' and scope_id = any(${runIds}::text[])))`,
+        or (scope = 'run' and scope_id = any(${runIds}::text[]))
+        or (scope = 'tree' and scope_id = any(${runs}::text[])))`,
     )
     .execute();
   return rows.flatMap(({ scope, scope_id: scopeId, state }): ControlStateView[] => {

@@ -382,7 +382,7 @@ export type BreakerChanged = Message<"agentlens.v1.BreakerChanged"> & {
   tenantId: string;
 
   /**
-   * run agent
+   * run tree agent
    *
    * @generated from field: string scope = 2;
    */
