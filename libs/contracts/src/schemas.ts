@@ -56,6 +56,7 @@ export { GuardrailRule, Promotion, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { MAX_SAVED_VIEWS, SavedViewDraft, VIEW_PAGES } from './saved-views.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
+export { DECISION_PATHS } from './tenant-book.ts';
 export { DAY_MS, HOUR_MS } from './times.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
 export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';

@@ -71,7 +71,7 @@ describe('tenants', () => {
 describe('the settings of a tenant', () => {
   it('change one by one with PATCH, and PUT keeps settings that were added later', async () => {
     const usual = {
-      ...{ decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted' },
+      ...{ decisionFailMode: 'allow', decisionPath: 'gateway', defaultBreaker: 'on', decisionArguments: 'redacted' },
       ...{ deniedCalls: 'deny', contentRetentionDays: null, version: 1 },
     };
     expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual(usual);

@@ -98,6 +98,16 @@ describe.each([
     await decidedHere('run-1', 'search', { verdict: 'ALLOW' });
   });
 
+  it('asks about every call of a tenant whose setting says so', async () => {
+    const set = (decisionPath: string) => admin.patch('/api/settings', { decisionPath });
+    expect(await set('nowhere')).toMatchObject({ status: 400, body: { details: [{ path: 'decisionPath' }] } });
+    expect(await set('evaluator')).toMatchObject({ status: 200, body: { decisionPath: 'evaluator' } });
+    await eventually(async () => expect(decider(await evaluate('run-1', 'search'))).toBe('evaluator'), PATIENTLY);
+    expect(decider(await evaluate('run-1', 'search'))).toBe('evaluator');
+    expect((await set('gateway')).status).toBe(200);
+    await decidedHere('run-1', 'search', { verdict: 'ALLOW' });
+  });
+
   it('applies a kill itself', async () => {
     const order = { scope: 'agent', scopeId: 'shopper', state: 'killed', reason: 'incident 7' };
     expect((await admin.post('/api/control', { ...order, waitMs: 0 })).status).toBe(200);

@@ -16,6 +16,14 @@ const CHOICES = [
     ],
   },
   {
+    field: 'decisionPath',
+    question: 'Calls whose answer a gateway can prove',
+    answers: [
+      ['gateway', 'are decided there'],
+      ['evaluator', 'go to the evaluator'],
+    ],
+  },
+  {
     field: 'defaultBreaker',
     question: 'Runs without limits of their own',
     answers: [

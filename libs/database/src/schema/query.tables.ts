@@ -7,6 +7,7 @@ export interface TenantsTable {
   name: string;
   created_at: Timestamp;
   decision_fail_mode: Generated<'allow' | 'block'>;
+  decision_path: Generated<'gateway' | 'evaluator'>;
   default_breaker: Generated<'on' | 'off'>;
   decision_arguments: Generated<'none' | 'redacted'>;
   denied_calls: Generated<'deny' | 'ask'>;

@@ -1,4 +1,4 @@
-import { displayName, Instant, PLATFORM_TENANT, TenantId } from '@agentlens/contracts/schemas';
+import { DECISION_PATHS, displayName, Instant, PLATFORM_TENANT, TenantId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation, VersionHeaders } from '../operation.ts';
 import { consistent, paging } from '../parameters.ts';
@@ -61,6 +61,10 @@ export const listTenants = operation({
 const fields = {
   decisionFailMode: z.enum(['allow', 'block']).meta({
     description: 'What happens to a call that cannot be evaluated in time.',
+  }),
+  decisionPath: z.enum(DECISION_PATHS).meta({
+    description:
+      '`gateway`: a gateway decides what it can prove to be the answer of the evaluator. `evaluator`: it asks about every call.',
   }),
   defaultBreaker: z.enum(['on', 'off']).meta({
     description: 'Whether runs without their own limits have a circuit breaker with the default limits.',

@@ -1,4 +1,4 @@
-import { SCOPES, type Scope, type TreeLimits } from '@agentlens/contracts';
+import { type DecisionPath, SCOPES, type Scope, type TreeLimits } from '@agentlens/contracts';
 import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
@@ -46,6 +46,8 @@ export interface KeyRecord {
   readonly eventsPerSecond: number | null;
   /** Setting of the tenant. */
   readonly decisionFailMode?: 'allow' | 'block';
+  /** Setting of the tenant. */
+  readonly decisionPath?: DecisionPath;
   /** Setting of the tenant: decisions keep arguments. */
   readonly keepsArguments?: boolean;
   /** Of the tenant: a call that a person denied is put before a person again. */
@@ -187,6 +189,7 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       eventsPerSecond: record.eventsPerSecond ?? defaultEventsPerSecond,
       ...(record.agents === null ? {} : { agents: record.agents }),
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
+      ...(record.decisionPath === 'evaluator' ? { decisionPath: 'evaluator' } : {}),
       ...(record.keepsArguments === true ? { keepsArguments: true } : {}),
       ...(record.asksAgain === true ? { asksAgain: true } : {}),
       ...(record.treeLimits === undefined ? {} : { treeLimits: record.treeLimits }),

@@ -1,4 +1,4 @@
-import type { Scope, TreeLimits } from '@agentlens/contracts';
+import type { DecisionPath, Scope, TreeLimits } from '@agentlens/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
@@ -20,6 +20,8 @@ export interface Caller {
    * it cannot be evaluated. Absent: `allow`.
    */
   readonly decisionFailMode?: 'allow' | 'block';
+  /** `evaluator`: gateways ask about every call of the tenant. Absent: they decide what they can prove. */
+  readonly decisionPath?: DecisionPath;
   /** Decisions of the tenant keep the arguments of calls, redacted. */
   readonly keepsArguments?: boolean;
   /** A call that a person denied is put before a person again if its run repeats it. Absent: it is denied at once. */

@@ -28,7 +28,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
-    .select(['decision_fail_mode', 'decision_arguments', 'denied_calls', 'tree_limits'])
+    .select(['decision_fail_mode', 'decision_arguments', 'decision_path', 'denied_calls', 'tree_limits'])
     .select(HAS_TO_BLOCK.as('has_to_block'))
     .select(ENDED_SESSIONS.as('ended_sessions'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
@@ -41,6 +41,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     agents: row.agents,
     eventsPerSecond: row.events_per_second,
     decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
+    decisionPath: row.decision_path,
     keepsArguments: row.decision_arguments === 'redacted',
     asksAgain: row.denied_calls === 'ask',
     ...(row.tree_limits === null ? {} : { treeLimits: TreeLimits.parse(row.tree_limits) }),

@@ -7,8 +7,8 @@ import {
   type Clock,
   CurrentCaller,
   type Platform,
-  port,
   ProblemException,
+  port,
   requireAgent,
   Serves,
 } from '@agentlens/platform';
@@ -56,7 +56,7 @@ export class DemoController implements BeforeApplicationShutdown {
     await this.#running.ended();
   }
 
-  #worldOf({ tenantId, decisionFailMode = 'allow' }: Caller, runId: string): DemoWorld {
+  #worldOf({ tenantId, decisionFailMode: failMode = 'allow', decisionPath: path }: Caller, runId: string): DemoWorld {
     const now = () => new Date(this.clock.now()).toISOString();
     const common = { sessionId: runId, agentId: DEMO_AGENT };
     return {
@@ -71,7 +71,7 @@ export class DemoController implements BeforeApplicationShutdown {
             ...{ tool: { name: toolName, tags: [] }, tags: {}, subjects: [], metrics: {} },
             ...{ receivedAt: now(), deadlineMs: DEADLINE_MS },
           },
-          decisionFailMode,
+          { failMode, path },
         );
         return decision;
       },

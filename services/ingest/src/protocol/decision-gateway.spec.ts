@@ -53,7 +53,7 @@ describe('the records of decisions that the gateway made', () => {
   });
 
   const ask = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, n) => gateway.decide(aQuestion(`run-${n}`), 'allow')));
+    Promise.all(Array.from({ length: count }, (_, n) => gateway.decide(aQuestion(`run-${n}`), { failMode: 'allow' })));
   const bypassed = () => meters.total('agentlens_ingest_decisions_bypassed');
   const dropped = () => meters.total('agentlens_ingest_dropped', { what: 'bypass_record' });
   const missing = () => RECORDS_EACH * bypassed() - decisions.length - events.length;

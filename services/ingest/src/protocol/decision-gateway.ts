@@ -4,6 +4,7 @@ import {
   canonicalJson,
   contentHash,
   type Decision,
+  type DecisionPath,
   type DecisionRequest,
   decisionDecided,
   HANDLEBAR_DIALECT,
@@ -135,8 +136,15 @@ interface DecisionGatewayDependencies {
   readonly path: { readonly local: Pick<LocalDecisions, 'decide'> | undefined };
 }
 
-/** The tenant's setting for calls that could not be judged. */
-type FailMode = 'allow' | 'block';
+/** The tenant's settings for decisions. */
+interface DecisionSettings {
+  /** What happens to calls that could not be evaluated. */
+  readonly failMode: 'allow' | 'block';
+  /** `evaluator`: this gateway asks about every call of the tenant. */
+  readonly path?: DecisionPath | undefined;
+}
+
+type FailMode = DecisionSettings['failMode'];
 
 /**
  * Decides a call from what is known here, or asks the evaluator, and always returns an answer. If the evaluator does
@@ -154,18 +162,22 @@ export class DecisionGateway {
     this.#answers = new RememberedAnswers(() => parts.clock.now());
   }
 
-  async decide(request: DecisionRequest, failMode: FailMode): Promise<Answered> {
+  async decide(request: DecisionRequest, settings: DecisionSettings): Promise<Answered> {
     const { requestId } = request;
     const controlState = this.#controlState(request);
     this.#reportOddities(request);
-    const answer = () => this.#answer(request, controlState, failMode);
+    const answer = () => this.#answer(request, controlState, settings);
     // Newer orders take precedence over a cached answer.
     return requestId === undefined || controlState.kind !== 'none' ? answer() : this.#answers.once(request, answer);
   }
 
-  async #answer(request: DecisionRequest, controlState: ControlState, failMode: FailMode): Promise<Answered> {
-    const { metrics, path } = this.#parts;
-    const { local } = path;
+  async #answer(
+    request: DecisionRequest,
+    controlState: ControlState,
+    { failMode, path }: DecisionSettings,
+  ): Promise<Answered> {
+    const { metrics } = this.#parts;
+    const local = path === 'evaluator' ? undefined : this.#parts.path.local;
     const ask = (because?: AskedBecause) =>
       this.#ask(because === undefined ? request : { ...request, because }, failMode);
     if (local !== undefined) return local.decide(request, controlState, ask);

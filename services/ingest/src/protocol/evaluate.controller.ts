@@ -14,9 +14,9 @@ import {
   type Clock,
   CurrentCaller,
   nextSlice,
+  PriceBooks,
   parseOr400,
   port,
-  PriceBooks,
   Serves,
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
@@ -100,14 +100,14 @@ export class EvaluateController {
   }
 
   async #decision(
-    { keyId, eventsPerSecond, decisionFailMode = 'allow', treeLimits }: Caller,
+    { keyId, eventsPerSecond, decisionFailMode: failMode = 'allow', decisionPath: path, treeLimits }: Caller,
     asking: DecisionRequest,
     inForm: (whole: DecisionRequest) => DecisionRequest | null,
   ): Promise<Answered> {
     const mayAsk = this.quota.take(keyId, eventsPerSecond);
     const request = inForm(mayAsk ? await this.#placed(asking, treeLimits) : asking);
     if (request === null) return { decision: this.gateway.tooLarge(asking), by: 'gateway' };
-    if (mayAsk) return this.gateway.decide(request, decisionFailMode);
+    if (mayAsk) return this.gateway.decide(request, { failMode, path });
     return { decision: this.gateway.overQuota(request), by: 'gateway' };
   }
 

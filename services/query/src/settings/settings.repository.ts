@@ -8,6 +8,7 @@ import { TenantReads } from '../http/tenant-reads.ts';
 
 const COLUMNS = [
   'decision_fail_mode',
+  'decision_path',
   'default_breaker',
   'decision_arguments',
   'denied_calls',
@@ -60,6 +61,7 @@ export class SettingsRepository {
         .updateTable('tenants')
         .set({
           decision_fail_mode: after.decisionFailMode,
+          decision_path: after.decisionPath,
           default_breaker: after.defaultBreaker,
           decision_arguments: after.decisionArguments,
           denied_calls: after.deniedCalls,
@@ -119,6 +121,7 @@ export class SettingsRepository {
 function settingsOf(row: Pick<Selectable<TenantsTable>, (typeof COLUMNS)[number]>): TenantSettings {
   return {
     decisionFailMode: row.decision_fail_mode,
+    decisionPath: row.decision_path,
     defaultBreaker: row.default_breaker,
     decisionArguments: row.decision_arguments,
     deniedCalls: row.denied_calls,

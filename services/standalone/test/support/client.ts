@@ -31,6 +31,10 @@ export class Client {
     return this.send('PUT', path, JSON.stringify(body));
   }
 
+  patch(path: string, body: unknown): Promise<Answer> {
+    return this.send('PATCH', path, JSON.stringify(body));
+  }
+
   delete(path: string, body?: unknown): Promise<Answer> {
     return this.send('DELETE', path, body === undefined ? undefined : JSON.stringify(body));
   }
