@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Check, equal, withinMs } from './check.ts';
-import { type FaultFinding, mayBeTheMachine } from './finding.ts';
+import { type FaultFinding, mayBeTheMachine } from './fault.ts';
 
 const failed = (checks: readonly Check[], reason?: string): FaultFinding => ({
   id: 'F-00',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { KnownValues } from './known-values.ts';
+import { KnownValues } from './request-draw.ts';
 
 describe('known values', () => {
   it('include ids from a list, for all paths below that list', () => {

@@ -1,3 +1,16 @@
+/** Returns the value below which the share `q` of the values lies; NaN if there are none. */
+export function quantile(values: readonly number[], q: number): number {
+  const ascending = [...values].sort((a, b) => a - b);
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * q))] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const pair = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
+  return pair.reduce((sum, value) => sum + value, 0) / pair.length;
+}
+
 /** Latencies in microseconds on a logarithmic scale: constant memory, values accurate to 1 %. */
 export class Latencies {
   private readonly counts = new Map<number, number>();

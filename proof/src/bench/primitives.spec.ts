@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { factor, medianFactor, type Primitive } from './primitive.ts';
+import { factor, medianFactor, type Primitive } from './primitives.ts';
 
 const took = (here: number, there: number): Primitive => ({ name: 'x', unit: 'ms', here, there });
 
