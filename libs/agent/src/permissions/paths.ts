@@ -1,5 +1,15 @@
 import { RE2JS } from 're2js';
 
+/** Removes `.` and `..`, so that two spellings of one file are equal. */
+export function normalPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return (path.startsWith('/') ? '/' : '') + parts.join('/');
+}
+
 const compiled = new Map<string, RE2JS>();
 const MAX_COMPILED_PATTERNS = 1_000;
 

@@ -1,6 +1,6 @@
 import { AgentError } from '../core/agent-error.ts';
 import { textOf, toolUsesOf } from '../core/message.ts';
-import type { Planner, PlannerState, PlanStep } from './planner-state.ts';
+import type { Planner, PlannerState, PlanStep, Reflector } from './planner-state.ts';
 
 /** Default planner: the model's calls are the plan, and an answer without calls ends the run. */
 export function modelPlanner(): Planner {
@@ -27,3 +27,24 @@ async function plan(state: PlannerState): Promise<PlanStep> {
   const text = textOf(response.content);
   return { type: 'finish', result: text, message: text, assistant };
 }
+
+export type ScriptedPlan = PlanStep | ((state: PlannerState) => PlanStep | Promise<PlanStep>);
+
+/** Planner that follows a list and finishes at its end; for tests and for work that needs no model. */
+export function scriptedPlanner(steps: readonly ScriptedPlan[]): Planner {
+  return {
+    async plan(state) {
+      const step = steps[state.step - 1] ?? { type: 'finish' };
+      return typeof step === 'function' ? step(state) : step;
+    },
+  };
+}
+
+/** Default reflector: a plan to finish ends the run, everything else continues. */
+export const planReflector: Reflector = {
+  async reflect(_state, { plan }) {
+    if (plan.type !== 'finish') return { next: 'plan' };
+    const result = plan.result ?? plan.message;
+    return { next: 'finish', ...(result === undefined ? {} : { result }) };
+  },
+};
