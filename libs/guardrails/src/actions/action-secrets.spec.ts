@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mapActionSecrets, maskSecret } from './action-secrets.ts';
+import { mapActionSecrets, maskSecret } from './index.ts';
 
 describe('mapActionSecrets', () => {
   it('changes only the secrets of the type, including each value of a map', () => {

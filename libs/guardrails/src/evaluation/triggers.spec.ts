@@ -1,7 +1,7 @@
 import { aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { activate, type TickRule } from '../rules/active-rule.ts';
-import { minuteOf, tick } from './tick.ts';
+import { minuteOf, tick } from './triggers.ts';
 
 function healthRule(): TickRule {
   const active = activate(aRule({ conditionType: 'health_score_threshold', conditionConfig: { minScore: 50 } }));
