@@ -3,12 +3,10 @@ import { getRuleVersion, listRuleVersions, type RequestOf, revertRule } from '@a
 import { type Caller, CurrentCaller, FromRequest, port, type SecretBox, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { conditionsOf } from './change-conditions.ts';
 import { RuleVersionsQueries } from './rule-versions.queries.ts';
-import { masked } from './rule-view.ts';
-import { RulesQueries } from './rules.queries.ts';
+import { conditionsOf, masked, RulesQueries } from './rules.queries.ts';
 
 /** Lists the versions of a rule and reverts to one. */
 @Controller()

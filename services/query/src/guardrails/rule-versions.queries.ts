@@ -6,7 +6,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { masked } from './rule-view.ts';
+import { masked } from './rules.queries.ts';
 
 type Row = Selectable<RuleVersionsTable>;
 

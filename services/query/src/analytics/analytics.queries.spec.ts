@@ -1,6 +1,6 @@
 import { AnalyticsQuery } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { analyticsRange } from './analytics-range.ts';
+import { analyticsRange } from './analytics.queries.ts';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const rangeOf = (query: object) => analyticsRange(AnalyticsQuery.parse(query), now);

@@ -2,8 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { encodeCursor } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pageOf } from './page.ts';
-import { answerOf, writePage } from './written-page.ts';
+import { answerOf, pageOf, writePage } from './page.ts';
 
 interface Row {
   readonly id: string;

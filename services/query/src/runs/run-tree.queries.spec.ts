@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aRun, NO_TOTALS } from './run.testing.ts';
-import { runTree } from './run-tree.ts';
+import { runTree } from './run-tree.queries.ts';
 
 const run = (id: string, parentRunId?: string, costUsd = 0.1) =>
   aRun({ id, ...(parentRunId === undefined ? {} : { parentRunId }), totals: { ...NO_TOTALS, events: 1, costUsd } });

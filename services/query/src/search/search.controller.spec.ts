@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytesFrom, timeIn, uuidsFrom } from './search.queries.ts';
+import { bytesFrom, timeIn, uuidsFrom } from './search.controller.ts';
 
 describe('ids with a common prefix', () => {
   it.each([

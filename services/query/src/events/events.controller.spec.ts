@@ -1,6 +1,6 @@
 import { derivedId, timeOrderedId } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { timeInId } from './events.queries.ts';
+import { timeInId } from './events.controller.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.123Z');
 
