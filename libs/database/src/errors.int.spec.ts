@@ -1,7 +1,7 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { refusalText } from './errors.ts';
+import { refusalText } from './database.ts';
 
 const SECRET = 'hunter2';
 

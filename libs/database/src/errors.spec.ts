@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDataError } from './errors.ts';
+import { isDataError } from './database.ts';
 
 describe('isDataError', () => {
   it.each(['22P02', '22003', '22P05', '23502', '54000', '54001'])('is true for SQLSTATE %s', (code) => {

@@ -43,8 +43,7 @@ import { PastCallsQueries, RuleDraftsController } from './guardrails/rule-drafts
 import { RuleRolloutsController } from './guardrails/rule-rollouts.controller.ts';
 import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
 import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
-import { RuleVersionsController } from './guardrails/rule-versions.controller.ts';
-import { RuleVersionsQueries } from './guardrails/rule-versions.queries.ts';
+import { RuleVersionsController, RuleVersionsQueries } from './guardrails/rule-versions.controller.ts';
 import { RulesController } from './guardrails/rules.controller.ts';
 import { RulesQueries } from './guardrails/rules.queries.ts';
 import { RulesetsController } from './guardrails/rulesets.controller.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keptArguments } from './kept-arguments.ts';
+import { keptArguments } from './decision-publisher.ts';
 
 describe('the arguments stored with a decision', () => {
   it('are redacted, and omitted if the tenant does not store them', () => {

@@ -1,3 +1,27 @@
+import type { ContextStore, RuntimeClock } from './runtime.ts';
+
+/** The process-wide store with this name, regardless of which copy of the package created it. */
+export function sharedContext(name: string, make: () => ContextStore): ContextStore {
+  const shared = globalThis as { [key: symbol]: ContextStore | undefined };
+  const key = Symbol.for(name);
+  shared[key] ??= make();
+  return shared[key];
+}
+
+interface Unrefable {
+  unref?(): void;
+}
+
+export const systemClock: RuntimeClock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  timer(run, ms, holding = false) {
+    const timer = setTimeout(run, ms);
+    if (!holding) (timer as unknown as Unrefable).unref?.();
+    return () => clearTimeout(timer);
+  },
+};
+
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const POOL_BYTES = 8192;
 const ID_BYTES = 10;

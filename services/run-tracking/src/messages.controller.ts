@@ -1,8 +1,19 @@
-import { agentEvents, type Decision, decisionDecided, type EventBatch, GROUPS } from '@agentlens/contracts';
+import {
+  agentEvents,
+  COMMANDS,
+  type Decision,
+  decisionDecided,
+  type EventBatch,
+  GROUPS,
+  type QuestionOf,
+} from '@agentlens/contracts';
 import type { ConsumeOptions, Received } from '@agentlens/messaging';
-import { Consumes } from '@agentlens/platform';
+import { Consumes, HandlesCommand } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
+import { Repricer } from './prices/repricer.ts';
+import { ActorEraser } from './removal/actor-eraser.ts';
+import { RunDeleter } from './removal/run-deleter.ts';
 import { RunTracker } from './run-tracker.ts';
 
 /** After this time the messages of a replica that died are redelivered. */
@@ -40,5 +51,30 @@ export class RunTrackingTopics {
   @Consumes(decisionDecided, DECISIONS)
   onDecisions(messages: readonly Received<Decision>[]) {
     return this.decisions.take(messages);
+  }
+}
+
+/** Every command that this service answers. */
+@Controller()
+export class RunTrackingCommands {
+  constructor(
+    @Inject(RunDeleter) private readonly deleter: RunDeleter,
+    @Inject(ActorEraser) private readonly eraser: ActorEraser,
+    @Inject(Repricer) private readonly repricer: Repricer,
+  ) {}
+
+  @HandlesCommand(COMMANDS.deleteRun)
+  deleteRun(question: QuestionOf<typeof COMMANDS.deleteRun>) {
+    return this.deleter.delete(question);
+  }
+
+  @HandlesCommand(COMMANDS.eraseActor)
+  eraseActor(question: QuestionOf<typeof COMMANDS.eraseActor>) {
+    return this.eraser.begin(question);
+  }
+
+  @HandlesCommand(COMMANDS.startReprice)
+  startReprice(question: QuestionOf<typeof COMMANDS.startReprice>) {
+    return this.repricer.begin(question);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { derivedId } from '../../new-ids.ts';
-import { timeOfId } from './id-time.ts';
+import { derivedId } from '../new-ids.ts';
+import { timeOfId } from './stable-ids.ts';
 
 describe('the time inside an id', () => {
   it('is read from a UUIDv7', () => {
