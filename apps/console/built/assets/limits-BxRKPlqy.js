@@ -1,0 +1,1 @@
+import{F as e,G as t}from"./index-CVxbjM_C.js";function n({runId:e,agentId:t},n){let r=(e,t)=>n.limits.find(n=>n.scope===e&&(t===void 0||n.scopeId===t))?.limits;return(e===void 0?void 0:r(`run`,e))??r(`agent`,t)??r(`tenant`)??n.defaults}function r(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{r as n,n as t};

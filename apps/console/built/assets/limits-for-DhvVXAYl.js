@@ -1,1 +1,0 @@
-function e({runId:e,agentId:t},n){let r=(e,t)=>n.limits.find(n=>n.scope===e&&(t===void 0||n.scopeId===t))?.limits;return(e===void 0?void 0:r(`run`,e))??r(`agent`,t)??r(`tenant`)??n.defaults}export{e as t};
