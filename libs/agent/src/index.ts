@@ -1,10 +1,15 @@
-export { ActiveSession } from './agent/active-session.ts';
+export { ActiveSession, AgentRunner, type Runner } from './agent/active-session.ts';
 /** `AgentService` is an alias: an agent over a runtime that creates sessions. */
 export { Agent, Agent as AgentService, type DriveOptions, type Health } from './agent/agent.ts';
-export type { AgentConfig, AgentSpec, MemoryPolicy, PromptReference, RunOptions } from './agent/agent-config.ts';
+export type {
+  AgentConfig,
+  AgentHooks,
+  AgentSpec,
+  MemoryPolicy,
+  PromptReference,
+  RunOptions,
+} from './agent/agent-config.ts';
 export type { AgentResult, Event, EventHandler, ModelCall, Provenance } from './agent/agent-result.ts';
-export type { AgentHooks } from './agent/hooks.ts';
-export { modelPlanner } from './agent/model-planner.ts';
 export type {
   ExecutionContext,
   PlannedCall,
@@ -16,12 +21,16 @@ export type {
   StepOutcome,
   ToolExecutor,
 } from './agent/planner-state.ts';
-export { planReflector } from './agent/reflector.ts';
-export { AgentRunner, type Runner } from './agent/runner.ts';
-export { type ScriptedPlan, scriptedPlanner } from './agent/scripted-planner.ts';
+export { modelPlanner, planReflector, type ScriptedPlan, scriptedPlanner } from './agent/planners.ts';
 export { DRIVER, type DriverResources, subAgentTool } from './agent/sub-agent-tool.ts';
 export { type Connector, type ConnectorResult, connectorTool } from './connectors/connector.ts';
-export { AgentContext, type AgentContextInit } from './core/agent-context.ts';
+export {
+  AgentContext,
+  type AgentContextInit,
+  type ResourceId,
+  ResourceKey,
+  ResourceMap,
+} from './core/agent-context.ts';
 export {
   AgentError,
   ERROR_CODES,
@@ -32,24 +41,29 @@ export {
 } from './core/agent-error.ts';
 export type { AgentEvent, DriverEvent, Lagged } from './core/agent-event.ts';
 export type { AgentState, RunningCall } from './core/agent-state.ts';
-export type { InputMessage, PermissionAnswer, Remember } from './core/input-message.ts';
+export type {
+  InputMessage,
+  OutputChunk,
+  PermissionAnswer,
+  PermissionRequest,
+  PermissionResponse,
+  Remember,
+} from './core/input-output.ts';
 export type { Json, Metadata } from './core/json.ts';
-export type { RuntimeLogger } from './core/logger.ts';
 export {
   type ContentBlock,
   Message,
   openToolUses,
   type TextBlock,
   type ThinkingBlock,
+  type ToolInfo,
+  ToolResult,
   type ToolResultBlock,
   type ToolUseBlock,
   textOf,
   toolUsesOf,
 } from './core/message.ts';
-export type { OutputChunk, PermissionRequest, PermissionResponse } from './core/output-chunk.ts';
-export { type ResourceId, ResourceKey, ResourceMap } from './core/resource-map.ts';
 export type { TokenUsage } from './core/token-usage.ts';
-export { type ToolInfo, ToolResult } from './core/tool-result.ts';
 export type { EffectKind, Effects } from './effects/effects.ts';
 export type { ModelFactory, ModelSource } from './llm/fallback.ts';
 export type {
@@ -69,7 +83,7 @@ export type { ModelNeed, ModelProvider, ProviderStats, SelectProvider } from './
 export type { DatabaseClient, DatabaseQuery, DatabaseRow } from './memory/database-client.ts';
 export type { MemoryChange } from './memory/filtered-memory.ts';
 export type { MemoryClient, MemoryEntry } from './memory/memory-client.ts';
-export { DATABASE, MEMORY } from './memory/resources.ts';
+export { DATABASE, MEMORY } from './memory/memory-client.ts';
 export type { CheckOptions, PermissionCheck, PermissionManagerOptions } from './permissions/permission-manager.ts';
 export { PermissionManager } from './permissions/permission-manager.ts';
 export {
@@ -83,6 +97,7 @@ export type { GuardedRun, RunGuard } from './platform/run-guard.ts';
 export type { PromptStore, PromptTemplate } from './prompts/prompt-store.ts';
 export type { AgentHandle, ParentInfo, SendOptions } from './runtime/agent-handle.ts';
 export { type AgentFunction, AgentInternals } from './runtime/agent-internals.ts';
+export type { RuntimeLogger } from './runtime/agent-runtime.ts';
 export { AgentRuntime, type AgentRuntimeOptions, type SpawnOptions } from './runtime/agent-runtime.ts';
 export type { RunLimits, RuntimeLimits } from './runtime/capacity.ts';
 export type { ChildOptions, ChildResult } from './runtime/sub-agents.ts';
@@ -91,21 +106,28 @@ export { SafetyLayer } from './safety/safety-layer.ts';
 export type { FilterAnswer, RateLimit, SafetyFilter, SafetyPolicy } from './safety/safety-policy.ts';
 export { AgentSession, type AgentSessionOptions } from './session/agent-session.ts';
 export { DatabaseSessionStore } from './session/database-session-store.ts';
-export type { SessionEntry } from './session/entry.ts';
 export { FileSessionStore, type FileSessionStoreOptions } from './session/file-session-store.ts';
 export { MemorySessionStore } from './session/memory-session-store.ts';
-export type { SessionMetadata } from './session/session-metadata.ts';
-export type { SessionFilter, SessionLease, SessionStore, StoredSession } from './session/session-store.ts';
-export type { ActionResult, ToolCall } from './tools/action-result.ts';
+export type {
+  SessionEntry,
+  SessionFilter,
+  SessionLease,
+  SessionMetadata,
+  SessionStore,
+  StoredSession,
+} from './session/session-store.ts';
 export type { PipelineHost, PipelineOptions } from './tools/pipeline-host.ts';
+export type { ActionResult, ToolCall } from './tools/tool.ts';
 export {
   type RetryRule,
   type Tool,
   type ToolCategory,
   type ToolDefinition,
+  ToolFailedError,
+  ToolFatalError,
   type ToolOptions,
+  ToolRetryableError,
   tool,
 } from './tools/tool.ts';
-export { ToolFailedError, ToolFatalError, ToolRetryableError } from './tools/tool-errors.ts';
 export { ToolPipeline } from './tools/tool-pipeline.ts';
 export { type ToolFilter, ToolRegistry } from './tools/tool-registry.ts';

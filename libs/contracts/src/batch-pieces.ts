@@ -1,4 +1,7 @@
-import { utf8Text } from './utf8-text.ts';
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
+export function utf8Text({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
+}
 
 /** Text between two events as `writeEvent` and `batchBody` write it. The first event ends after the second brace. */
 export const BETWEEN_EVENTS = '}},{"id":';

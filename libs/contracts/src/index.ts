@@ -9,7 +9,7 @@ export {
   BacktestProgress,
   BacktestResult,
 } from './backtests.ts';
-export { parseBatch } from './batch-pieces.ts';
+export { parseBatch, utf8Text } from './batch-pieces.ts';
 export {
   BREAKER_LIMIT_SCOPES,
   BREAKER_REASONS,
@@ -49,7 +49,14 @@ export {
   targetOf,
 } from './changes.ts';
 export { answerOf, COMMANDS, type Command, type QuestionOf } from './commands.ts';
-export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
+export {
+  CONTROL_SCOPES,
+  ControlOrder,
+  ControlScope,
+  Directive,
+  DirectiveAcknowledged,
+  RearmedRule,
+} from './control.ts';
 export { DeadLetter } from './dead-letters.ts';
 export {
   Actor,
@@ -82,45 +89,36 @@ export {
   UnreadContent,
 } from './decisions.ts';
 export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from './delivery-exchange.ts';
-export {
-  EVENT_TYPE_NAMES,
-  type EventTypeName,
-  SERVER_ONLY_TYPES,
-  type TranslatedEvent,
-  type Translation,
-  timeOfId,
-  translateAgentLensEvent,
-} from './dialects/agentlens/index.ts';
+export { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './dialects/agentlens/event-types.ts';
+export { type TranslatedEvent, type Translation, translateAgentLensEvent } from './dialects/agentlens/translate.ts';
 export {
   AGENTLENS_DIALECT,
   HANDLEBAR_DIALECT,
   OTLP_DIALECT,
   REPORTS_ENDED_CALLS,
 } from './dialects/dialect-names.ts';
+export { AUDIT_KIND_NAMES, AUDIT_KINDS, AUDIT_SCHEMA } from './dialects/handlebar/audit-envelope.ts';
 export {
-  AcknowledgeBody,
-  AgentBody,
-  AUDIT_KIND_NAMES,
-  AUDIT_KINDS,
-  AUDIT_SCHEMA,
-  agentRegistered,
   type DecisionBody,
   type DecisionExtras,
   decisionBody,
   decisionBodyWithExtras,
+} from './dialects/handlebar/decision-body.ts';
+export {
+  AcknowledgeBody,
+  AgentBody,
   END_STATUSES,
   EndBody,
   EvaluateBody,
   HeartbeatBody,
-  RepairedId,
-  runEnded,
-  runStarted,
   StartBody,
   ToolsBody,
-  translateHandlebarEvent,
   UNKNOWN_AGENT_ID,
-} from './dialects/handlebar/index.ts';
-export { Directive, RearmedRule } from './directives.ts';
+} from './dialects/handlebar/requests.ts';
+export { agentRegistered, runEnded, runStarted } from './dialects/handlebar/run-moments.ts';
+export { RepairedId } from './dialects/handlebar/tolerant.ts';
+export { translateHandlebarEvent } from './dialects/handlebar/translate.ts';
+export { timeOfId } from './dialects/stable-ids.ts';
 export {
   addDays,
   type EventBatchFacts,
@@ -142,13 +140,11 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { HttpAddress } from './http-address.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { normalUsage, type SentUsage } from './normal-usage.ts';
 export { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
-export { partitionOf } from './partition.ts';
 export { BrokenJson, endOfText, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
 export {
   MAX_PRICE_OVERRIDES,
@@ -174,8 +170,8 @@ export {
   RepricedModel,
 } from './reprices.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
-export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export {
+  FieldChange,
   GuardrailRule,
   Promotion,
   PromotionGuard,
@@ -183,6 +179,9 @@ export {
   RollbackBounds,
   Rollout,
   type RolloutUnit,
+  RULE_CHANGE_SOURCES,
+  RuleChangeAuthor,
+  type RuleChangeSource,
   RuleDraft,
   RuleSelector,
   Suspension,
@@ -198,7 +197,7 @@ export {
 } from './rulesets.ts';
 export { MAX_SAVED_VIEWS, SavedViewDraft, type ViewPage } from './saved-views.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
-export { subjectToken } from './subject-token.ts';
+export { partitionOf, subjectToken } from './subjects.ts';
 export { BreakersDue, DECISION_PATHS, type DecisionPath, TenantBook, TenantBookAnswer } from './tenant-book.ts';
 export { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 export {
@@ -232,8 +231,8 @@ export {
   tenantOfLetter,
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
-export { utf8Text } from './utf8-text.ts';
 export {
+  HttpAddress,
   NewWebhookEndpoint,
   WEBHOOK_EVENTS,
   WebhookDraft,

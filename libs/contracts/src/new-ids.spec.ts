@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { timeOfId } from './dialects/agentlens/id-time.ts';
+import { timeOfId } from './dialects/stable-ids.ts';
 import { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import type { z } from 'zod';
 import { ALERT_STATUSES, Alert } from './alerts.ts';
 import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
-import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { CONTROL_SCOPES, ControlOrder, Directive, DirectiveAcknowledged } from './control.ts';
 import { DeadLetter } from './dead-letters.ts';
 import { ASK_REASONS, DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
-import { Directive } from './directives.ts';
 import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
 import {
   ControlOrderSchema,

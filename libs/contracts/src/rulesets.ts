@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Instant } from './ids.ts';
 import { ProblemDetail } from './problems.ts';
-import { FieldChange } from './rule-versions.ts';
+import { FieldChange } from './rules.ts';
 
 /** Key of a rule among a tenant's rules, or of a ruleset among its rulesets. */
 export const RuleKey = z

@@ -15,7 +15,7 @@ export {
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { canonicalJson } from './canonical-form.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
-export { CONTROL_SCOPES, ControlOrder } from './control.ts';
+export { CONTROL_SCOPES, ControlOrder, Directive, RearmedRule } from './control.ts';
 export {
   ASK_REASONS,
   DECISION_EFFECTS,
@@ -42,21 +42,25 @@ export {
   StartBody,
   ToolsBody,
 } from './dialects/handlebar/requests.ts';
-export { Directive, RearmedRule } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
-export { HttpAddress } from './http-address.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { RulesChanged } from './notices.ts';
 export { MAX_PRICE_OVERRIDES, PriceOverride, PriceOverrideDraft, PriceRates } from './price-overrides.ts';
 export { UNPRICED_REASONS } from './prices.ts';
 export { Problem } from './problems.ts';
 export { MAX_REPRICE_DAYS, Reprice, RepriceDraft, RepricedModel } from './reprices.ts';
-export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
-export { GuardrailRule, Promotion, RuleDraft } from './rules.ts';
+export { FieldChange, GuardrailRule, Promotion, RULE_CHANGE_SOURCES, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { MAX_SAVED_VIEWS, SavedViewDraft, VIEW_PAGES } from './saved-views.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { DECISION_PATHS } from './tenant-book.ts';
 export { DAY_MS, HOUR_MS } from './times.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
-export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
+export {
+  HttpAddress,
+  NewWebhookEndpoint,
+  WEBHOOK_EVENTS,
+  WebhookDraft,
+  WebhookEndpoint,
+  WebhookPatch,
+} from './webhooks.ts';

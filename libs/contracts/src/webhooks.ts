@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { HttpAddress } from './http-address.ts';
 import { displayName, Instant, TenantId } from './ids.ts';
+
+/** An address chosen by the tenant. This checks only the format; the egress guard decides whether it may be called. */
+export const HttpAddress = z
+  .string()
+  .max(2048)
+  .refine((text) => {
+    const url = URL.parse(text);
+    return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.hostname !== '';
+  }, 'must be an http or https address, like "https://example.com/hook"');
 
 /** Events a webhook endpoint can subscribe to; `approvals` are alerts that ask about a call, `alerts` all others. */
 export const WEBHOOK_EVENTS = ['approvals', 'alerts', 'triggers', 'orders', 'breakers', 'budgets', 'audit'] as const;

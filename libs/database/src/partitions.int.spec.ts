@@ -1,8 +1,7 @@
 import { eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Insertable, sql } from 'kysely';
-import type { Database } from './database.ts';
-import { isMovedPartition } from './errors.ts';
+import { type Database, isMovedPartition } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { dropPartitions, ensurePartitions } from './partitions.ts';

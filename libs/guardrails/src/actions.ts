@@ -1,4 +1,3 @@
 /** Entry point for code that executes actions; does not load the conditions. */
-export { ACTIONS } from './actions/index.ts';
+export { ACTIONS, mapActionSecrets } from './actions/index.ts';
 export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
-export { mapActionSecrets } from './rules/action-secrets.ts';

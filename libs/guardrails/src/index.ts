@@ -1,6 +1,5 @@
-export { ACTIONS, decidesCalls } from './actions/index.ts';
-export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
-export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
+export { ACTIONS, decidesCalls, isMasked, mapActionSecrets, maskSecret } from './actions/index.ts';
+export { postWebhook, signWebhook, webhookKey } from './actions/notify-webhook/post-webhook.ts';
 export {
   type Breaker,
   type CallUsage,
@@ -48,7 +47,6 @@ export type {
 } from './catalog/condition-module.ts';
 export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from './catalog/threshold.ts';
 export { CONDITIONS } from './conditions/index.ts';
-export { selectsAgent } from './decisions/agent-selector.ts';
 export { CallFactsStore } from './decisions/call-facts-store.ts';
 export { type CallIdentity, identityOf } from './decisions/call-identity.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
@@ -64,16 +62,13 @@ export {
   MUST_ASK,
 } from './decisions/locally.ts';
 export { standingOf } from './decisions/rule-verdict.ts';
-export { isStateless } from './decisions/stateless.ts';
+export { isStateless, selectsAgent } from './decisions/selectors.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
-export { redactDeep } from './detectors/redact-deep.ts';
-export { redactJson } from './detectors/redact-json.ts';
-export { claimOf } from './evaluation/claim-of.ts';
+export { redactDeep, redactJson } from './detectors/redact-values.ts';
+export type { StopCounts, StopReason } from './evaluation/fold.ts';
 export { type Folding, fold, type Reading, type RuleCandidate } from './evaluation/fold.ts';
-export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent } from './evaluation/plan.ts';
-export { planBatch } from './evaluation/plan-batch.ts';
-export type { StopCounts, StopReason } from './evaluation/stop-reason.ts';
-export { minuteOf, tick } from './evaluation/tick.ts';
+export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent, planBatch } from './evaluation/plan.ts';
+export { claimOf, minuteOf, tick } from './evaluation/triggers.ts';
 export type { PrintPlace } from './flow/fingerprints.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
@@ -140,7 +135,6 @@ export type {
   WindowSpan,
   WindowStore,
 } from './ports/window-store.ts';
-export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';
 export {
   type ActiveRule,
   activate,
@@ -157,8 +151,7 @@ export { RuleBook } from './rules/rule-book.ts';
 export { changesMeaning, ruleChanges } from './rules/rule-changes.ts';
 export { patternPath } from './rules/user-patterns.ts';
 export { draftOf, type ValidatedRule, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
-export { force, loosening } from './rulesets/loosening.ts';
-export { planRuleset, type WantedRule } from './rulesets/plan-ruleset.ts';
+export { force, planRuleset, type WantedRule } from './rulesets/plan-ruleset.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';
 export { seriesKey, spanStart, spans } from './windows/span.ts';

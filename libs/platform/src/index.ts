@@ -39,9 +39,9 @@ export {
   controlStateMessage,
   formatPosition,
   moreSevere,
-  withTreeLimit,
   parsePosition,
   START_POSITION,
+  withTreeLimit,
 } from './control/index.ts';
 export { DecisionMetrics } from './decisions/decision-metrics.ts';
 export {
@@ -51,8 +51,7 @@ export {
   orderedOutcome,
   ruledOutcome,
 } from './decisions/decision-outcome.ts';
-export { DecisionPublisher } from './decisions/decision-publisher.ts';
-export { keptArguments } from './decisions/kept-arguments.ts';
+export { DecisionPublisher, keptArguments } from './decisions/decision-publisher.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';

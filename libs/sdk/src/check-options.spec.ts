@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AgentLens } from './agent-lens.ts';
+import { AgentLens } from './client.ts';
 import type { AgentLensOptions } from './options.ts';
 import { TestPlatform } from './testing/index.ts';
 

@@ -13,9 +13,9 @@ import type { RunConfig } from './run/run-config.ts';
 import { getCurrentRun } from './run/run-context.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { EventSink, type SinkStats } from './sink/event-sink.ts';
-import { ApiKeyRefused } from './wire/api-key-refused.ts';
 import type { BreakerLimits } from './wire/contract.ts';
 import { isRecord } from './wire/decision.ts';
+import { ApiKeyRefused } from './wire/failures.ts';
 import type { ToolInfo } from './wire/model.ts';
 import { Server, type StartRequest } from './wire/server.ts';
 
@@ -310,3 +310,23 @@ function startRequest(config: RunConfig, agentId: string, heartbeatMs: number): 
   const heartbeatEveryMs = heartbeatMs > 0 ? heartbeatMs : undefined;
   return { agentId, sessionId, actor, model, tags, parentRunId, parentToolUseId, runTtlMs, heartbeatEveryMs };
 }
+
+export const AgentLens = {
+  /**
+   * Connects this process to the platform as one agent. Resolves when the agent is registered or the deadline has
+   * passed; if the platform is unavailable, registration continues in the background.
+   *
+   * @throws TypeError for invalid options
+   * @throws ApiKeyRefused if the platform rejects the key
+   */
+  async init(options: AgentLensOptions): Promise<AgentLensClient> {
+    const client = new AgentLensClient(options);
+    try {
+      await client.ready();
+    } catch (error) {
+      await client.shutdown();
+      throw error;
+    }
+    return client;
+  },
+};

@@ -1,5 +1,5 @@
-export { AgentLens } from './agent-lens.ts';
 export type { AgentLensClient, ClientStatus } from './client.ts';
+export { AgentLens } from './client.ts';
 export { selectorRules } from './guard/applicable.ts';
 export type {
   BundledRule,
@@ -20,8 +20,15 @@ export {
   type StandardSchema,
   schemaChecker,
 } from './output/schema.ts';
-export { type Corrected, type SelfCorrectOptions, selfCorrect } from './output/self-correct.ts';
-export { OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './output/validate-output.ts';
+export {
+  type Corrected,
+  OutputError,
+  type SelfCorrectOptions,
+  selfCorrect,
+  type ValidatedOutput,
+  type ValidateOptions,
+  validateOutput,
+} from './output/validate-output.ts';
 export { DETECTORS, type Detector, type DetectorName } from './redact/detectors.ts';
 export { type Redacted, type RedactionFinding, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
 export {
@@ -36,7 +43,6 @@ export {
 export type { Run } from './run/run.ts';
 export type { AdapterInfo, ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run/run-config.ts';
 export { getCurrentRun, useContextStore, withRun } from './run/run-context.ts';
-export type { RunEnding } from './run/run-endings.ts';
 export {
   defineTool,
   type GuardedTool,
@@ -46,10 +52,10 @@ export {
   wrapTool,
 } from './run/wrap-tool.ts';
 export type { ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime, RuntimeClock } from './runtime/runtime.ts';
+export type { SinkOptions } from './sink/event-queue.ts';
 export type { SinkStats } from './sink/event-sink.ts';
-export type { SinkOptions } from './sink/sink-options.ts';
-export { ApiKeyRefused } from './wire/api-key-refused.ts';
 export type { Bypass, Decision, EvaluatedRule, WireDecision } from './wire/decision.ts';
+export { ApiKeyRefused } from './wire/failures.ts';
 export type {
   Actor,
   AgentIdentity,
@@ -59,6 +65,7 @@ export type {
   LlmUsage,
   Lockdown,
   ModelInfo,
+  RunEnding,
   RunStatus,
   Subject,
   ToolInfo,

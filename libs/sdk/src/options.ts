@@ -1,7 +1,7 @@
 import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails/breaker';
 import type { LocalRules } from './guard/local-rules.ts';
 import type { Runtime } from './runtime/runtime.ts';
-import { SINK_DEFAULTS, type SinkOptions } from './sink/sink-options.ts';
+import { SINK_DEFAULTS, type SinkOptions } from './sink/event-queue.ts';
 import type { BreakerLimits } from './wire/contract.ts';
 import type { AgentIdentity, AgentMessage, ToolInfo } from './wire/model.ts';
 

@@ -1,6 +1,6 @@
 import type { RuntimeClock } from './runtime/runtime.ts';
 import { backoffMs } from './sink/backoff.ts';
-import { BYPASSES } from './wire/bypasses.ts';
+import { BYPASSES } from './wire/failures.ts';
 import type { Asked, NotAnswered } from './wire/server.ts';
 
 export interface RegistrationDependencies {

@@ -1,14 +1,13 @@
+import { whenInterrupted } from '../harness/program.ts';
+import { median } from '../harness/statistics.ts';
 import { checkOut } from './checkout.ts';
-import { type Figure, serverCpu } from './figure.ts';
-import { measureLoad } from './measure-load.ts';
-import { median } from './median.ts';
+import { measureLoad, warmUp } from './measure-load.ts';
 import type { BenchOptions } from './options.ts';
 import { TEN_RULES } from './rule-drafts.ts';
+import { type Figure, serverCpu } from './scenario.ts';
 import { THROUGHPUT } from './scenarios/throughput.ts';
 import type { Stage } from './stage.ts';
 import { Stages } from './stages.ts';
-import { warmUp } from './warm-up.ts';
-import { whenInterrupted } from './when-interrupted.ts';
 
 /** Allowed ratio. Identical code differs by a few hundredths on a quiet machine, and by more on a busy one. */
 const MAX_RATIO = 1.15;

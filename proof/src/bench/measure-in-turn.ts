@@ -1,8 +1,7 @@
-import type { Figure } from './figure.ts';
-import { median } from './median.ts';
-import { countedEvents } from './on-record.ts';
-import { until } from './poll.ts';
-import { backlogOf } from './readiness.ts';
+import { median } from '../harness/statistics.ts';
+import { until } from '../harness/time.ts';
+import { backlogOf, countedEvents } from './progress.ts';
+import type { Figure } from './scenario.ts';
 import type { Stage } from './stage.ts';
 import { UsageMeter } from './usage-meter.ts';
 

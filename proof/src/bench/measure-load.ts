@@ -1,10 +1,8 @@
-import { generateLoad } from '../harness/generate-load.ts';
-import type { LatencySummary } from '../harness/latencies.ts';
-import type { LoadOrder, LoadReport } from '../harness/load-protocol.ts';
-import { type Figure, type FigureCheck, GENERATOR } from './figure.ts';
-import { type BenchOnRecord, countedEvents, countedTriggers, recordOf } from './on-record.ts';
-import { until } from './poll.ts';
-import { backlogOf } from './readiness.ts';
+import { generateLoad, type LoadOrder, type LoadReport } from '../harness/generate-load.ts';
+import type { LatencySummary } from '../harness/statistics.ts';
+import { until } from '../harness/time.ts';
+import { type BenchOnRecord, backlogOf, countedEvents, countedTriggers, recordOf } from './progress.ts';
+import { type Figure, type FigureCheck, GENERATOR, serverCpu } from './scenario.ts';
 import type { Stage } from './stage.ts';
 import { UsageMeter } from './usage-meter.ts';
 
@@ -134,4 +132,43 @@ async function drained(stage: Stage, label: string, accepted: number, triggers: 
 function refusals({ statuses }: LoadReport): Record<string, number> {
   const refused = Object.entries(statuses).filter(([status]) => status !== '201');
   return Object.fromEntries(refused.map(([status, count]) => [`answers ${status}`, count]));
+}
+
+const SLICE_SECONDS = 2;
+const MAX_SLICES = 7;
+/** Two equal slices may be chance, and code that is still being compiled gets cheaper only gradually. */
+const ALIKE_SLICES = 3;
+const ALIKE_WITHIN = 0.05;
+
+/**
+ * Sends the load of a scenario until the cost per event is stable, because production runs compiled code. On a machine
+ * that never settles, for a quarter of a minute.
+ */
+export async function warmUp(
+  stage: Stage,
+  load: Pick<MeasuredLoadPlan, 'scenario' | 'batchSize' | 'concurrency'>,
+  progress: (text: string) => void,
+): Promise<void> {
+  await untilSteady(MAX_SLICES, async (before) => {
+    const cost = serverCpu(await measureLoad(stage, { ...load, variant: 'warm-up', seconds: SLICE_SECONDS }));
+    const costs = [...before, cost].map((each) => each.toFixed(0));
+    progress(`warming up for ${load.scenario}: CPU µs/event ${costs.join(', ')}`);
+    return cost;
+  });
+  await stage.forgetEvents();
+}
+
+/**
+ * Runs at most `most` slices, until one costs the same as the previous ones. `slice` receives their costs and returns
+ * its own.
+ */
+export async function untilSteady(most: number, slice: (before: readonly number[]) => Promise<number>): Promise<void> {
+  const costs: number[] = [];
+  while (costs.length < most && !isSteady(costs)) costs.push(await slice(costs));
+}
+
+/** Whether the last slices cost the same. */
+function isSteady(costs: readonly number[]): boolean {
+  const last = costs.slice(-ALIKE_SLICES);
+  return last.length === ALIKE_SLICES && Math.max(...last) <= Math.min(...last) * (1 + ALIKE_WITHIN);
 }

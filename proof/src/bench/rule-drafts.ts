@@ -1,4 +1,4 @@
-import type { HarnessRule } from '../harness/rule-draft.ts';
+import type { HarnessRule } from '../harness/stack.ts';
 
 /** Never called, because the rules that use it do not fire. */
 const NOWHERE = { url: 'http://127.0.0.1:9/never' };

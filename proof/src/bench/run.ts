@@ -1,14 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { whenInterrupted } from '../harness/program.ts';
 import { compare, NotComparable } from './compare.ts';
-import { type Figure, isSound } from './figure.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import type { Bench, Scenario } from './scenario.ts';
+import { type Bench, type Figure, isSound, type Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 import { Stages } from './stages.ts';
 import { describe } from './table.ts';
-import { whenInterrupted } from './when-interrupted.ts';
 
 /** Runs the requested scenarios. Returns true if all checks passed. */
 export async function run(root: string, options: BenchOptions): Promise<boolean> {

@@ -4,12 +4,18 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import pg from 'pg';
 import { request } from 'undici';
-import type { HarnessRule } from '../harness/rule-draft.ts';
-import { type Stack, type StackShape, startStack } from '../harness/stack.ts';
-import { until } from './poll.ts';
-import { heldRules } from './readiness.ts';
-import { announceRules, copyRule, copyRulesTo, retireRules, rulesInForce } from './rule-seeds.ts';
-import { type SeededTenant, seedTenants } from './tenant-seeds.ts';
+import { type HarnessRule, type Stack, type StackShape, startStack } from '../harness/stack.ts';
+import { until } from '../harness/time.ts';
+import { heldRules } from './progress.ts';
+import {
+  announceRules,
+  copyRule,
+  copyRulesTo,
+  retireRules,
+  rulesInForce,
+  type SeededTenant,
+  seedTenants,
+} from './seeds.ts';
 
 /** The sequence of the newest message in the stream of events. */
 export async function newestEvent(natsUrl: string): Promise<number> {

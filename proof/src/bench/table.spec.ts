@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Figure } from './figure.ts';
+import type { Figure } from './scenario.ts';
 import { describe as shown } from './table.ts';
 
 const figure: Figure = {

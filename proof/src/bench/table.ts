@@ -1,4 +1,4 @@
-import { type Figure, GENERATOR, isSound, perSecond, serverCpu } from './figure.ts';
+import { type Figure, GENERATOR, isSound, perSecond, serverCpu } from './scenario.ts';
 
 const BYTES_PER_MB = 1_000_000;
 const NOTES_PER_LINE = 4;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Figure } from './figure.ts';
+import type { Figure } from './scenario.ts';
 import { comparison } from './variants.ts';
 
 function round(eventsPerSecond: number, evaluator: number): Figure {

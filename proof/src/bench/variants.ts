@@ -1,8 +1,7 @@
-import { quantile } from '../harness/quantile.ts';
 import type { SERVICES } from '../harness/stack.ts';
-import { type Figure, perSecond, serverCpu } from './figure.ts';
+import { quantile } from '../harness/statistics.ts';
 import { type MeasuredLoadPlan, measureLoad } from './measure-load.ts';
-import type { Bench } from './scenario.ts';
+import { type Bench, type Figure, perSecond, serverCpu } from './scenario.ts';
 import type { Stage } from './stage.ts';
 
 export interface Variant {

@@ -1,10 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Latencies } from '../harness/latencies.ts';
-import type { LoadReport } from '../harness/load-protocol.ts';
-import { monotonicMs } from '../harness/monotonic-ms.ts';
+import type { LoadReport } from '../harness/generate-load.ts';
+import { Latencies } from '../harness/statistics.ts';
+import { monotonicMs, until } from '../harness/time.ts';
 import type { Aftermath } from './measure-load.ts';
-import { until } from './poll.ts';
 
 const DEADLINE_MS = 60_000;
 

@@ -2,8 +2,7 @@ import { childrenOf } from '../harness/process-family.ts';
 import { seededRandom } from '../harness/seeded-random.ts';
 import type { ServiceProcess } from '../harness/service-process.ts';
 import { type Check, withinMs } from './check.ts';
-import { type Fault, type Lab, NotHere } from './fault.ts';
-import type { FaultFinding, FindingEntry } from './finding.ts';
+import { type Fault, type FaultFinding, type FindingEntry, type Lab, NotHere } from './fault.ts';
 import { Site, type SiteOptions } from './site.ts';
 
 const EVERY_MS = 1_000;

@@ -1,12 +1,11 @@
 import { derivedId } from '@agentlens/contracts';
-import { until } from '../bench/poll.ts';
-import { backlogOf } from '../bench/readiness.ts';
-import type { LoadReport } from '../harness/load-protocol.ts';
+import { backlogOf } from '../bench/progress.ts';
+import type { LoadReport } from '../harness/generate-load.ts';
+import { until } from '../harness/time.ts';
 import { atLeast, atMost, type Check, equal, holds, sameMembers } from './check.ts';
 import type { Load } from './load.ts';
-import { countsOf, type OnRecord, readingsOf, recordOf } from './record.ts';
+import { countsOf, ERROR_LIMIT, type OnRecord, readingsOf, recordOf } from './record.ts';
 import type { Site } from './site.ts';
-import { ERROR_LIMIT } from './watched-rules.ts';
 import { countsById } from './webhook-receiver.ts';
 
 /** Deviations that a fault may cause. Default: none. */

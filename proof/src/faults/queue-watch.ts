@@ -1,7 +1,7 @@
 import { STREAMS } from '@agentlens/contracts';
 import { request } from 'undici';
 import type { ServiceProcess } from '../harness/service-process.ts';
-import { RepeatedLook } from './repeated-look.ts';
+import { RepeatedLook } from '../harness/time.ts';
 import type { Site } from './site.ts';
 
 /** A queue in a process, as shown on `/metrics`. */

@@ -1,5 +1,5 @@
-import { until } from '../bench/poll.ts';
-import { backlogOf } from '../bench/readiness.ts';
+import { backlogOf } from '../bench/progress.ts';
+import { until } from '../harness/time.ts';
 import type { Load } from './load.ts';
 import { countsOf } from './record.ts';
 import type { Site } from './site.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type { FaultFinding } from './finding.ts';
+import type { FaultFinding } from './fault.ts';
 import { type FaultReport, markdown, writeOutput } from './report.ts';
 
 const finding: FaultFinding = {

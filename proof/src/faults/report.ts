@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Machine } from '../bench/machine.ts';
-import type { FaultFinding } from './finding.ts';
+import type { FaultFinding } from './fault.ts';
 
 /** The findings and how they were obtained. */
 export interface FaultReport {

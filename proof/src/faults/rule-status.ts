@@ -1,6 +1,6 @@
 import { request } from 'undici';
+import { RepeatedLook } from '../harness/time.ts';
 import type { StatusLook } from './lost-windows.ts';
-import { RepeatedLook } from './repeated-look.ts';
 import type { Site } from './site.ts';
 
 const EVERY_MS = 100;

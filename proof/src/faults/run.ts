@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { describeMachine } from '../bench/machine.ts';
-import { whenInterrupted } from '../bench/when-interrupted.ts';
+import { whenInterrupted } from '../harness/program.ts';
 import type { ServiceProcess } from '../harness/service-process.ts';
 import { FAULTS } from './cases/index.ts';
-import type { Fault } from './fault.ts';
-import { type FaultFinding, mayBeTheMachine } from './finding.ts';
+import { type Fault, type FaultFinding, mayBeTheMachine } from './fault.ts';
 import { Laboratory } from './laboratory.ts';
 import type { FaultOptions } from './options.ts';
 import { writeOutput, writeReports } from './report.ts';

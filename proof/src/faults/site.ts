@@ -1,14 +1,13 @@
 import { type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
 import pg from 'pg';
 import { request } from 'undici';
-import { until } from '../bench/poll.ts';
-import { heldRules } from '../bench/readiness.ts';
-import type { HarnessRule } from '../harness/rule-draft.ts';
-import { type ServerName, type Stack, type StackService, startStack } from '../harness/stack.ts';
+import { heldRules } from '../bench/progress.ts';
+import { type HarnessRule, type ServerName, type Stack, type StackService, startStack } from '../harness/stack.ts';
+import { until } from '../harness/time.ts';
 import { type Load, type LoadPlan, startLoad } from './load.ts';
+import { counterRule, limitRule, markerRule } from './record.ts';
 import { Streams } from './streams.ts';
 import { TriggerWatch } from './trigger-watch.ts';
-import { counterRule, limitRule, markerRule } from './watched-rules.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 /** A TCP proxy between each process and each of its servers, so that one link can fail alone. */

@@ -1,7 +1,7 @@
 import { STREAMS } from '@agentlens/contracts';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { until } from '../bench/poll.ts';
+import { until } from '../harness/time.ts';
 
 const DEADLINE_MS = 60_000;
 const GIVEN_BACK = '$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED';

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { guardrailTriggered } from '@agentlens/contracts';
 import { connect } from '@nats-io/transport-node';
-import { monotonicMs } from '../harness/monotonic-ms.ts';
+import { monotonicMs } from '../harness/time.ts';
 import type { FromWatch, WatchOrder } from './trigger-watch.ts';
 
 // A separate thread, because the main thread also measures the slowness of the machine, receives webhooks and forwards

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { monotonicMs } from '../harness/monotonic-ms.ts';
+import { monotonicMs } from '../harness/time.ts';
 
 export interface Webhook {
   readonly path: string;

@@ -1,10 +1,10 @@
 import { derivedId } from '@agentlens/contracts';
 import { Pool } from 'undici';
-import { Latencies } from './latencies.ts';
-import type { AcceptedOfAgent, FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
-import { monotonicMs } from './monotonic-ms.ts';
+import type { AcceptedOfAgent, FromGenerator, LoadOrder, LoadReport, ToGenerator } from './generate-load.ts';
 import { seededRandom } from './seeded-random.ts';
 import { markerEvent, modelEvent, toolEvent } from './sent-events.ts';
+import { Latencies } from './statistics.ts';
+import { monotonicMs } from './time.ts';
 
 // A separate process, so that generating load does not count as serving it. Accepts one order over IPC.
 

@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from './build.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -36,4 +37,45 @@ function optionsOf<O>({ parse }: Pick<Program<O>, 'parse'>): O {
     const [what] = (error as Error).message.split('. ');
     throw new Error(`${what}; --help lists the options`);
   }
+}
+
+/** Compiles what has changed. */
+export async function build(root: string): Promise<void> {
+  await inherited(process.execPath, ['scripts/build.mjs'], root);
+}
+
+/** Runs a command with its output shown. @throws if it fails */
+export function inherited(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}` },
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${command} ${args.join(' ')} failed in ${cwd} (exit ${code})`));
+    });
+  });
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const INTERRUPTED = 130;
+
+/**
+ * Cleans up before an interrupted program exits. Returns a function that cancels this. A second signal exits at once.
+ */
+export function whenInterrupted(cleanUp: () => Promise<void>): () => void {
+  let interrupted = false;
+  const onSignal = () => {
+    if (interrupted) process.exit(INTERRUPTED);
+    interrupted = true;
+    console.error('interrupted, stopping the servers');
+    void cleanUp().finally(() => process.exit(INTERRUPTED));
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
 }

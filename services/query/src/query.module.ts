@@ -3,8 +3,8 @@ import {
   ApiKeys,
   type HealthRegistry,
   type Platform,
-  port,
   PriceBooks,
+  port,
   portProviders,
   SessionCookies,
   StreamTickets,
@@ -26,8 +26,7 @@ import { AlertsQueries } from './alerts/alerts.queries.ts';
 import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
 import { SpendQueries } from './analytics/spend.queries.ts';
-import { AuditController } from './audit/audit.controller.ts';
-import { AuditQueries, Deploys } from './audit/audit.queries.ts';
+import { AuditController, AuditQueries, Deploys } from './audit/audit.controller.ts';
 import { BacktestsController } from './backtests/backtests.controller.ts';
 import { BacktestsQueries } from './backtests/backtests.queries.ts';
 import { BreakersController } from './breakers/breakers.controller.ts';
@@ -35,29 +34,21 @@ import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
 import { BudgetsQueries } from './budgets/budgets.queries.ts';
 import { ConsoleServer } from './console/console-server.ts';
-import { ControlController } from './control/control.controller.ts';
-import { ControlQueries } from './control/control.queries.ts';
-import { OrderWatch } from './control/order-watch.ts';
-import { DecisionsController } from './decisions/decisions.controller.ts';
-import { DecisionsQueries } from './decisions/decisions.queries.ts';
-import { ErasuresController } from './erasures/erasures.controller.ts';
-import { ErasuresQueries } from './erasures/erasures.queries.ts';
-import { EventsController } from './events/events.controller.ts';
-import { EventsQueries } from './events/events.queries.ts';
-import { DeliveriesController } from './guardrails/deliveries.controller.ts';
+import { ControlController, ControlQueries, OrderWatch } from './control/control.controller.ts';
+import { DecisionsController, DecisionsQueries } from './decisions/decisions.controller.ts';
+import { ErasuresController, ErasuresQueries } from './erasures/erasures.controller.ts';
+import { EventsController, EventsQueries } from './events/events.controller.ts';
 import { DeliveriesQueries } from './guardrails/deliveries.queries.ts';
-import { PastCallsQueries } from './guardrails/past-calls.queries.ts';
-import { RuleDraftsController } from './guardrails/rule-drafts.controller.ts';
+import { PastCallsQueries, RuleDraftsController } from './guardrails/rule-drafts.controller.ts';
 import { RuleRolloutsController } from './guardrails/rule-rollouts.controller.ts';
 import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
 import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
-import { RuleVersionsController } from './guardrails/rule-versions.controller.ts';
-import { RuleVersionsQueries } from './guardrails/rule-versions.queries.ts';
+import { RuleVersionsController, RuleVersionsQueries } from './guardrails/rule-versions.controller.ts';
 import { RulesController } from './guardrails/rules.controller.ts';
 import { RulesQueries } from './guardrails/rules.queries.ts';
 import { RulesetsController } from './guardrails/rulesets.controller.ts';
 import { RulesetsQueries } from './guardrails/rulesets.queries.ts';
-import { TriggersController } from './guardrails/triggers.controller.ts';
+import { DeliveriesController, TriggersController } from './guardrails/triggers.controller.ts';
 import { TriggersQueries } from './guardrails/triggers.queries.ts';
 import { Commands } from './http/commands.ts';
 import { TenantReads } from './http/tenant-reads.ts';
@@ -65,14 +56,12 @@ import { KeyNames } from './keys/key-names.ts';
 import { KeyUseRecorder } from './keys/key-use-recorder.ts';
 import { KeysController } from './keys/keys.controller.ts';
 import { McpEndpoint } from './mcp/mcp-endpoint.ts';
-import { MetricsController } from './metrics/metrics.controller.ts';
-import { MetricsQueries } from './metrics/metrics.queries.ts';
+import { MetricsController, MetricsQueries } from './metrics/metrics.controller.ts';
 import { NowController } from './now/now.controller.ts';
 import { NowQueries } from './now/now.queries.ts';
 import { InvoiceQueries } from './prices/invoice.queries.ts';
-import { PricesController } from './prices/prices.controller.ts';
+import { PricesController, RepricesQueries } from './prices/prices.controller.ts';
 import { PricesRepository } from './prices/prices.repository.ts';
-import { RepricesQueries } from './prices/reprices.queries.ts';
 import { UsageQueries } from './prices/usage.queries.ts';
 import { RunDetailQueries } from './runs/run-detail.queries.ts';
 import { RunFacetsQueries } from './runs/run-facets.queries.ts';
@@ -80,30 +69,23 @@ import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
 import { RunTreeQueries } from './runs/run-tree.queries.ts';
 import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
-import { SavedViewsController } from './saved-views/saved-views.controller.ts';
-import { SavedViewsRepository } from './saved-views/saved-views.repository.ts';
-import { SearchController } from './search/search.controller.ts';
-import { SearchQueries } from './search/search.queries.ts';
+import { SavedViewsController, SavedViewsRepository } from './saved-views/saved-views.controller.ts';
+import { SearchController, SearchQueries } from './search/search.controller.ts';
 import { TextSearchQueries } from './search/text-search.queries.ts';
-import { ServiceController } from './service/service.controller.ts';
 import { BrowserSessions } from './session/browser-sessions.repository.ts';
 import { SessionController } from './session/session.controller.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
-import { SessionsController } from './sessions/sessions.controller.ts';
-import { SessionsQueries } from './sessions/sessions.queries.ts';
+import { SessionsController, SessionsQueries } from './sessions/sessions.controller.ts';
 import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
-import { LiveStreamService } from './stream/live-stream.service.ts';
+import { LiveStreamService, StreamMetrics } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { RecordFeed } from './stream/record-feed.ts';
 import { StreamController } from './stream/stream.controller.ts';
-import { StreamMetrics } from './stream/stream-metrics.ts';
-import { SystemController } from './system/system.controller.ts';
+import { ServiceController, SystemController } from './system/system.controller.ts';
 import { SystemReads } from './system/system.reads.ts';
-import { TenantsController } from './tenants/tenants.controller.ts';
-import { TenantsRepository } from './tenants/tenants.repository.ts';
-import { WebhooksController } from './webhooks/webhooks.controller.ts';
-import { WebhooksQueries } from './webhooks/webhooks.queries.ts';
+import { TenantsController, TenantsRepository } from './tenants/tenants.controller.ts';
+import { WebhooksController, WebhooksQueries } from './webhooks/webhooks.controller.ts';
 
 /** Readiness check: the service cannot serve reads without its database. */
 @Injectable()

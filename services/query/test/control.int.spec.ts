@@ -1,8 +1,7 @@
 import { BreakerLimits, COMMANDS, type ControlOrder, otherVersion, StoredBreakerLimits } from '@agentlens/contracts';
 import { StateUnavailable } from '@agentlens/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ControlQueries } from '../src/control/control.queries.ts';
-import { OrderWatch } from '../src/control/order-watch.ts';
+import { ControlQueries, OrderWatch } from '../src/control/control.controller.ts';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { aBreakerLimitsRow, aBreakerRow, aBudgetRow, anAcknowledgementRow, anOrderRow, aRunRow } from './rows.ts';
 

@@ -1,7 +1,7 @@
 import type { SearchHit } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { idPrefix } from '../src/search/search.queries.ts';
+import { idPrefix } from '../src/search/search.controller.ts';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
   aBudgetRow,

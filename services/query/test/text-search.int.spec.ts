@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { anEventRow } from './rows.ts';
 

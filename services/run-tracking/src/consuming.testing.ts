@@ -1,8 +1,8 @@
 import { agentEvents, decisionDecided } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
+import { DECISIONS, EVENTS } from './messages.controller.ts';
 import { RunTracker } from './run-tracker.ts';
-import { DECISIONS, EVENTS } from './topics.controller.ts';
 
 /** A run tracker that consumes events as the service does, without the rest of the service. */
 export class ConsumingRunTracker extends RunTracker {

@@ -6,8 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { RunTrackingCommands } from './commands.controller.ts';
-import { RunTrackingTopics } from './topics.controller.ts';
+import { RunTrackingCommands, RunTrackingTopics } from './messages.controller.ts';
 import { RunTracking, type RunTrackingPorts, wireRunTracking } from './wire.ts';
 
 /** Stores agent events and decisions, keeps runs, agents and daily totals, ends silent runs. Speaks to the bus only. */

@@ -7,14 +7,13 @@ import { useKeys } from '../shell/keys.ts';
 import { Act } from '../ui/act.tsx';
 import { State } from '../ui/marks.tsx';
 import { Countdown } from '../ui/moment.tsx';
+import { EarlierApprovals, WhoAsks } from './about-approval.tsx';
 import { ConfirmDecision, type Verb } from './confirm-decision.tsx';
 import { Consequences } from './consequences.tsx';
 import { DECIDED } from './decided.ts';
-import { EarlierApprovals } from './earlier-approvals.tsx';
 import { ExactCall } from './exact-call.tsx';
 import { StepsBefore } from './steps-before.tsx';
 import { type CallToDecide, useCall } from './use-call.ts';
-import { WhoAsks } from './who-asks.tsx';
 
 interface Position {
   readonly at: number;

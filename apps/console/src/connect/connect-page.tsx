@@ -1,3 +1,4 @@
+import './connect.css';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,10 +13,8 @@ import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
-import { startDemo } from './demo.ts';
-import { type Proposal, proposalFor } from './proposal.ts';
+import { type Proposal, proposalFor, startDemo } from './first-rules.ts';
 import { OTLP_SNIPPETS, SNIPPETS } from './snippets.ts';
-import './connect.css';
 
 const DOORS = [
   {

@@ -1,5 +1,9 @@
+import './now.css';
 import { Link } from '@tanstack/react-router';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Now } from '../api/model.ts';
+import { BREAKER_REASONS } from '../breakers/reasons.ts';
+import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, percent, shortId } from '../figures/figures.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
@@ -11,13 +15,8 @@ import { Ago, useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { Spark } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
-import './now.css';
-import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
-import { BREAKER_REASONS } from '../breakers/reasons.ts';
-import { ActivityCharts } from '../charts/activity-charts.tsx';
-import { BudgetLine } from './budget-line.tsx';
+import { BudgetLine, WaitingCall } from './now-rows.tsx';
 import { situation } from './situation.ts';
-import { WaitingCall } from './waiting-call.tsx';
 
 const DEFAULT_CHART_RANGE = '6h';
 

@@ -5,7 +5,7 @@ import { client } from '../api/client.ts';
 import type { BudgetStanding } from '../api/model.ts';
 import { count, counted, money, moneyCell } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { courseText } from '../now/budget-line.tsx';
+import { courseText } from '../now/now-rows.tsx';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
 import { bounds, rangeName } from '../time/range.ts';

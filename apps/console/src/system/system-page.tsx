@@ -2,14 +2,13 @@ import { client } from '../api/client.ts';
 import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { bytes, count, duration } from '../figures/figures.ts';
 import { live, useLive, useRead } from '../live-data/live-store.ts';
-import { useMe } from '../shell/me.tsx';
+import { useMay, useMe } from '../shell/me.tsx';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Ago, Moment, platformNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { DecisionPaths } from './decision-paths.tsx';
-import { GivenUp } from './given-up.tsx';
 
 const DAY = { range: '24h' };
 
@@ -156,5 +155,42 @@ export function SystemPage() {
         </div>
       </div>
     </Page>
+  );
+}
+
+const SHOWN = 5;
+
+/** Dead letters of this tenant. */
+function GivenUp() {
+  const { may, why } = useMay('admin');
+  return <Section title="Dead letters">{may ? <Letters /> : <p className="t2">{why}</p>}</Section>;
+}
+
+function Letters() {
+  const query = { limit: SHOWN };
+  const letters = useRead(['system', 'dead-letters'], (signal) => client.listDeadLetters({ query, signal }));
+  return (
+    <Read read={letters} what="The dead letters" rows={2}>
+      {({ deadLetters, total = 0, hasMore }) =>
+        deadLetters.length === 0 ? (
+          <p className="t2">No dead letters.</p>
+        ) : (
+          <>
+            <Facts
+              facts={deadLetters.map(
+                ({ group, messageId, reason, failedAt }) =>
+                  [
+                    `${group}, ${messageId}`,
+                    <span key={messageId}>
+                      {reason}, <Ago at={failedAt} />
+                    </span>,
+                  ] as const,
+              )}
+            />
+            {hasMore && <p className="t2">Oldest of {count(total)}.</p>}
+          </>
+        )
+      }
+    </Read>
   );
 }

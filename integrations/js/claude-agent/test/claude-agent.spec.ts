@@ -5,8 +5,15 @@ import { guard } from '@agentlens/claude-agent';
 import * as claude from '@anthropic-ai/claude-agent-sdk';
 import { z } from 'zod';
 import { conform } from '../../conformance/src/conform.ts';
-import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec, Turn } from '../../conformance/src/driver.ts';
-import { Script } from '../../conformance/src/script.ts';
+import {
+  type AgentSpec,
+  type Driver,
+  type NestedSpec,
+  type Outcome,
+  Script,
+  type ToolSpec,
+  type Turn,
+} from '../../conformance/src/driver.ts';
 import { serveMessages } from './messages-api.ts';
 
 type Claude = typeof claude;

@@ -4,8 +4,22 @@ import type { Driver } from './driver.ts';
 import { conformOnPlatform, platformOf } from './platform.ts';
 import { Report } from './report.ts';
 import type { Scenario } from './scenario.ts';
-import { SCENARIOS } from './scenarios/index.ts';
+import { APPROVALS } from './scenarios/approvals.ts';
+import { BEHAVIOUR } from './scenarios/behaviour.ts';
+import { DECISIONS } from './scenarios/decisions.ts';
+import { LINEAGE } from './scenarios/lineage.ts';
+import { OUTAGES } from './scenarios/outages.ts';
+import { STOPPING } from './scenarios/stopping.ts';
 import { World } from './world.ts';
+
+const SCENARIOS: readonly Scenario[] = [
+  ...DECISIONS,
+  ...BEHAVIOUR,
+  ...LINEAGE,
+  ...STOPPING,
+  ...APPROVALS,
+  ...OUTAGES,
+];
 
 async function play(driver: Driver, scenario: Scenario): Promise<void> {
   const world = new World(driver);

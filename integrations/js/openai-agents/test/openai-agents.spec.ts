@@ -7,10 +7,10 @@ import {
   type Driver,
   type NestedSpec,
   type Outcome,
+  Script,
   TOKENS,
   type ToolSpec,
 } from '../../conformance/src/driver.ts';
-import { Script } from '../../conformance/src/script.ts';
 
 type Agents = typeof agents;
 

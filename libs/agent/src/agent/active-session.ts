@@ -4,7 +4,7 @@ import type { AgentHandle } from '../runtime/agent-handle.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
 import type { Agent } from './agent.ts';
-import type { RunOptions } from './agent-config.ts';
+import type { AgentSpec, RunOptions } from './agent-config.ts';
 import type { AgentResult } from './agent-result.ts';
 import { TASK_IS_INPUT } from './prepare-turn.ts';
 
@@ -134,5 +134,32 @@ export class ActiveSession implements AsyncDisposable {
       if (!isAgentError(error, 'session_not_found')) throw error;
       return new AgentSession(this.#agent.id, { effects: this.#effects, sessionId: this.id });
     }
+  }
+}
+
+/** Runs turns of sessions, and stops them by session id. */
+export interface Runner {
+  run(session: ActiveSession, spec?: AgentSpec): Promise<AgentResult>;
+  /** @throws AgentError `session_not_found` if it does not run this session */
+  abort(sessionId: string): Promise<void>;
+}
+
+/** Default runner: runs the agent of a session and tracks running sessions by id. */
+export class AgentRunner implements Runner {
+  readonly #running = new Map<string, ActiveSession>();
+
+  async run(session: ActiveSession, spec: AgentSpec = {}): Promise<AgentResult> {
+    this.#running.set(session.id, session);
+    try {
+      return await session.run(spec.task);
+    } finally {
+      this.#running.delete(session.id);
+    }
+  }
+
+  async abort(sessionId: string): Promise<void> {
+    const session = this.#running.get(sessionId);
+    if (session === undefined) throw new AgentError('session_not_found', 'no such session is running');
+    session.abort();
   }
 }

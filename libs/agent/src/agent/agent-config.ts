@@ -1,8 +1,10 @@
 import type { OutputSchema } from '@agentlens/sdk';
 import type { Connector } from '../connectors/connector.ts';
-import type { PermissionAnswer } from '../core/input-message.ts';
+import type { ErrorInfo } from '../core/agent-error.ts';
+import type { AgentEvent } from '../core/agent-event.ts';
+import type { PermissionAnswer, PermissionRequest } from '../core/input-output.ts';
 import type { Json } from '../core/json.ts';
-import type { PermissionRequest } from '../core/output-chunk.ts';
+import type { TokenUsage } from '../core/token-usage.ts';
 import type { CallOptions, LLMClient } from '../llm/llm-client.ts';
 import type { ModelProvider, SelectProvider } from '../llm/model-provider.ts';
 import type { ModelRetry } from '../llm/retry.ts';
@@ -18,7 +20,6 @@ import type { SafetyPolicy } from '../safety/safety-policy.ts';
 import type { Principal } from '../security/roles.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Agent } from './agent.ts';
-import type { AgentHooks } from './hooks.ts';
 import type { Planner, Reflector, ToolExecutor } from './planner-state.ts';
 
 export interface MemoryPolicy {
@@ -94,4 +95,34 @@ export interface RunOptions {
   readonly replay?: Cassette;
   /** In the result, in the agent's `databaseClient`, or nowhere (default). */
   readonly events?: 'none' | 'inline' | 'stored';
+}
+
+/** Called as events happen. An error in a hook becomes a warning and has no other effect. */
+export interface AgentHooks {
+  onStepStart?(step: { readonly step: number; readonly sessionId: string }): void;
+  /** A piece of text, or the usage of a call. */
+  onModelTokens?(tokens: { readonly text: string } | { readonly usage: TokenUsage }): void;
+  onToolCall?(toolId: string, input: Json): void;
+  onError?(error: ErrorInfo): void;
+}
+
+export function callHooks(hooks: AgentHooks, event: AgentEvent): void {
+  switch (event.type) {
+    case 'step-start':
+      hooks.onStepStart?.({ step: event.step, sessionId: event.sessionId });
+      break;
+    case 'text-delta':
+      hooks.onModelTokens?.({ text: event.text });
+      break;
+    case 'model-end':
+      if (event.error === undefined) hooks.onModelTokens?.({ usage: event.usage });
+      break;
+    case 'tool-start':
+      hooks.onToolCall?.(event.name, event.input);
+      break;
+    case 'error':
+      hooks.onError?.(event.error);
+      break;
+    default:
+  }
 }

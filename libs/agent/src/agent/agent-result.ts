@@ -2,7 +2,7 @@ import type { ErrorCode } from '../core/agent-error.ts';
 import type { AgentEvent } from '../core/agent-event.ts';
 import type { TokenUsage } from '../core/token-usage.ts';
 import type { MemoryChange } from '../memory/filtered-memory.ts';
-import type { ActionResult } from '../tools/action-result.ts';
+import type { ActionResult } from '../tools/tool.ts';
 
 export interface ModelCall {
   readonly callId: string;

@@ -1,9 +1,8 @@
 import { AgentError, errorInfo, messageOf } from '../core/agent-error.ts';
 import type { AgentEvent } from '../core/agent-event.ts';
-import type { Json } from '../core/json.ts';
-import { toJson } from '../core/json.ts';
+import type { PermissionRequest } from '../core/input-output.ts';
+import { type Json, toJson } from '../core/json.ts';
 import type { ContentBlock } from '../core/message.ts';
-import type { PermissionRequest } from '../core/output-chunk.ts';
 import type { Effects } from '../effects/effects.ts';
 import { seededEffects } from '../effects/seeded-effects.ts';
 import { type ModelProvider, ProviderHealth } from '../llm/model-provider.ts';
@@ -18,12 +17,10 @@ import type { Principal } from '../security/roles.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
 import { ActiveSession } from './active-session.ts';
-import type { AgentConfig, RunOptions } from './agent-config.ts';
+import { type AgentConfig, callHooks, type RunOptions } from './agent-config.ts';
 import type { AgentResult, EventHandler } from './agent-result.ts';
-import { callHooks } from './hooks.ts';
 import { DEFAULT_MAX_STEPS, type PreparedTurn, prepareTurn, type RenderedTemplate } from './prepare-turn.ts';
-import { RunRecord } from './run-record.ts';
-import { storeEvents } from './stored-events.ts';
+import { RunRecord, storeEvents } from './run-record.ts';
 import { DRIVER, subAgentTool } from './sub-agent-tool.ts';
 
 export interface Health {

@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { kvConnector } from '../connectors/kv.ts';
+import { kvConnector } from '../connectors/local.ts';
 import { AgentError } from '../core/agent-error.ts';
 import { InMemoryDatabaseClient } from '../memory/in-memory-database-client.ts';
 import { PermissionRule } from '../permissions/rule.ts';
 import { Cassette } from '../replay/cassette.ts';
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
 import { patternFilter } from '../safety/content-filter.ts';
-import { staticKeys } from '../security/key-provider.ts';
+import { staticKeys } from '../security/sealed.ts';
 import { MemorySessionStore } from '../session/memory-session-store.ts';
 import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
 import { tool } from '../tools/tool.ts';
 import { Agent } from './agent.ts';
 import type { AgentConfig } from './agent-config.ts';
 import type { PlanStep } from './planner-state.ts';
-import { scriptedPlanner } from './scripted-planner.ts';
+import { scriptedPlanner } from './planners.ts';
 
 const agent = (steps: readonly ScriptStep[], more: Partial<AgentConfig> = {}) =>
   new Agent({

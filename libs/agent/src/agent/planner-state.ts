@@ -5,8 +5,7 @@ import type { Effects } from '../effects/effects.ts';
 import type { CallOptions, LLMClient } from '../llm/llm-client.ts';
 import type { DatabaseClient } from '../memory/database-client.ts';
 import type { MemoryClient } from '../memory/memory-client.ts';
-import type { ActionResult, ToolCall } from '../tools/action-result.ts';
-import type { ToolDefinition } from '../tools/tool.ts';
+import type { ActionResult, ToolCall, ToolDefinition } from '../tools/tool.ts';
 
 export interface PlannedCall {
   /** Default: a new id. */

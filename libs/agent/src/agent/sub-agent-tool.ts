@@ -1,5 +1,5 @@
-import { ResourceKey } from '../core/resource-map.ts';
-import { ToolResult } from '../core/tool-result.ts';
+import { ResourceKey } from '../core/agent-context.ts';
+import { ToolResult } from '../core/message.ts';
 import type { AgentInternals } from '../runtime/agent-internals.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { Agent } from './agent.ts';

@@ -9,7 +9,7 @@ import { InMemoryDatabaseClient } from '../memory/in-memory-database-client.ts';
 import { InMemoryMemoryClient } from '../memory/in-memory-memory-client.ts';
 import type { MemoryClient } from '../memory/memory-client.ts';
 import { encrypted } from '../security/encrypted.ts';
-import { staticKeys } from '../security/key-provider.ts';
+import { staticKeys } from '../security/sealed.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { DatabaseSessionStore } from '../session/database-session-store.ts';
 import { FileSessionStore } from '../session/file-session-store.ts';

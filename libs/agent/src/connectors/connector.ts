@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@agentlens/sdk';
 import type { AgentContext } from '../core/agent-context.ts';
 import { type Json, toJson } from '../core/json.ts';
-import { ToolResult } from '../core/tool-result.ts';
+import { ToolResult } from '../core/message.ts';
 import { type Tool, type ToolCategory, tool } from '../tools/tool.ts';
 
 export interface ConnectorResult {

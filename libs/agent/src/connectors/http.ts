@@ -1,6 +1,5 @@
-import type { Json } from '../core/json.ts';
-import { parseJson } from '../core/json.ts';
-import type { Secret } from '../host/secret.ts';
+import { type Json, parseJson } from '../core/json.ts';
+import type { Secret } from '../host/host.ts';
 import type { Connector } from './connector.ts';
 
 export interface HttpConnectorOptions {

@@ -1,9 +1,8 @@
+import picocolors from 'picocolors';
 import type { AgentEvent, Lagged } from '../core/agent-event.ts';
-import { isPlainObject } from '../core/json.ts';
-import type { PermissionRequest } from '../core/output-chunk.ts';
+import type { PermissionAnswer, PermissionRequest } from '../core/input-output.ts';
+import { isPlainObject, type Json, parseJson } from '../core/json.ts';
 import type { AgentHandle } from '../runtime/agent-handle.ts';
-import { askUser } from './ask-user.ts';
-import { type ColorScheme, colorScheme } from './color-scheme.ts';
 import { LineReader } from './line-reader.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal must not get
@@ -154,4 +153,47 @@ function shortOf(output: unknown): string {
   const shown = isPlainObject(output) && typeof output.error === 'string' ? output.error : output;
   const text = typeof shown === 'string' ? shown : JSON.stringify(shown);
   return text.length > MAX_RESULT_CHARS ? `${text.slice(0, MAX_RESULT_CHARS)}…` : text;
+}
+
+export type Paint = (text: string) => string;
+
+export interface ColorScheme {
+  readonly text: Paint;
+  readonly thinking: Paint;
+  readonly tool: Paint;
+  readonly error: Paint;
+  readonly question: Paint;
+  readonly note: Paint;
+}
+
+/** Terminal colours, or none. */
+export function colorScheme(enabled: boolean): ColorScheme {
+  const { cyan, dim, green, italic, red, yellow } = picocolors.createColors(enabled);
+  return {
+    text: (text) => text,
+    thinking: (text) => dim(italic(text)),
+    tool: cyan,
+    error: red,
+    question: yellow,
+    note: (text) => dim(green(text)),
+  };
+}
+
+export type AskLine = (question: string) => Promise<string | null>;
+
+/** Reads a human's answer to one request. Unclear answers are asked again; the end of the input counts as no. */
+export async function askUser(request: PermissionRequest, ask: AskLine): Promise<PermissionAnswer> {
+  const { requestId, inputHash } = request;
+  for (;;) {
+    const line = await ask('Allow? [y]es, [n]o, [s]ession, [a]lways, [e]dit: ');
+    const word = line?.trim().toLowerCase();
+    if (line === null || word === 'n' || word === 'no') return { requestId, inputHash, decision: 'deny' };
+    if (word === 'y' || word === 'yes') return { requestId, inputHash, decision: 'allow' };
+    if (word === 's') return { requestId, inputHash, decision: 'allow', remember: 'session' };
+    if (word === 'a') return { requestId, inputHash, decision: 'allow', remember: 'always' };
+    if (word !== 'e') continue;
+    const edited = parseJson((await ask('The whole input as JSON: ')) ?? '');
+    // Parsed from JSON; the tool's schema checks the rest.
+    if (edited !== undefined) return { requestId, inputHash, decision: 'allow', editedInput: edited as Json };
+  }
 }

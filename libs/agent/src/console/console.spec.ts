@@ -3,8 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Agent } from '../agent/agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tools/tool.ts';
-import { colorScheme } from './color-scheme.ts';
-import { ConsoleRenderer, safeText } from './console-renderer.ts';
+import { ConsoleRenderer, colorScheme, safeText } from './console-renderer.ts';
 
 async function terminal(lines: string, colors = colorScheme(false)): Promise<string> {
   const rm = tool<{ path: string }>({

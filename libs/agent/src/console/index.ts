@@ -1,3 +1,9 @@
-export { type AskLine, askUser } from './ask-user.ts';
-export { type ColorScheme, colorScheme, type Paint } from './color-scheme.ts';
-export { type ConsoleOptions, ConsoleRenderer } from './console-renderer.ts';
+export {
+  type AskLine,
+  askUser,
+  type ColorScheme,
+  type ConsoleOptions,
+  ConsoleRenderer,
+  colorScheme,
+  type Paint,
+} from './console-renderer.ts';

@@ -1,4 +1,4 @@
-import type { Json } from './json.ts';
+import { isPlainObject, type Json } from './json.ts';
 
 export const ERROR_CODES = [
   ...(['model_unavailable', 'model_rate_limited', 'model_timeout', 'model_invalid_request'] as const),
@@ -59,4 +59,9 @@ export function errorInfo(error: unknown, fallback: ErrorCode = 'agent_failed'):
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   return text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text;
+}
+
+/** The code of a system error, such as `ENOENT`. Checks the shape, which also works across realms. */
+export function systemCode(error: unknown): string | undefined {
+  return isPlainObject(error) && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,6 +1,6 @@
 import type { ErrorInfo } from './agent-error.ts';
+import type { OutputChunk } from './input-output.ts';
 import type { Json } from './json.ts';
-import type { OutputChunk } from './output-chunk.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 /** Driver events in addition to the chunks: planning, model calls, memory, safety and platform decisions. */

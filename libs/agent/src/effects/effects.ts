@@ -1,3 +1,5 @@
+import { uuidv7 } from 'uuidv7';
+
 export type EffectKind = 'model' | 'tool' | 'answer' | 'guard' | 'memory';
 
 /**
@@ -23,4 +25,42 @@ export interface Effects {
   readonly inside: Effects;
   /** Answers come from a recording; no side effects are allowed. */
   readonly replaying: boolean;
+}
+
+/** The machine's clock, ids and randomness; everything else passes through. */
+export function liveEffects(): Effects {
+  return LIVE;
+}
+
+const LIVE: Effects = {
+  now: () => Date.now(),
+  newId: () => uuidv7(),
+  random: () => Math.random(),
+  sleep: abortableSleep,
+  perform: (_kind, _request, run) => run(),
+  stream: (_kind, _request, run) => run(),
+  sequential: false,
+  replaying: false,
+  get inside() {
+    return LIVE;
+  },
+};
+
+/** A timer that ends with the signal. Rejects with the signal's reason. */
+export function abortableSleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason);
+      return;
+    }
+    const aborted = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', aborted, { once: true });
+  });
 }

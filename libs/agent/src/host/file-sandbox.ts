@@ -3,9 +3,8 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { glob } from 'tinyglobby';
-import { AgentError } from '../core/agent-error.ts';
-import { systemCode } from '../core/system-code.ts';
-import { matchesGlob } from '../permissions/glob-pattern.ts';
+import { AgentError, systemCode } from '../core/agent-error.ts';
+import { matchesGlob } from '../permissions/paths.ts';
 import type { HostFiles, ReadFile } from './host.ts';
 
 export interface FileSandboxOptions {

@@ -1,4 +1,32 @@
-import type { Secret } from './secret.ts';
+import { AgentError } from '../core/agent-error.ts';
+
+/**
+ * Name of a secret. Only the host's HTTP client knows its value, so no prompt, event, history or cassette contains it.
+ */
+export class Secret {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  toString(): string {
+    return `[secret ${this.name}]`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+}
+
+export function secret(name: string): Secret {
+  return new Secret(name);
+}
+
+/** Source of secrets; undefined if there is no secret of this name. */
+export type SecretSource = (name: string) => string | undefined | Promise<string | undefined>;
+
+export const environmentSecrets: SecretSource = (name) => process.env[name];
 
 export interface ReadFile {
   readonly text: string;
@@ -69,3 +97,23 @@ export interface Host {
   readonly http: HostHttp;
   close(): Promise<void>;
 }
+
+const deny = (what: string) => (): Promise<never> =>
+  Promise.reject(new AgentError('denied_by_host', `the host of this agent gives no access to ${what}`));
+
+export const deniedFiles: HostFiles = {
+  read: deny('files'),
+  write: deny('writing files'),
+  list: deny('files'),
+  resolve: deny('files'),
+};
+export const deniedShell: HostShell = { run: deny('a shell') };
+export const deniedHttp: HostHttp = { send: deny('the network') };
+
+/** The default: no files, no shell, no network. */
+export const deniedHost: Host = {
+  files: deniedFiles,
+  shell: deniedShell,
+  http: deniedHttp,
+  close: () => Promise.resolve(),
+};

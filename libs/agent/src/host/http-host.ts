@@ -1,7 +1,13 @@
 import { createEgressClient, type EgressClient } from '@agentlens/egress';
 import { AgentError } from '../core/agent-error.ts';
-import type { HostHttp, HttpRequest, HttpResponse } from './host.ts';
-import { environmentSecrets, Secret, type SecretSource } from './secret.ts';
+import {
+  environmentSecrets,
+  type HostHttp,
+  type HttpRequest,
+  type HttpResponse,
+  Secret,
+  type SecretSource,
+} from './host.ts';
 
 export interface HttpHostOptions {
   /** Allowed host names; `*.example.com` allows every name below it. */

@@ -1,4 +1,3 @@
-export { deniedHost } from './denied-host.ts';
 export type {
   Host,
   HostFiles,
@@ -10,7 +9,7 @@ export type {
   ShellResult,
   ShellRun,
 } from './host.ts';
+export { deniedHost, environmentSecrets, Secret, type SecretSource, secret } from './host.ts';
 export type { HttpHostOptions } from './http-host.ts';
 export { type LocalHostOptions, type LocalShellOptions, localHost } from './local-host.ts';
 export { type MemoryHost, type MemoryHostOptions, memoryHost } from './memory-host.ts';
-export { environmentSecrets, Secret, type SecretSource, secret } from './secret.ts';

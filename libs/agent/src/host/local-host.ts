@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
-import { deniedFiles, deniedHttp, deniedShell } from './denied-host.ts';
 import { FileSandbox } from './file-sandbox.ts';
-import type { Host } from './host.ts';
+import { deniedFiles, deniedHttp, deniedShell, type Host, type SecretSource } from './host.ts';
 import { HttpHost, type HttpHostOptions } from './http-host.ts';
-import type { SecretSource } from './secret.ts';
 import { ShellHost } from './shell-host.ts';
 import { type Confine, shellSandbox } from './shell-sandbox.ts';
 

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AgentError } from '../core/agent-error.ts';
-import { matchesGlob } from '../permissions/glob-pattern.ts';
-import { normalPath } from '../permissions/normal-path.ts';
-import { deniedHttp, deniedShell } from './denied-host.ts';
-import type { Host, HostHttp, HostShell, ReadFile } from './host.ts';
+import { matchesGlob, normalPath } from '../permissions/paths.ts';
+import { deniedHttp, deniedShell, type Host, type HostHttp, type HostShell, type ReadFile } from './host.ts';
 
 export interface MemoryHostOptions {
   readonly files?: Readonly<Record<string, string>>;

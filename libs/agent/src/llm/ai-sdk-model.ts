@@ -2,7 +2,7 @@ import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json, toJson } from '../core/json.ts';
 import { type ContentBlock, type Message, mergedMessages } from '../core/message.ts';
 import { type TokenUsage, tokensOf } from '../core/token-usage.ts';
-import { AnswerBuilder } from './answer-builder.ts';
+import { AnswerBuilder, responseOf } from './answer-builder.ts';
 import {
   type CallOptions,
   type LLMClient,
@@ -12,7 +12,6 @@ import {
   type StopReason,
 } from './llm-client.ts';
 import { asModelError, cutOff, errorOfStatus } from './model-error.ts';
-import { responseOf } from './response-of.ts';
 
 /** Common part of AI SDK models of specification v2, v3 and v4; none of its packages is needed. */
 export interface AiSdkModel {

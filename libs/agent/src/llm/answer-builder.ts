@@ -1,5 +1,7 @@
 import { isPlainObject, type Json, parseJson } from '../core/json.ts';
 import type { ContentBlock } from '../core/message.ts';
+import type { ModelPart, ModelResponse } from './llm-client.ts';
+import { cutOff } from './model-error.ts';
 
 interface OpenText {
   readonly type: 'text' | 'thinking';
@@ -84,4 +86,12 @@ function callOf({ id, name, json, opaque }: OpenCall): ContentBlock {
   // An input must be an object; anything else is returned to the model as an error.
   if (!isPlainObject(input)) return { type: 'tool_use', id, name, input: {}, malformed: json.slice(0, 2_000), ...more };
   return { type: 'tool_use', id, name, input: input as Json, ...more };
+}
+
+/** The complete answer of a stream. @throws AgentError `model_cut_off` if there is none */
+export async function responseOf(provider: string, parts: AsyncIterable<ModelPart>): Promise<ModelResponse> {
+  let response: ModelResponse | undefined;
+  for await (const part of parts) if (part.type === 'response') response = part.response;
+  if (response === undefined) throw cutOff(provider, 'the stream ended without an answer');
+  return response;
 }

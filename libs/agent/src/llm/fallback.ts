@@ -11,6 +11,8 @@ import {
   messagesOf,
 } from './llm-client.ts';
 import {
+  byPriority,
+  costOf,
   type ModelNeed,
   type ModelProvider,
   noProvider,
@@ -18,9 +20,7 @@ import {
   type SelectProvider,
   unfit,
 } from './model-provider.ts';
-import { costOf } from './prices.ts';
 import { DEFAULT_MODEL_RETRY, type ModelRetry, withRetries } from './retry.ts';
-import { byPriority } from './select-provider.ts';
 
 /** Calls a model through the effects, in parts if it can stream, so that recordings and replays see each part. */
 async function* recordedParts(

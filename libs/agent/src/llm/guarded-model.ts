@@ -1,16 +1,22 @@
 import { AgentError, errorInfo } from '../core/agent-error.ts';
 import type { DriverEvent } from '../core/agent-event.ts';
+import type { OutputChunk } from '../core/input-output.ts';
 import type { Json } from '../core/json.ts';
 import { type ContentBlock, type Message, mergedMessages, textOf } from '../core/message.ts';
-import type { OutputChunk } from '../core/output-chunk.ts';
 import { redactStored } from '../core/redact.ts';
 import type { Effects } from '../effects/effects.ts';
 import type { GuardedRun } from '../platform/run-guard.ts';
 import type { SafetyLayer } from '../safety/safety-layer.ts';
 import { type ModelSource, type ProviderOf, providerPool } from './fallback.ts';
-import type { CallOptions, LLMClient, ModelInput, ModelPart, ModelResponse } from './llm-client.ts';
-import { messagesOf } from './llm-client.ts';
-import { knownCost } from './prices.ts';
+import {
+  type CallOptions,
+  type LLMClient,
+  type ModelInput,
+  type ModelPart,
+  type ModelResponse,
+  messagesOf,
+} from './llm-client.ts';
+import { knownCost } from './model-provider.ts';
 
 /** Usage of a model call, for accounting. */
 export interface ModelUse {

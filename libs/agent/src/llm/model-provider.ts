@@ -1,6 +1,6 @@
 import { AgentError, type ErrorInfo, errorInfo } from '../core/agent-error.ts';
+import type { TokenUsage } from '../core/token-usage.ts';
 import type { LLMClient } from './llm-client.ts';
-import type { Price } from './prices.ts';
 
 export interface ModelProvider {
   readonly id: string;
@@ -106,4 +106,51 @@ export function noProvider(reasons: ReadonlyMap<string, string>, last?: unknown)
     info,
     ...(last === undefined ? {} : { cause: last }),
   });
+}
+
+/** USD per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+}
+
+/** Cost of a call with a custom price. Cached tokens are included in the input tokens. */
+export function costOf(price: Price, usage: TokenUsage): number {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const fresh = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
+  const { input, output, cacheRead = input, cacheWrite = input } = price;
+  return (fresh * input + cacheReadTokens * cacheRead + cacheWriteTokens * cacheWrite + outputTokens * output) / 1e6;
+}
+
+/** Cost of a call from the table of known models; undefined for an unknown model. The table is loaded on first use. */
+export async function knownCost(model: string, usage: TokenUsage): Promise<number | undefined> {
+  const { calcPrice } = await import('@pydantic/genai-prices');
+  const tokens = {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+  };
+  const slash = model.indexOf('/');
+  return calcPrice(tokens, slash > 0 ? model.slice(slash + 1) : model)?.total_price;
+}
+
+/** The default: by priority, then in list order. */
+export const byPriority: SelectProvider = (candidates) => sortedBy(candidates, ({ priority = 0 }) => -priority);
+
+/** Cheapest first; providers without a price last. */
+export const byCost: SelectProvider = (candidates) =>
+  sortedBy(candidates, ({ price }) => (price === undefined ? Number.POSITIVE_INFINITY : price.input + price.output));
+
+/** Fastest first; providers without measurements come before all others, so that each is measured. */
+export const byLatency: SelectProvider = (candidates, _need, stats) =>
+  sortedBy(candidates, ({ id }) => stats.latencyMs(id) ?? 0);
+
+function sortedBy(candidates: readonly ModelProvider[], rank: (provider: ModelProvider) => number): ModelProvider[] {
+  return candidates
+    .map((provider, index) => ({ provider, index, rank: rank(provider) }))
+    .sort((a, b) => (a.rank === b.rank ? a.index - b.index : a.rank < b.rank ? -1 : 1))
+    .map(({ provider }) => provider);
 }

@@ -2,8 +2,8 @@ import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, parseJson } from '../core/json.ts';
 import { type Message, mergedMessages, textOf, toolUsesOf } from '../core/message.ts';
 import { tokensOf } from '../core/token-usage.ts';
-import { AnswerBuilder } from './answer-builder.ts';
-import { baseUrlOf, checkApiKey, postToModel } from './http-model.ts';
+import { AnswerBuilder, responseOf } from './answer-builder.ts';
+import { baseUrlOf, checkApiKey, postToModel, serverSentEvents } from './http-model.ts';
 import {
   type CallOptions,
   type LLMClient,
@@ -14,8 +14,6 @@ import {
   type StopReason,
 } from './llm-client.ts';
 import { asModelError, cutOff } from './model-error.ts';
-import { responseOf } from './response-of.ts';
-import { serverSentEvents } from './sse.ts';
 
 export interface OpenaiCompatibleOptions {
   readonly apiKey: string;

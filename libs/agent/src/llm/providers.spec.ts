@@ -6,9 +6,15 @@ import { seededEffects } from '../effects/seeded-effects.ts';
 import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
 import { type AiSdkModel, fromAiSdkModel } from './ai-sdk-model.ts';
 import { providerPool } from './fallback.ts';
-import { type ModelProvider, ProviderHealth } from './model-provider.ts';
-import { costOf, knownCost } from './prices.ts';
-import { byCost, byLatency, byPriority } from './select-provider.ts';
+import {
+  byCost,
+  byLatency,
+  byPriority,
+  costOf,
+  knownCost,
+  type ModelProvider,
+  ProviderHealth,
+} from './model-provider.ts';
 
 const need = { tools: false, thinking: false, inputTokens: 1 };
 const provider = (id: string, more: Partial<ModelProvider> = {}): ModelProvider => ({

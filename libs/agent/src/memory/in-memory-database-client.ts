@@ -2,8 +2,7 @@ import { AgentError } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
 import type { DatabaseClient, DatabaseQuery, DatabaseRow, FoundRow, WriteOptions } from './database-client.ts';
 import type { ClockOption } from './in-memory-memory-client.ts';
-import { inQueryOrder, limitOf, matchesWhere } from './query-match.ts';
-import { searchTexts, textsOf } from './search-text.ts';
+import { inQueryOrder, limitOf, matchesWhere, searchTexts, textsOf } from './queries.ts';
 
 interface Kept {
   readonly value: Json;

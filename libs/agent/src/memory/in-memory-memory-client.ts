@@ -8,7 +8,7 @@ import {
   type ReadMemory,
   type SearchMemory,
 } from './memory-client.ts';
-import { searchTexts, textsOf } from './search-text.ts';
+import { searchTexts, textsOf } from './queries.ts';
 
 interface Kept extends MemoryEntry {
   readonly expiresAt: number;

@@ -18,4 +18,4 @@ export type {
   ReadMemory,
   SearchMemory,
 } from './memory-client.ts';
-export { DATABASE, MEMORY } from './resources.ts';
+export { DATABASE, MEMORY } from './memory-client.ts';

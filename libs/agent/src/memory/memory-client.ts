@@ -1,5 +1,7 @@
+import { ResourceKey } from '../core/agent-context.ts';
 import { AgentError, isAgentError } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
+import type { DatabaseClient } from './database-client.ts';
 
 export interface MemoryEntry {
   /** Counts from 1 per stream and is unique; expired entries leave gaps. */
@@ -57,3 +59,7 @@ export function nextNumberOf(error: unknown): number | undefined {
   const next = typeof info === 'object' && info !== null && 'next' in info ? info.next : undefined;
   return typeof next === 'number' ? next : undefined;
 }
+
+/** Tools find the agent's memory with `context.getResource(MEMORY)`. */
+export const MEMORY = ResourceKey<MemoryClient>('memory');
+export const DATABASE = ResourceKey<DatabaseClient>('database');

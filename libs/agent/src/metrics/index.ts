@@ -1,2 +1,1 @@
-export { type AgentMetrics, metricsOf, type ToolMetrics } from './metrics.ts';
-export { type TraceOptions, traceTo } from './trace-to.ts';
+export { type AgentMetrics, metricsOf, type ToolMetrics, type TraceOptions, traceTo } from './metrics.ts';

@@ -6,8 +6,7 @@ import { Agent } from '../agent/agent.ts';
 import { PermissionRule } from '../permissions/rule.ts';
 import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
 import { tool } from '../tools/tool.ts';
-import { metricsOf } from './metrics.ts';
-import { traceTo } from './trace-to.ts';
+import { metricsOf, traceTo } from './metrics.ts';
 
 const CANARY = 'sk-ant-api03-canarycanarycanarycanary0123456789ABCDEF';
 const echo = tool<{ text: string; fail?: boolean }>({

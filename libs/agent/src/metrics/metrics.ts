@@ -1,4 +1,8 @@
+import { open } from 'node:fs/promises';
 import type { AgentResult } from '../agent/agent-result.ts';
+import type { AgentEvent } from '../core/agent-event.ts';
+import { redactStored } from '../core/redact.ts';
+import type { AgentHandle } from '../runtime/agent-handle.ts';
 
 export interface ToolMetrics {
   readonly calls: number;
@@ -64,4 +68,39 @@ function quantiles(values: readonly number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p95: at(0.95), max: at(1) };
+}
+
+export interface TraceOptions {
+  readonly from?: 'start' | 'now';
+  /** False: omits tool inputs. Default true. */
+  readonly recordInputs?: boolean;
+}
+
+/**
+ * Writes a session's events to a file, one JSON line each, until the session or the signal ends. A slow disk causes a
+ * gap, which is also written as a line, and never a slow agent. Text deltas are omitted; complete texts are included,
+ * without secrets and personal data.
+ */
+export async function traceTo(
+  handle: AgentHandle,
+  path: string,
+  options: TraceOptions & { readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  const { from = 'start', recordInputs = true, signal } = options;
+  const file = await open(path, 'a', 0o600);
+  try {
+    for await (const event of handle.subscribe({ from, ...(signal === undefined ? {} : { signal }) })) {
+      if (event.type === 'text-delta' || event.type === 'thinking-delta') continue;
+      const kept = event.type === 'lagged' || recordInputs ? event : withoutInputs(event);
+      await file.appendFile(`${JSON.stringify(redactStored(kept))}\n`);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function withoutInputs(event: AgentEvent): AgentEvent {
+  if (event.type === 'tool-start' || event.type === 'permission-request') return { ...event, input: '[left out]' };
+  if (event.type === 'subagent-output') return { ...event, chunk: withoutInputs(event.chunk) };
+  return event;
 }

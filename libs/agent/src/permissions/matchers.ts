@@ -1,8 +1,7 @@
 import { RE2JS } from 're2js';
 import { AgentError } from '../core/agent-error.ts';
-import { canonicalJson } from '../core/canonical.ts';
-import type { Json } from '../core/json.ts';
-import { matchesGlob } from './glob-pattern.ts';
+import { canonicalJson, type Json } from '../core/json.ts';
+import { matchesGlob } from './paths.ts';
 import type { RuleDecision, RuleMatcher } from './rule.ts';
 import { beginsWith, holds, type ShellCommand } from './shell-command.ts';
 

@@ -1,6 +1,5 @@
 import { AgentError } from '../core/agent-error.ts';
-import { inputHashOf } from '../core/canonical.ts';
-import { isPlainObject, type Json } from '../core/json.ts';
+import { inputHashOf, isPlainObject, type Json } from '../core/json.ts';
 import type { Principal, Roles } from '../security/roles.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
@@ -14,7 +13,7 @@ import {
   type WhoAsks,
 } from './evaluator.ts';
 import { type CheckedCall, compileMatcher } from './matchers.ts';
-import { normalPath } from './normal-path.ts';
+import { normalPath } from './paths.ts';
 import type { PermissionRule } from './rule.ts';
 import { readRulesFile, writeRulesFile } from './rules-file.ts';
 import { readShellCommand } from './shell-command.ts';

@@ -1,7 +1,6 @@
 import { type AgentLensClient, type Decision, isAgentStopped, type LlmPart, type Run, withRun } from '@agentlens/sdk';
 import { AgentError } from '../core/agent-error.ts';
-import { canonicalJson } from '../core/canonical.ts';
-import { type Json, toJson } from '../core/json.ts';
+import { canonicalJson, type Json, toJson } from '../core/json.ts';
 import type { ContentBlock, Message } from '../core/message.ts';
 import type { Effects } from '../effects/effects.ts';
 import type { GuardedRun, GuardedRunStart, GuardVerdict, ModelOutcome, RunGuard, ToolQuestion } from './run-guard.ts';

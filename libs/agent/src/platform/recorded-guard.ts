@@ -1,8 +1,7 @@
 import { AgentError, type ErrorInfo, errorInfo, isAgentError } from '../core/agent-error.ts';
 import type { Message } from '../core/message.ts';
 import type { Effects } from '../effects/effects.ts';
-import { localGuard } from './local-guard.ts';
-import type { GuardedRun, GuardedRunStart, RunGuard } from './run-guard.ts';
+import { type GuardedRun, type GuardedRunStart, localGuard, type RunGuard } from './run-guard.ts';
 
 /** Records a guard's answers like any other effect; a replay answers from the recording. */
 export function recordedGuard(guard: RunGuard, effects: Effects): RunGuard {

@@ -1,13 +1,11 @@
 import { createTwoFilesPatch } from 'diff';
 import { AgentError, isAgentError, messageOf } from '../core/agent-error.ts';
-import { hashOf } from '../core/canonical.ts';
-import { isPlainObject, type Json } from '../core/json.ts';
+import { hashOf, isPlainObject, type Json } from '../core/json.ts';
 import { redactStored } from '../core/redact.ts';
 import type { DatabaseClient } from '../memory/database-client.ts';
 import { SafetyLayer } from '../safety/safety-layer.ts';
 import type { SafetyPolicy } from '../safety/safety-policy.ts';
 import type { Principal, Roles } from '../security/roles.ts';
-import { plainData } from './plain-data.ts';
 import type {
   EngineName,
   PromptCheck,
@@ -17,7 +15,7 @@ import type {
   RenderedPrompt,
   RenderOptions,
 } from './prompt-store.ts';
-import type { TemplateEngine } from './template-engine.ts';
+import { plainData, type TemplateEngine } from './template-engine.ts';
 
 export interface PromptAudit {
   readonly event: 'prompt.published';

@@ -7,9 +7,8 @@ import { fstringEngine } from './engines/fstring.ts';
 import { handlebarsEngine } from './engines/handlebars.ts';
 import { liquidEngine } from './engines/liquid.ts';
 import { mustacheEngine } from './engines/mustache.ts';
-import { plainData } from './plain-data.ts';
 import type { EngineName } from './prompt-store.ts';
-import type { TemplateEngine } from './template-engine.ts';
+import { plainData, type TemplateEngine } from './template-engine.ts';
 
 const ENGINES: readonly TemplateEngine[] = [fstringEngine(), liquidEngine(), handlebarsEngine(), mustacheEngine()];
 const store = (more: Partial<DatabasePromptStoreOptions> = {}) =>

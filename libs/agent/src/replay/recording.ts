@@ -1,9 +1,7 @@
 import { isAgentError, messageOf } from '../core/agent-error.ts';
 import { redactStored } from '../core/redact.ts';
-import type { EffectKind, Effects } from '../effects/effects.ts';
-import { liveEffects } from '../effects/live-effects.ts';
+import { abortableSleep, type EffectKind, type Effects, liveEffects } from '../effects/effects.ts';
 import { SeededSource } from '../effects/seeded-effects.ts';
-import { abortableSleep } from '../effects/sleep.ts';
 import type { Cassette, CassetteEntry, RecordedError } from './cassette.ts';
 import { type NumberedRequest, RequestNumbers, storable } from './requests.ts';
 

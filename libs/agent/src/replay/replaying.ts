@@ -1,10 +1,8 @@
 import { AgentError, type ErrorCode } from '../core/agent-error.ts';
-import type { EffectKind, Effects } from '../effects/effects.ts';
-import { liveEffects } from '../effects/live-effects.ts';
+import { type EffectKind, type Effects, liveEffects } from '../effects/effects.ts';
 import { SeededSource } from '../effects/seeded-effects.ts';
 import type { Cassette, CassetteEntry, RecordedError } from './cassette.ts';
-import { firstDifference } from './first-difference.ts';
-import { type NumberedRequest, RequestNumbers } from './requests.ts';
+import { firstDifference, type NumberedRequest, RequestNumbers } from './requests.ts';
 
 /** Effects that answer from a recording, without side effects. */
 export interface ReplayingEffects extends Effects {

@@ -1,11 +1,9 @@
 import type { AgentError } from '../core/agent-error.ts';
 import type { AgentState } from '../core/agent-state.ts';
-import type { PermissionAnswer } from '../core/input-message.ts';
+import type { OutputChunk, PermissionAnswer } from '../core/input-output.ts';
 import type { Metadata } from '../core/json.ts';
-import { type ContentBlock, Message } from '../core/message.ts';
-import type { OutputChunk } from '../core/output-chunk.ts';
+import { type ContentBlock, Message, type ToolResult } from '../core/message.ts';
 import type { TokenUsage } from '../core/token-usage.ts';
-import type { ToolResult } from '../core/tool-result.ts';
 import type { LiveSession } from './live-session.ts';
 import { type SubscribeOptions, Subscription } from './subscription.ts';
 

@@ -1,15 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentEvent } from '../core/agent-event.ts';
-import { Message, openToolUses, textOf } from '../core/message.ts';
-import type { PermissionRequest } from '../core/output-chunk.ts';
-import { ToolResult } from '../core/tool-result.ts';
+import type { PermissionRequest } from '../core/input-output.ts';
+import { Message, openToolUses, ToolResult, textOf } from '../core/message.ts';
 import { PermissionManager } from '../permissions/permission-manager.ts';
 import { PermissionRule } from '../permissions/rule.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { MemorySessionStore } from '../session/memory-session-store.ts';
 import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
-import { type Tool, tool } from '../tools/tool.ts';
-import { ToolFatalError } from '../tools/tool-errors.ts';
+import { type Tool, ToolFatalError, tool } from '../tools/tool.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
 import type { AgentHandle } from './agent-handle.ts';
 import type { AgentFunction } from './agent-internals.ts';

@@ -1,17 +1,13 @@
 import type { AgentLensClient } from '@agentlens/sdk';
 import { AgentError } from '../core/agent-error.ts';
-import { type RuntimeLogger, SILENT_LOGGER } from '../core/logger.ts';
-import type { Effects } from '../effects/effects.ts';
-import { liveEffects } from '../effects/live-effects.ts';
-import { deniedHost } from '../host/denied-host.ts';
-import type { Host } from '../host/host.ts';
-import { localGuard } from '../platform/local-guard.ts';
+import { type Effects, liveEffects } from '../effects/effects.ts';
+import { deniedHost, type Host } from '../host/host.ts';
 import { type PlatformGuardOptions, platformGuard } from '../platform/platform-guard.ts';
 import { recordedGuard } from '../platform/recorded-guard.ts';
-import type { RunGuard } from '../platform/run-guard.ts';
+import { localGuard, type RunGuard } from '../platform/run-guard.ts';
 import { encryptedSessions } from '../security/encrypted-session-store.ts';
-import type { KeyProvider } from '../security/key-provider.ts';
 import type { Principal, Roles } from '../security/roles.ts';
+import type { KeyProvider } from '../security/sealed.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { MemorySessionStore } from '../session/memory-session-store.ts';
 import type { SessionLease, SessionStore } from '../session/session-store.ts';
@@ -187,3 +183,10 @@ export class AgentRuntime implements AsyncDisposable {
     return recordedGuard(guard, effects);
   }
 }
+
+/** Receives the runtime's warnings; silent by default. */
+export interface RuntimeLogger {
+  warn(message: string): void;
+}
+
+const SILENT_LOGGER: RuntimeLogger = { warn: () => undefined };

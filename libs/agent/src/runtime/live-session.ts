@@ -10,19 +10,17 @@ import {
   stateOf,
   transition,
 } from '../core/agent-state.ts';
-import type { InputMessage, PermissionAnswer } from '../core/input-message.ts';
-import type { RuntimeLogger } from '../core/logger.ts';
-import type { OutputChunk } from '../core/output-chunk.ts';
+import type { InputMessage, OutputChunk, PermissionAnswer } from '../core/input-output.ts';
 import { addTokens, NO_TOKENS, type TokenUsage } from '../core/token-usage.ts';
 import type { Effects } from '../effects/effects.ts';
 import type { Host } from '../host/host.ts';
 import type { PermissionManager } from '../permissions/permission-manager.ts';
-import type { GuardedRun, RunEnd, RunGuard } from '../platform/run-guard.ts';
+import { type GuardedRun, type RunEnd, type RunGuard, storyFact } from '../platform/run-guard.ts';
 import type { AgentSession } from '../session/agent-session.ts';
 import { turnsOf } from '../session/reopen.ts';
+import type { RuntimeLogger } from './agent-runtime.ts';
 import type { RunLimits, RuntimeLimits } from './capacity.ts';
 import { EventLog } from './event-log.ts';
-import { storyFact } from './run-story.ts';
 
 interface OpenRequest {
   readonly inputHash: string;

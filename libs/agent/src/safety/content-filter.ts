@@ -1,8 +1,7 @@
 import { redact } from '@agentlens/sdk';
 import { RE2JS } from 're2js';
 import { AgentError } from '../core/agent-error.ts';
-import type { SafetyPhase } from './phases.ts';
-import type { SafetyFilter } from './safety-policy.ts';
+import type { SafetyFilter, SafetyPhase } from './safety-policy.ts';
 
 export interface PatternFilterOptions {
   readonly name: string;

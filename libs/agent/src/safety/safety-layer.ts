@@ -1,10 +1,13 @@
 import { messageOf } from '../core/agent-error.ts';
-import { hashOf } from '../core/canonical.ts';
-import type { Json } from '../core/json.ts';
+import { hashOf, type Json } from '../core/json.ts';
 import { redactionFilter } from './content-filter.ts';
-import type { SafetyWhere } from './phases.ts';
-import { RateLimiter } from './rate-limit.ts';
-import type { FilterAnswer, SafetyFilter, SafetyPolicy } from './safety-policy.ts';
+import {
+  type FilterAnswer,
+  RateLimiter,
+  type SafetyFilter,
+  type SafetyPolicy,
+  type SafetyWhere,
+} from './safety-policy.ts';
 
 /** Record of a block or change; never contains the text. */
 export interface SafetyRecord extends SafetyWhere {

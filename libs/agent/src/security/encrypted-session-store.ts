@@ -1,10 +1,7 @@
 import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
-import type { EntryBody, SessionEntry } from '../session/entry.ts';
-import type { SessionMetadata } from '../session/session-metadata.ts';
-import type { SessionStore } from '../session/session-store.ts';
-import type { KeyProvider } from './key-provider.ts';
-import { Sealer } from './sealed.ts';
+import type { EntryBody, SessionEntry, SessionMetadata, SessionStore } from '../session/session-store.ts';
+import { type KeyProvider, Sealer } from './sealed.ts';
 
 /**
  * Encrypts the journal and the metadata of sessions. Ids, lineage and times stay readable, for lists. Each entry is

@@ -1,5 +1,5 @@
 import { AgentError } from '../core/agent-error.ts';
-import { matchesGlob } from '../permissions/glob-pattern.ts';
+import { matchesGlob } from '../permissions/paths.ts';
 
 export const ROLE_ACTIONS = [
   ...(['agent.create', 'tool.register', 'rule.edit', 'prompt.publish', 'session.read', 'session.input'] as const),

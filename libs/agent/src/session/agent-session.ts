@@ -2,11 +2,18 @@ import { AgentError } from '../core/agent-error.ts';
 import type { Json, Metadata } from '../core/json.ts';
 import { type ContentBlock, type Message, openToolUses } from '../core/message.ts';
 import { type RedactStored, redactStored } from '../core/redact.ts';
-import type { Effects } from '../effects/effects.ts';
-import { liveEffects } from '../effects/live-effects.ts';
-import { type EntryBody, SCHEMA_VERSION, type SessionEntry } from './entry.ts';
-import { checkSessionId, type SessionMetadata } from './session-metadata.ts';
-import type { AppendOptions, SessionFilter, SessionStore, StoredSession } from './session-store.ts';
+import { type Effects, liveEffects } from '../effects/effects.ts';
+import {
+  type AppendOptions,
+  checkSessionId,
+  type EntryBody,
+  SCHEMA_VERSION,
+  type SessionEntry,
+  type SessionFilter,
+  type SessionMetadata,
+  type SessionStore,
+  type StoredSession,
+} from './session-store.ts';
 
 export interface AgentSessionOptions {
   readonly sessionId?: string;

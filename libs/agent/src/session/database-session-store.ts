@@ -1,13 +1,16 @@
 import { AgentError, isAgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
 import type { DatabaseClient } from '../memory/database-client.ts';
-import { SCHEMA_VERSION, type SessionEntry } from './entry.ts';
-import { checkSessionId, readSessionMetadata, type SessionMetadata } from './session-metadata.ts';
 import {
   byAge,
+  checkSessionId,
   matchesFilter,
+  readSessionMetadata,
+  SCHEMA_VERSION,
+  type SessionEntry,
   type SessionFilter,
   type SessionLease,
+  type SessionMetadata,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';

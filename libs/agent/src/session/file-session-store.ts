@@ -1,18 +1,19 @@
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError } from '../core/agent-error.ts';
+import { AgentError, systemCode } from '../core/agent-error.ts';
 import { parseJson } from '../core/json.ts';
-import { systemCode } from '../core/system-code.ts';
-import type { SessionEntry } from './entry.ts';
 import { appendLines, readHistory, replaceFile, syncFolder, writeFailed } from './session-files.ts';
 import { acquireLease } from './session-lease.ts';
-import { checkSessionId, readSessionMetadata, type SessionMetadata } from './session-metadata.ts';
 import {
   type AppendOptions,
   byAge,
+  checkSessionId,
   matchesFilter,
+  readSessionMetadata,
+  type SessionEntry,
   type SessionFilter,
   type SessionLease,
+  type SessionMetadata,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';

@@ -1,12 +1,12 @@
 import { AgentError } from '../core/agent-error.ts';
-import type { SessionEntry } from './entry.ts';
-import type { SessionMetadata } from './session-metadata.ts';
 import {
   type AppendOptions,
   byAge,
   matchesFilter,
+  type SessionEntry,
   type SessionFilter,
   type SessionLease,
+  type SessionMetadata,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';

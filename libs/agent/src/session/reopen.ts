@@ -1,5 +1,4 @@
-import type { ToolUseBlock } from '../core/message.ts';
-import type { ToolResult } from '../core/tool-result.ts';
+import type { ToolResult, ToolUseBlock } from '../core/message.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** State of one call after a crash. */

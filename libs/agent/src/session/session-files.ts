@@ -1,9 +1,8 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AgentError } from '../core/agent-error.ts';
+import { AgentError, systemCode } from '../core/agent-error.ts';
 import { isPlainObject, parseJson } from '../core/json.ts';
-import { systemCode } from '../core/system-code.ts';
-import { SCHEMA_VERSION, type SessionEntry } from './entry.ts';
+import { SCHEMA_VERSION, type SessionEntry } from './session-store.ts';
 
 const NEWLINE = 0x0a;
 

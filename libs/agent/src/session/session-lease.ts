@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { AgentError } from '../core/agent-error.ts';
+import { AgentError, systemCode } from '../core/agent-error.ts';
 import { isPlainObject, parseJson } from '../core/json.ts';
-import { systemCode } from '../core/system-code.ts';
 import type { SessionLease } from './session-store.ts';
 
 /**

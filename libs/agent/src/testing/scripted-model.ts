@@ -2,7 +2,7 @@ import { AgentError, type ErrorCode } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
 import type { ContentBlock, Message } from '../core/message.ts';
 import { type TokenUsage, tokensOf } from '../core/token-usage.ts';
-import { abortableSleep } from '../effects/sleep.ts';
+import { abortableSleep } from '../effects/effects.ts';
 import {
   type CallOptions,
   type LLMClient,

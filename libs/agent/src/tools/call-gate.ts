@@ -1,15 +1,20 @@
-import { AgentError } from '../core/agent-error.ts';
-import { inputHashOf } from '../core/canonical.ts';
-import type { PermissionAnswer } from '../core/input-message.ts';
-import type { Json } from '../core/json.ts';
-import type { ToolResult } from '../core/tool-result.ts';
-import { rememberedRule } from '../permissions/remembered.ts';
+import { AgentError, type ErrorCode } from '../core/agent-error.ts';
+import type { PermissionAnswer } from '../core/input-output.ts';
+import { inputHashOf, type Json } from '../core/json.ts';
+import { ToolResult } from '../core/message.ts';
+import { rememberedRule } from '../permissions/rule.ts';
 import type { GuardVerdict } from '../platform/run-guard.ts';
-import type { ToolCall } from './action-result.ts';
 import { callSignal, inspectText, type PipelineHost, type PipelineOptions } from './pipeline-host.ts';
-import { GO_ON, refusal, STOP } from './refusal.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolCall } from './tool.ts';
 import { invalidInput } from './tool-registry.ts';
+
+/** What a model should do next after a refusal. */
+const STOP = 'Stop now. No further call will be allowed in this run.';
+const GO_ON = 'This call did not happen. Continue without it, or say why the task cannot be done.';
+
+export function refusal(code: ErrorCode, message: string, info?: Json): ToolResult {
+  return ToolResult.error(code, message, info ?? { nextStep: GO_ON });
+}
 
 /** Decision about a call before it runs. `ends`: the run ends with it. */
 export type Decided =

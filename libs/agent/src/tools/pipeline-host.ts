@@ -1,17 +1,16 @@
 import type { AgentContext } from '../core/agent-context.ts';
 import type { DriverEvent } from '../core/agent-event.ts';
 import type { StateEvent } from '../core/agent-state.ts';
-import type { PermissionAnswer } from '../core/input-message.ts';
+import type { OutputChunk, PermissionAnswer } from '../core/input-output.ts';
 import type { Json } from '../core/json.ts';
-import type { OutputChunk } from '../core/output-chunk.ts';
-import type { ToolInfo } from '../core/tool-result.ts';
+import type { ToolInfo } from '../core/message.ts';
 import type { Effects } from '../effects/effects.ts';
 import type { PermissionManager } from '../permissions/permission-manager.ts';
 import type { GuardedRun } from '../platform/run-guard.ts';
-import type { SafetyPhase } from '../safety/phases.ts';
 import type { Inspected, SafetyLayer } from '../safety/safety-layer.ts';
+import type { SafetyPhase } from '../safety/safety-policy.ts';
 import type { AgentSession } from '../session/agent-session.ts';
-import type { ActionResult, ToolCall } from './action-result.ts';
+import type { ActionResult, ToolCall } from './tool.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
 /** What the pipeline needs from its session. */

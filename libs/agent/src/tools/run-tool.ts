@@ -1,7 +1,7 @@
 import type { AgentContext } from '../core/agent-context.ts';
 import { AgentError, isAgentError, messageOf } from '../core/agent-error.ts';
 import { isPlainObject, toJson } from '../core/json.ts';
-import { ToolResult } from '../core/tool-result.ts';
+import { ToolResult } from '../core/message.ts';
 import type { Tool } from './tool.ts';
 
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;

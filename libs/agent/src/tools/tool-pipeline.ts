@@ -1,18 +1,14 @@
 import { AgentError, errorInfo, isAgentError } from '../core/agent-error.ts';
 import type { DriverEvent } from '../core/agent-event.ts';
-import { inputHashOf } from '../core/canonical.ts';
-import { type Json, toJson } from '../core/json.ts';
-import type { ToolResultBlock } from '../core/message.ts';
-import type { OutputChunk } from '../core/output-chunk.ts';
+import type { OutputChunk } from '../core/input-output.ts';
+import { inputHashOf, type Json, toJson } from '../core/json.ts';
+import { ToolResult, type ToolResultBlock } from '../core/message.ts';
 import { redactStored } from '../core/redact.ts';
-import { ToolResult } from '../core/tool-result.ts';
 import { unfinishedCalls } from '../session/reopen.ts';
-import type { ActionResult, ToolCall } from './action-result.ts';
-import { CallGate, type Decided } from './call-gate.ts';
+import { CallGate, type Decided, refusal } from './call-gate.ts';
 import { callSignal, inspectText, type PipelineHost, type PipelineOptions } from './pipeline-host.ts';
-import { refusal } from './refusal.ts';
 import { runTool, stoppedResult } from './run-tool.ts';
-import type { Tool } from './tool.ts';
+import type { ActionResult, Tool, ToolCall } from './tool.ts';
 
 /**
  * The pipeline of every tool call: look up, parse, safety, permission, human, platform, run, check the output. Each

@@ -1,7 +1,7 @@
 import { type Connector, connectorTool, isConnector } from '../connectors/connector.ts';
 import type { AgentContext } from '../core/agent-context.ts';
 import { AgentError } from '../core/agent-error.ts';
-import { ToolResult as Result, type ToolResult } from '../core/tool-result.ts';
+import { ToolResult as Result, type ToolResult } from '../core/message.ts';
 import type { Principal, Roles } from '../security/roles.ts';
 import { runTool } from './run-tool.ts';
 import type { Tool, ToolDefinition } from './tool.ts';

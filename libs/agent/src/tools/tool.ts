@@ -1,8 +1,8 @@
 import { type CheckedValue, isStandardSchema, type JsonSchema, type OutputSchema, schemaChecker } from '@agentlens/sdk';
 import type { AgentContext } from '../core/agent-context.ts';
-import { AgentError } from '../core/agent-error.ts';
-import { isPlainObject } from '../core/json.ts';
-import type { ToolInfo } from '../core/tool-result.ts';
+import { AgentError, type ErrorCode } from '../core/agent-error.ts';
+import { isPlainObject, type Json } from '../core/json.ts';
+import type { ToolInfo } from '../core/message.ts';
 
 type ToolInputSchema<I> = OutputSchema<I>;
 
@@ -108,4 +108,40 @@ export function tool<I>(options: ToolOptions<I>): Tool {
 
 function shown(name: string, input: unknown): string {
   return `${name} ${JSON.stringify(input)?.slice(0, MAX_SHOWN_CHARS) ?? ''}`;
+}
+
+/** One tool call as requested by a model or planner. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: Json;
+  /** The model's text if it was not valid JSON. */
+  readonly malformed?: string;
+}
+
+/** Result of one call. */
+export interface ActionResult {
+  readonly type: 'tool';
+  readonly toolId: string;
+  readonly toolUseId: string;
+  readonly input: Json;
+  readonly output: Json;
+  readonly isError: boolean;
+  readonly code?: ErrorCode;
+  readonly durationMs: number;
+}
+
+/** Throw it if a retry may help: the pipeline retries idempotent tools, then the model receives the error. */
+export class ToolRetryableError extends Error {
+  override readonly name = 'ToolRetryableError';
+}
+
+/** Throw it if a retry does not help. Any other error is treated the same. */
+export class ToolFailedError extends Error {
+  override readonly name = 'ToolFailedError';
+}
+
+/** Throw it if the run must end. */
+export class ToolFatalError extends Error {
+  override readonly name = 'ToolFatalError';
 }

@@ -4,7 +4,7 @@ import type { DecisionAnswer } from '../decisions/answer.ts';
 import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
 import type { LabelCause } from '../ports/label-store.ts';
 import type { Series } from '../ports/window-store.ts';
-import type { SeriesTotals } from '../windows/series-totals.ts';
+import type { SeriesTotals } from '../windows/totals.ts';
 import type { Threshold } from './threshold.ts';
 
 /** When a condition is evaluated: as events arrive, or when an agent asks about a call. */

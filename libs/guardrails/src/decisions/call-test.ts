@@ -1,9 +1,9 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { CallPart, CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
 import { meetsWithoutNoise } from '../catalog/threshold.ts';
-import { RunningTotals } from '../windows/series-totals.ts';
+import { RunningTotals } from '../windows/totals.ts';
+import { numberTest } from './answer.ts';
 import type { CallFacts } from './facts.ts';
-import { numberTest } from './number-test.ts';
 
 /** Prepares a condition with its config for calls. Returns null if the condition does not support calls. */
 export function callTest(condition: ConditionModule, config: unknown): CallTest | null {

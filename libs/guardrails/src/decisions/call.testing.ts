@@ -5,9 +5,8 @@ import type { PastCall } from '../ports/call-history.ts';
 import { activate } from '../rules/active-rule.ts';
 import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
-import { callView } from './call-view.ts';
 import type { DecisionRule } from './decision-rule.ts';
-import type { DecisionFacts, FactNeeds } from './facts.ts';
+import { callView, type DecisionFacts, type FactNeeds } from './facts.ts';
 import { factsNeeded } from './facts-needed.ts';
 
 export const NOW = '2026-11-21T12:00:00.000Z';

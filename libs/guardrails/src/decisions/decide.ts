@@ -5,9 +5,8 @@ import {
   type RuleBypass,
   type RuleFinding,
 } from '@agentlens/contracts';
-import { callView } from './call-view.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
-import type { DecisionFacts } from './facts.ts';
+import { callView, type DecisionFacts } from './facts.ts';
 import { conditionAnswer, findingOf, type RuleVerdict, verdictOf, withMeasurement } from './rule-verdict.ts';
 import { callAllowance, type StepAllowance } from './step-meter.ts';
 

@@ -1,7 +1,7 @@
 import type { DecisionPhase, GuardrailRule } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { globMatches } from '../patterns/glob.ts';
+import { globMatches } from '../patterns/names.ts';
 import { aDecisionRule, aRequest } from './call.testing.ts';
 import { DecisionBook } from './decision-book.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';

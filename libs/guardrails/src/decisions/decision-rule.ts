@@ -2,9 +2,28 @@ import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallMeasurement, CallPart, DataFlow, EventFeed } from '../catalog/condition-module.ts';
 import type { ActiveRollout } from '../rules/rollout.ts';
-import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
+
+/** Fields of a rule that evaluation needs. Excludes the action config, so that no secret stays in memory. */
+export interface RuleIdentity extends Fields {
+  /** The version to which approvals are bound. */
+  readonly meaningVersion: number;
+}
+
+type Fields = Pick<
+  GuardrailRule,
+  | 'id'
+  | 'tenantId'
+  | 'version'
+  | 'name'
+  | 'agentId'
+  | 'conditionType'
+  | 'actionType'
+  | 'cooldownMinutes'
+  | 'dryRun'
+  | 'priority'
+>;
 
 /** A selector with case-folded names. */
 export type Selects = Omit<RuleSelector, 'phases'>;

@@ -4,7 +4,7 @@ import { NO_TOTALS } from '../windows/totals.ts';
 import { aDecisionRule, aRequest, NOW, someFacts } from './call.testing.ts';
 import { decide } from './decide.ts';
 import { factsNeeded } from './facts-needed.ts';
-import { isStateless } from './stateless.ts';
+import { isStateless } from './selectors.ts';
 
 const counted = { tools: ['search'], max: 5, per: 'agent', windowMinutes: 10 };
 

@@ -1,9 +1,9 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { Increment, Series } from '../ports/window-store.ts';
 import { seriesKey } from '../windows/span.ts';
-import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { Addition, ConditionLabels, ConditionNeeds, FactNeeds, WantedLabel } from './facts.ts';
+import { looksAtAgentTags } from './selectors.ts';
 
 const NOTHING: FactNeeds = { history: false, agent: false, series: [], increments: [], undo: [] };
 

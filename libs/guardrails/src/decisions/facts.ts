@@ -2,6 +2,8 @@ import type { DecisionRequest } from '@agentlens/contracts';
 import type { PastCall, WiderScope } from '../ports/call-history.ts';
 import type { LabelCause } from '../ports/label-store.ts';
 import type { Increment, Series, Totals } from '../ports/window-store.ts';
+import { seriesKey } from '../windows/span.ts';
+import { NO_TOTALS, withValue } from '../windows/totals.ts';
 import type { DecisionRule } from './decision-rule.ts';
 
 /** Amount that one call adds to one series. `call`: subtracted again if the call is rejected; `report`: kept. */
@@ -132,4 +134,36 @@ export interface CallFacts {
   readonly before: (series: Series) => Totals | null;
   /** The same, including what this request adds. */
   readonly including: (series: Series) => Totals | null;
+}
+
+/** Presents the fetched facts to conditions. */
+export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: number): CallFacts {
+  const { needs, history, histories, totals, labels, argsHash, resultHash } = facts;
+  const places = new Map(needs.series.map((series, at) => [seriesKey(series), at]));
+  const before = (series: Series): Totals | null => {
+    const at = places.get(seriesKey(series));
+    if (at === undefined || totals === undefined || typeof totals === 'string') return null;
+    return totals[at] ?? NO_TOTALS;
+  };
+  const including = (series: Series): Totals | null => {
+    const at = places.get(seriesKey(series));
+    const mine = needs.increments.filter((increment) => increment.series === at);
+    const known = before(series);
+    return known && mine.reduce((sum, { atMs, value }) => withValue(sum, series.shape, atMs, value), known);
+  };
+  return {
+    request,
+    nowMs,
+    argsHash,
+    ...(resultHash === undefined ? {} : { resultHash }),
+    history: history === undefined || typeof history === 'string' ? null : history,
+    calls(scope) {
+      const wider = typeof histories === 'object' ? histories : undefined;
+      const found = scope === 'run' ? history : wider?.get(scope);
+      return found === undefined || typeof found === 'string' ? null : found;
+    },
+    labels: labels === undefined || typeof labels === 'string' ? null : labels,
+    before,
+    including,
+  };
 }

@@ -2,13 +2,13 @@ import type { AskReason, Budget, DecisionRequest } from '@agentlens/contracts';
 import { usageOfQuestion } from '../breaker/reported-usage.ts';
 import { payingScope, spenderOf } from '../budgets/scope-of-budget.ts';
 import type { BreakerRef } from '../ports/breaker-store.ts';
-import { looksAtAgentTags } from './agent-selector.ts';
 import type { CallIdentity } from './call-identity.ts';
 import { decide, type Ruling } from './decide.ts';
 import type { DecisionBook } from './decision-book.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { ConditionNeeds, FactNeeds } from './facts.ts';
 import { factsNeeded } from './facts-needed.ts';
+import { looksAtAgentTags } from './selectors.ts';
 
 type CallHash = Pick<CallIdentity, 'argsHash'>;
 

@@ -2,7 +2,7 @@ import { JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CallMeasurement, CallTest, ConditionModule, DataFlow } from '../catalog/condition-module.ts';
-import { problemsOf } from '../rules/config-problems.ts';
+import { problemsOf } from '../rules/problems.ts';
 import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';

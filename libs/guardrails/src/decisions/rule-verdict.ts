@@ -3,10 +3,10 @@ import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallMeasurement, DataFlow } from '../catalog/condition-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
 import { placeInRollout, type RolloutPlace } from '../rules/rollout.ts';
-import { selectsAgent } from './agent-selector.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { CallFacts, DecisionFacts } from './facts.ts';
+import { selectsAgent } from './selectors.ts';
 import { metered, type StepAllowance, StepsSpent } from './step-meter.ts';
 
 type Effect = Exclude<ActionEffect, { kind: 'missing' }>;

@@ -1,4 +1,4 @@
-import { globMatchesFolded } from '../patterns/glob.ts';
+import { globMatchesFolded } from '../patterns/names.ts';
 
 /** Tool of a call, with case-folded name and tags. */
 export interface FoldedTool {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { redact } from './detectors.ts';
-import { redactDeep } from './redact-deep.ts';
+import { redactDeep } from './redact-values.ts';
 
 /** Assembled at run time, so that secret scanners do not report this file. */
 const KEYS = [

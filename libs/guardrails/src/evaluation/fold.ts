@@ -3,12 +3,30 @@ import { meetsWithoutNoise, withoutNoise } from '../catalog/threshold.ts';
 import { type CooldownHolder, cooling } from '../ports/cooldown-store.ts';
 import type { AdvanceAnswer } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
-import { RunningTotals } from '../windows/series-totals.ts';
 import { spans } from '../windows/span.ts';
-import { NO_TOTALS } from '../windows/totals.ts';
-import { makeTrigger } from './make-trigger.ts';
+import { NO_TOTALS, RunningTotals } from '../windows/totals.ts';
 import type { DegradedRule, EvaluationPlan } from './plan.ts';
-import type { StopCounts, StopReason } from './stop-reason.ts';
+import { makeTrigger } from './triggers.ts';
+
+/** Why the evaluation of a rule on an event stopped. */
+export type StopReason =
+  /** An earlier trigger of this rule and agent is still cooling down. */
+  | 'cooling'
+  /** Another trigger claimed the cooldown in the meantime. */
+  | 'claim_refused'
+  /** The value does not meet the rule's threshold. */
+  | 'threshold_not_met'
+  /** The window holds too little data to measure. */
+  | 'no_data'
+  /** The event is irrelevant to the condition. */
+  | 'not_concerned'
+  /** The event was counted in an earlier batch. */
+  | 'duplicate_event'
+  /** The rule threw on an earlier event of this batch. */
+  | 'degraded';
+
+/** Number of evaluations stopped, by reason. */
+export type StopCounts = Partial<Record<StopReason, number>>;
 
 /** A trigger that becomes final if its cooldown can be claimed. */
 export interface RuleCandidate {

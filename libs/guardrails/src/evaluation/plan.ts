@@ -137,3 +137,14 @@ function cooldownsOfRules(rules: Iterable<EventRule>, agentId: string): Cooldown
     .filter((rule) => rule.cooldownMinutes > 0)
     .map((rule) => ({ ruleId: rule.id, dryRun: isDryFor(rule, agentId) }));
 }
+
+/** Plans a batch per agent, for the agents that any rule listens to. */
+export function planBatch(book: RuleBook, batch: EventBatch): EvaluationPlan[] {
+  const byAgent = new Map<string, Indexed[]>();
+  batch.events.forEach((event, index) => {
+    const events = byAgent.get(event.agentId);
+    if (events === undefined) byAgent.set(event.agentId, [[index, event]]);
+    else events.push([index, event]);
+  });
+  return [...byAgent].flatMap(([agentId, events]) => planAgent(book, batch, agentId, events) ?? []);
+}

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { OPERATORS as ARGUMENT_OPERATORS } from '../conditions/tool-argument/argument-test.ts';
-import { COMPARISONS, chosen, compared, names, toolEntry } from './policy-words.ts';
-import { callCount, metricOverWindow, timeGate } from './windowed-kinds.ts';
+import {
+  COMPARISONS,
+  callCount,
+  chosen,
+  compared,
+  metricOverWindow,
+  names,
+  timeGate,
+  toolEntry,
+} from './windowed-kinds.ts';
 
 const text = z.string().min(1).max(1000);
 const scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {

@@ -1,6 +1,6 @@
 import { type JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
-import { problemsOf } from '../rules/config-problems.ts';
+import { problemsOf } from '../rules/problems.ts';
 import { FLAT_KINDS } from './flat-kinds.ts';
 
 /** A condition in AgentLens's vocabulary. */

@@ -1,6 +1,5 @@
 import type { JsonObject, ProblemDetail } from '@agentlens/contracts';
-import { problemsOf } from '../rules/config-problems.ts';
-import { unstorableText } from '../rules/plain-text.ts';
+import { problemsOf, unstorableText } from '../rules/problems.ts';
 import { type ValidatedRule, type ValidDraft, validateDraft } from '../rules/validate-rule.ts';
 import { PolicyImport, type RuleSpec } from './policy-spec.ts';
 

@@ -5,12 +5,11 @@ import type { ConditionModule, EventCondition, EventMeasure, TickCondition } fro
 import type { Threshold } from '../catalog/threshold.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { callTest } from '../decisions/call-test.ts';
-import type { DecisionRule, Selects } from '../decisions/decision-rule.ts';
-import { phasesOf, selectsOf } from '../decisions/selector.ts';
+import type { DecisionRule, RuleIdentity, Selects } from '../decisions/decision-rule.ts';
+import { phasesOf, selectsOf } from '../decisions/selectors.ts';
 import { selectsTool } from '../decisions/tool-index.ts';
 import { foldedName } from '../patterns/names.ts';
 import { type ActiveRollout, isInRollout, rolloutOf } from './rollout.ts';
-import type { RuleIdentity } from './rule-identity.ts';
 
 interface Compiled extends RuleIdentity {
   readonly threshold: Threshold;

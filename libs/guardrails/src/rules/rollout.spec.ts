@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { aDecisionRule, aRequest, NOW, someFacts } from '../decisions/call.testing.ts';
 import { decide } from '../decisions/decide.ts';
 import { fold } from '../evaluation/fold.ts';
-import { planBatch } from '../evaluation/plan-batch.ts';
+import { planBatch } from '../evaluation/plan.ts';
 import { RecountingStore } from '../evaluation/recounting-store.testing.ts';
 import { activate } from './active-rule.ts';
 import { bucketOf, isInRollout, placeInRollout } from './rollout.ts';

@@ -1,5 +1,5 @@
 import { canonicalJson, type FieldChange } from '@agentlens/contracts';
-import { mapActionSecrets } from './action-secrets.ts';
+import { mapActionSecrets } from '../actions/index.ts';
 import { draftOf, type ValidDraft } from './validate-rule.ts';
 
 /** Fields that are compared by member. */

@@ -8,13 +8,11 @@ import {
   unknownName,
 } from '@agentlens/contracts';
 import type { z } from 'zod';
-import { ACTIONS } from '../actions/index.ts';
+import { ACTIONS, isMasked, mapActionSecrets, maskSecret } from '../actions/index.ts';
 import type { Phase } from '../catalog/condition-module.ts';
 import { CONDITIONS } from '../conditions/index.ts';
-import { askableIn } from '../decisions/selector.ts';
-import { isMasked, mapActionSecrets, maskSecret } from './action-secrets.ts';
-import { problemsOf } from './config-problems.ts';
-import { unstorableText } from './plain-text.ts';
+import { askableIn } from '../decisions/selectors.ts';
+import { problemsOf, unstorableText } from './problems.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
 /** Reports conflicts between condition, action and selector. Unknown types are reported elsewhere. */

@@ -1,6 +1,6 @@
 import type { AskReason, GuardrailRule } from '@agentlens/contracts';
-import { looksAtAgentTags } from '../decisions/agent-selector.ts';
 import type { DecisionRule } from '../decisions/decision-rule.ts';
+import { looksAtAgentTags } from '../decisions/selectors.ts';
 
 /** Why a gateway asks the evaluator, in words. */
 export const ASK_WORDS: Readonly<Record<AskReason, string>> = {

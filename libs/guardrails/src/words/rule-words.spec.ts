@@ -4,7 +4,7 @@ import { ACTIONS } from '../actions/index.ts';
 import { jsonSchemaOf } from '../catalog/catalog.ts';
 import type { ConditionModule } from '../catalog/condition-module.ts';
 import { CONDITIONS } from '../conditions/index.ts';
-import { askableIn, phasesOf } from '../decisions/selector.ts';
+import { askableIn, phasesOf } from '../decisions/selectors.ts';
 import { CHOICE_WORDS, number } from './choice-words.ts';
 import { conditionWords, hasConditionWords } from './condition-words.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { actionsWith, id, type McpTool, PAGE, reason, USUAL_LIMIT } from '../tool.ts';
+import { AGENT, actionsWith, id, type McpTool, PAGE, reason, USUAL_LIMIT, words } from '../tool.ts';
 
 type Order = NonNullable<Parameters<Client['createOrder']>[0]>['body'];
 type State = Order['state'];
@@ -70,3 +70,46 @@ async function ordered(client: Client, state: State, { scope, id: target, reason
 function named({ scope, id: target }: Target): string {
   return scope === 'tenant' ? 'every agent of the tenant' : `the ${scope} ${JSON.stringify(target ?? '')}`;
 }
+
+const BREAKERS_PATH = '/breakers';
+
+const breakerFields = {
+  ...AGENT,
+  ...PAGE,
+  scope: z.enum(['run', 'tree', 'agent']),
+  id: id.describe('id of the run or agent, or of a run of the tree'),
+  state: words.describe('e.g. open,half_open'),
+};
+const breakerAction = actionsWith(breakerFields);
+
+export const breakers: McpTool = {
+  name: 'breakers',
+  title: 'Circuit breakers',
+  description: 'Breakers that stopped runs, run trees or agents at their limits, and those limits.',
+  fields: breakerFields,
+  actions: {
+    list: breakerAction({
+      scope: 'read',
+      takes: ['scope', 'agentId', 'state', 'limit', 'cursor'],
+      run: async ({ client }, { limit = USUAL_LIMIT, scope, agentId, state, cursor }) => ({
+        ...{ list: 'breakers', limit, path: BREAKERS_PATH },
+        ask: (most) => client.listBreakers({ query: { scope, agentId, state, cursor, limit: most } }),
+      }),
+    }),
+    limits: breakerAction({
+      scope: 'read',
+      run: async ({ client }) => ({ value: await client.getBreakerLimits(), path: BREAKERS_PATH }),
+    }),
+    reset: breakerAction({
+      scope: 'admin',
+      needs: ['scope', 'id'],
+      confirm: async (_session, { scope, id: target }) => ({
+        question: `Close the breaker of the ${scope === 'tree' ? 'run tree' : scope} ${JSON.stringify(target)}? Its calls are allowed again.`,
+      }),
+      run: async ({ client }, { scope, id: target }) => {
+        await client.resetBreaker({ params: { scope, id: target } });
+        return { value: { closed: { scope, id: target } }, path: BREAKERS_PATH };
+      },
+    }),
+  },
+};

@@ -2,8 +2,7 @@ import type { Client } from '@agentlens/client';
 import { z } from 'zod';
 import { pick } from '../answer.ts';
 import type { McpSession } from '../session.ts';
-import type { Confirmation } from '../tool.ts';
-import { AGENT, actionsWith, type McpTool, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
+import { AGENT, actionsWith, type Confirmation, type McpTool, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
 
 type Rule = Awaited<ReturnType<Client['getRule']>>;
 type Trigger = Awaited<ReturnType<Client['listTriggers']>>['triggers'][number];
@@ -236,4 +235,36 @@ function rulePath(ruleId: string): string {
 
 function sum(counts: readonly number[] = []): number {
   return counts.reduce((total, count) => total + count, 0);
+}
+
+const catalogFields = { kind: z.enum(['condition', 'action']), type: z.string().describe('e.g. cost_limit') };
+const catalogAction = actionsWith(catalogFields);
+
+export const catalog: McpTool = {
+  name: 'catalog',
+  title: 'Types of conditions and actions',
+  description: 'Conditions and actions of rules. With type: the JSON Schema of its configuration and an example.',
+  fields: catalogFields,
+  actions: {
+    list: catalogAction({
+      scope: 'read',
+      takes: ['kind', 'type'],
+      run: async ({ client }, { kind, type }) => {
+        const all = await client.getRuleCatalog();
+        const conditions = kind === 'action' ? [] : all.conditions;
+        const actions = kind === 'condition' ? [] : all.actions;
+        if (type === undefined) {
+          const listed = { conditions: conditions.map(catalogEntry), actions: actions.map(catalogEntry) };
+          return { value: listed, path: '/guardrails' };
+        }
+        const found = [...conditions, ...actions].filter((one) => one.type === type);
+        const known = [...conditions, ...actions].map((one) => one.type);
+        return { value: found.length > 0 ? { found } : { found, known }, path: '/guardrails' };
+      },
+    }),
+  },
+};
+
+function catalogEntry(one: { readonly type: string; readonly title: string; readonly phases: readonly string[] }) {
+  return pick(one, 'type', 'title', 'phases');
 }

@@ -1,15 +1,12 @@
 import type { McpTool } from '../tool.ts';
 import { agents } from './agents.ts';
-import { alerts } from './alerts.ts';
 import { approvals } from './approvals.ts';
-import { breakers } from './breakers.ts';
 import { budgets } from './budgets.ts';
-import { catalog } from './catalog.ts';
-import { control } from './control.ts';
-import { deliveries } from './deliveries.ts';
+import { breakers, control } from './control.ts';
 import { events } from './events.ts';
-import { guardrails } from './guardrails.ts';
+import { catalog, guardrails } from './guardrails.ts';
 import { metrics } from './metrics.ts';
+import { alerts, deliveries } from './notifications.ts';
 import { runs } from './runs.ts';
 import { whoami } from './whoami.ts';
 

@@ -1,10 +1,12 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../commands/command-wire.ts';
 import { BatchRunner } from '../consume/batch-runner.ts';
 import { listDeadLetters, parseLetter, redriveDeadLetter } from '../consume/dead-letters.ts';
 import { parseMessage } from '../consume/parse-message.ts';
 import {
   type BatchHandler,
   type BusLogger,
+  CommandUnanswered,
   type ConsumeOptions,
   type ConsumerLag,
   type DeadLetterPage,
@@ -21,9 +23,10 @@ import {
   type WatchOptions,
 } from '../event-bus.ts';
 import { type EncodedMessage, encodeMessage, JSON_CONTENT } from '../publish/encoded-message.ts';
+import { BackgroundWork } from '../util/in-flight.ts';
+import { withTimeout } from '../util/promises.ts';
 import { BusMetrics, injectTrace } from '../util/telemetry.ts';
 import type { QueueLimits } from './consumer-group.ts';
-import { MemoryCommands } from './memory-commands.ts';
 import { MemoryStreams } from './memory-streams.ts';
 import type { LogLimits, StoredMessage } from './message-log.ts';
 import { streamOf, subjectMatches } from './subject-matches.ts';
@@ -288,5 +291,49 @@ class MemoryEventBus implements EventBus {
       headers: { 'content-type': JSON_CONTENT },
       brokerId: undefined,
     });
+  }
+}
+
+type Owner = (question: Uint8Array) => Promise<Uint8Array>;
+
+/** Commands within one process, encoded as on the wire. Handlers of one subject take turns. */
+class MemoryCommands {
+  private readonly owners = new Map<string, Owner[]>();
+  private readonly running = new BackgroundWork();
+
+  constructor(private readonly logger: BusLogger) {}
+
+  serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Subscription {
+    const own = new BackgroundWork();
+    const owner: Owner = (question) => {
+      const answer = answerQuestion(command, handler, question, this.logger);
+      for (const running of [own, this.running]) running.add(answer);
+      return answer;
+    };
+    this.owners.set(command.subject, [...(this.owners.get(command.subject) ?? []), owner]);
+    return {
+      close: async () => {
+        const others = (this.owners.get(command.subject) ?? []).filter((other) => other !== owner);
+        this.owners.set(command.subject, others);
+        await own.ended();
+      },
+    };
+  }
+
+  async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
+    const owners = this.owners.get(command.subject) ?? [];
+    const owner = owners.shift();
+    if (!owner)
+      throw new CommandUnanswered(`no handler for ${command.subject}`, { wasAsked: false, hasNoHandler: true });
+    owners.push(owner);
+    const bytes = encodeQuestion(question);
+    const onTimeout = () =>
+      new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`);
+    return readAnswer(command, await withTimeout(command.deadlineMs, owner(bytes), onTimeout));
+  }
+
+  async close(): Promise<void> {
+    this.owners.clear();
+    await this.running.ended();
   }
 }

@@ -1,4 +1,5 @@
-import { type ControlOrder, controlOrdered, type Directive, directiveIssued } from '@agentlens/contracts';
+import { ControlOrder, controlOrdered, Directive, directiveIssued } from '@agentlens/contracts';
+import { type Database, directiveFromRow, orderFromRow } from '@agentlens/database';
 import { type EventBus, Repeating, type Watch } from '@agentlens/messaging';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
@@ -13,8 +14,39 @@ import {
   START_POSITION,
 } from './control-item.ts';
 import type { ControlState } from './control-state.ts';
-import type { ControlReader } from './control-tables.ts';
 import { concerns, TenantControl } from './tenant-control.ts';
+
+/** Reads orders and directives of all tenants from the tables, which are the source of the announcements. */
+export interface ControlReader {
+  /** Returns all orders in force (for runs only those issued after `runsSince`) and all that changed since `since`. */
+  orders(since: string, runsSince: string): Promise<readonly ControlOrder[]>;
+  directives(since: string): Promise<readonly Directive[]>;
+}
+
+export class ControlTables implements ControlReader {
+  constructor(private readonly database: Database) {}
+
+  async orders(since: string, runsSince: string): Promise<readonly ControlOrder[]> {
+    const rows = await this.database.db
+      .selectFrom('control_orders')
+      .selectAll()
+      .where((eb) => eb.or([eb('state', '<>', 'running'), eb('issued_at', '>=', since)]))
+      .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('issued_at', '>', runsSince)]))
+      .execute();
+    return rows.map((row) => ControlOrder.parse(orderFromRow(row)));
+  }
+
+  async directives(since: string): Promise<readonly Directive[]> {
+    const rows = await this.database.db
+      .selectFrom('agent_directives')
+      .selectAll()
+      .where((eb) =>
+        eb.or([eb('paused_at', 'is not', null), eb('model_override', 'is not', null), eb('issued_at', '>=', since)]),
+      )
+      .execute();
+    return rows.map((row) => Directive.parse(directiveFromRow(row)));
+  }
+}
 
 const RETRY_MS = 1_000;
 /** Interval at which the tables are compared, because announcements are delivered at most once. */

@@ -1,4 +1,4 @@
-export { ControlBoard } from './control-board.ts';
+export { ControlBoard, type ControlReader, ControlTables } from './control-board.ts';
 export {
   advance,
   type ControlItem,
@@ -8,4 +8,3 @@ export {
   START_POSITION,
 } from './control-item.ts';
 export { type ControlState, controlStateMessage, moreSevere, withTreeLimit } from './control-state.ts';
-export { type ControlReader, ControlTables } from './control-tables.ts';

@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeRequests } from '../auth/authorize-requests.ts';
 import { SessionCookies, StreamTickets } from '../auth/browser-sessions.ts';
-import { nestLogger } from '../log/nest-logger.ts';
+import { nestLogger } from '../log/create-logger.ts';
 import { BusTransport } from '../messages/message-handlers.ts';
 import type { Platform } from '../platform.ts';
 import { answerMetrics } from '../telemetry/telemetry.ts';

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { visible, visibleJson } from '@agentlens/contracts/visible';
 import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
+import type { LoggerService } from '@nestjs/common';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, destination, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 
@@ -124,4 +125,25 @@ function humanStream(): Writable {
       process.stderr.write(humanLine(String(line)), () => done());
     },
   });
+}
+
+/** Sends Nest's messages to our log; those about modules and routes at `debug`. */
+export function nestLogger(logger: Logger): LoggerService {
+  return {
+    log: (message: unknown, ...rest: unknown[]) => logger.debug({ nest: rest }, String(message)),
+    verbose: (message: unknown, ...rest: unknown[]) => logger.trace({ nest: rest }, String(message)),
+    debug: (message: unknown, ...rest: unknown[]) => logger.debug({ nest: rest }, String(message)),
+    warn: (message: unknown, ...rest: unknown[]) => logger.warn({ nest: rest }, String(message)),
+    error: (message: unknown, ...rest: unknown[]) => {
+      // Also thrown, and explained by the caller of `listen`.
+      const level = String(message).includes('EADDRINUSE') ? 'debug' : 'error';
+      logger[level]({ nest: rest, err: asError(message) }, String(message));
+    },
+    fatal: (message: unknown, ...rest: unknown[]) =>
+      logger.fatal({ nest: rest, err: asError(message) }, String(message)),
+  };
+}
+
+function asError(message: unknown): Error | undefined {
+  return message instanceof Error ? message : undefined;
 }

@@ -3,9 +3,8 @@ import type { Run } from '../run/run.ts';
 import type { AdapterInfo, RunConfig } from '../run/run-config.ts';
 import { getCurrentRun } from '../run/run-context.ts';
 import type { RunStatus } from '../wire/model.ts';
-import { currentPlace } from './adapter-context.ts';
 import { checkGuardOptions, type GuardOptions } from './guard-options.ts';
-import { RunScope } from './run-scope.ts';
+import { currentPlace, RunScope } from './run-scope.ts';
 
 /** Number of tool calls without a model call after which the model is considered unguarded. */
 const TOOLS_WITHOUT_MODEL = 3;
@@ -224,4 +223,19 @@ export function parentHere(): ParentCall | undefined {
 /** The check for missing exports applies only to a whole module. */
 function isWholeModule(framework: object): boolean {
   return (framework as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === 'Module';
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the framework's exports with the guarded ones replaced. Only exports that exist are replaced, so a part of a
+ * module can be guarded too.
+ *
+ * @throws TypeError if the framework has none of them
+ */
+export function replaceExports<M extends object>(framework: M, guarded: Members): M {
+  const found = Object.entries(guarded).filter(([name]) => typeof (framework as Members)[name] === 'function');
+  if (found.length === 0)
+    throw new TypeError(`guard: found none of ${Object.keys(guarded).join(', ')} in the module it was given`);
+  return { ...framework, ...Object.fromEntries(found) };
 }

@@ -1,13 +1,30 @@
+import { adapterContext } from '#runtime';
 import { AgentStopped } from '../run/agent-stopped.ts';
 import type { Run } from '../run/run.ts';
 import { bindRun, getCurrentRun } from '../run/run-context.ts';
 import type { Decision } from '../wire/decision.ts';
 import type { AgentMessage, LlmResponse, RunStatus } from '../wire/model.ts';
-import { inPlace } from './adapter-context.ts';
 import type { AdapterToolCall, GuardOptions } from './guard-options.ts';
 import { ModelCall } from './model-call.ts';
 import { isAbort, stoppedBy } from './stopped-by.ts';
 import { ToolCallGuard, type ToolOutcome } from './tool-call-guard.ts';
+
+/** The part of an agent's work that the current code belongs to. Shared by all adapters in the process. */
+export interface AdapterPlace {
+  readonly scope: RunScope;
+  /** The current run when the scope was opened. Code with a different run is not in this scope. */
+  readonly outer: Run | undefined;
+  /** Set inside this tool call: an agent that starts here is a child. */
+  readonly callId?: string;
+}
+
+export function currentPlace(): AdapterPlace | undefined {
+  return adapterContext.getStore() as AdapterPlace | undefined;
+}
+
+export function inPlace<R>(place: AdapterPlace, body: () => R): R {
+  return adapterContext.run(place, body);
+}
 
 /** Tag of tools that ran at the model's provider and could not be refused. */
 const PROVIDER_EXECUTED = 'provider-executed';

@@ -1,7 +1,7 @@
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import { backoffMs } from '../sink/backoff.ts';
-import { within } from '../wire/deadline.ts';
 import { isRecord, parseJson } from '../wire/decision.ts';
+import { within } from '../wire/failures.ts';
 import type { Server } from '../wire/server.ts';
 
 export interface ServerSentEvent {

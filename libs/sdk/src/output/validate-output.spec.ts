@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { TestPlatform } from '../testing/index.ts';
-import { selfCorrect } from './self-correct.ts';
-import { OutputError, validateOutput } from './validate-output.ts';
+import { OutputError, selfCorrect, validateOutput } from './validate-output.ts';
 
 const Answer = z.object({ n: z.number(), s: z.string().optional() });
 const FENCE = '```';

@@ -3,10 +3,10 @@ import type { OrderedState } from '../guard/operator-orders.ts';
 import type { RuleCache } from '../guard/rule-cache.ts';
 import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
-import { BYPASSES } from '../wire/bypasses.ts';
 import { carried } from '../wire/carried.ts';
 import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
+import { BYPASSES } from '../wire/failures.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';
 

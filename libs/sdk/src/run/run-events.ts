@@ -1,5 +1,5 @@
-import { BYPASSES, type Bypass } from '../wire/bypasses.ts';
 import type { Decision } from '../wire/decision.ts';
+import { BYPASSES, type Bypass } from '../wire/failures.ts';
 import type { AgentIdentity, AgentMessage, LlmResponse } from '../wire/model.ts';
 import { readMessage } from '../wire/model-response.ts';
 import { clip } from '../wire/safe-json.ts';

@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { idSource } from './ids.ts';
 import type { ContextStore, Runtime } from './runtime.ts';
-import { sharedContext } from './shared-context.ts';
-import { systemClock } from './system-clock.ts';
+import { idSource, sharedContext, systemClock } from './shared.ts';
 import { undiciHttp } from './undici-http.ts';
 
 /** One per process, so that `getCurrentRun` needs no client and two copies of this package share the current run. */

@@ -1,7 +1,5 @@
-import { idSource } from './ids.ts';
 import { type ContextStore, type Http, type HttpCall, MAX_ANSWER_CHARS, type Runtime } from './runtime.ts';
-import { sharedContext } from './shared-context.ts';
-import { systemClock } from './system-clock.ts';
+import { idSource, sharedContext, systemClock } from './shared.ts';
 
 /** HTTP over the platform's `fetch`, for runtimes without a faster client. */
 function fetchHttp(): Http {

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { HttpAnswer } from '../runtime/runtime.ts';
 import { settle, TestClock, testIds } from '../testing/test-clock.ts';
+import { SINK_DEFAULTS, type SinkOptions } from './event-queue.ts';
 import { EventSink } from './event-sink.ts';
-import { SINK_DEFAULTS, type SinkOptions } from './sink-options.ts';
 
 interface Sent {
   readonly batchId: string;

@@ -2,8 +2,7 @@ import type { HttpAnswer, RuntimeClock } from '../runtime/runtime.ts';
 import { isRecord, parseJson } from '../wire/decision.ts';
 import { AUDIT_SCHEMA, type AuditEvent, type RunRef, writeEvent } from './audit-event.ts';
 import { backoffMs, retryAfterMs } from './backoff.ts';
-import { EventQueue } from './event-queue.ts';
-import type { SinkOptions } from './sink-options.ts';
+import { EventQueue, type SinkOptions } from './event-queue.ts';
 
 export interface SinkStats {
   /** Added to the sink, excluding the sink's own reports. */

@@ -1,6 +1,5 @@
 import { ToolIndex } from '@agentlens/guardrails/tool-index';
-import { AgentLens } from '../agent-lens.ts';
-import type { AgentLensClient } from '../client.ts';
+import { AgentLens, type AgentLensClient } from '../client.ts';
 import type { RuleBundle } from '../guard/local-rules.ts';
 import { signBundle } from '../guard/rule-bundle.ts';
 import type { AgentLensOptions } from '../options.ts';

@@ -1,5 +1,5 @@
-import type { Bypass } from './bypasses.ts';
 import type { DecisionCause, DecisionPhase, RuleBypass } from './contract.ts';
+import type { Bypass } from './failures.ts';
 
 export interface EvaluatedRule {
   readonly ruleId: string;

@@ -6,8 +6,8 @@ import {
   type RuntimeClock,
 } from '../runtime/runtime.ts';
 import type { DecisionPhase } from './contract.ts';
-import { DeadlineExceeded, within } from './deadline.ts';
 import { type Bypass, isRecord, parseJson, readDecision, type WireDecision } from './decision.ts';
+import { DeadlineExceeded, within } from './failures.ts';
 import type { Actor, AgentIdentity, Lockdown, ModelInfo, RunStatus, Subject, ToolInfo } from './model.ts';
 import { safeJson } from './safe-json.ts';
 

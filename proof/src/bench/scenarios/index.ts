@@ -1,5 +1,4 @@
 import type { Scenario } from '../scenario.ts';
-import { counters } from './counters.ts';
 import { decisions } from './decisions.ts';
 import { hostile } from './hostile.ts';
 import { backtests, reprices } from './jobs.ts';
@@ -7,13 +6,9 @@ import { lifecycle } from './lifecycle.ts';
 import { machine } from './machine.ts';
 import { otlp } from './otlp.ts';
 import { queries } from './queries.ts';
-import { rules } from './rules.ts';
-import { standalone } from './standalone.ts';
-import { tenants } from './tenants.ts';
-import { batchesOf10, batchesOf100, singleEvents } from './throughput.ts';
-import { triggerLatency } from './trigger-latency.ts';
-import { webhooks } from './webhooks.ts';
-import { windows } from './windows.ts';
+import { counters, rules, tenants, windows } from './rules-and-windows.ts';
+import { batchesOf10, batchesOf100, singleEvents, standalone } from './throughput.ts';
+import { triggerLatency, webhooks } from './triggers.ts';
 
 /** In the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [

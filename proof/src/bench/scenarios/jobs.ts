@@ -1,14 +1,12 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
-import type { LatencySummary } from '../../harness/latencies.ts';
-import { check, type Figure, type FigureCheck } from '../figure.ts';
-import { measureLoad } from '../measure-load.ts';
-import { until } from '../poll.ts';
+import type { LatencySummary } from '../../harness/statistics.ts';
+import { until } from '../../harness/time.ts';
+import { measureLoad, warmUp } from '../measure-load.ts';
 import { seedHistory, seedModelCalls } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
-import type { Bench, Scenario } from '../scenario.ts';
+import { type Bench, check, type Figure, type FigureCheck, type Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import { UsageMeter } from '../usage-meter.ts';
-import { warmUp } from '../warm-up.ts';
 
 const EVENTS_PER_SECOND = 200;
 const JOB_DEADLINE_MS = 600_000;

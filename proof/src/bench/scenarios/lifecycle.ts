@@ -1,8 +1,7 @@
 import { generateLoad } from '../../harness/generate-load.ts';
 import { usageOf } from '../../harness/process-usage.ts';
-import type { Figure } from '../figure.ts';
 import { TEN_RULES } from '../rule-drafts.ts';
-import type { Bench, Scenario } from '../scenario.ts';
+import type { Bench, Figure, Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
 const EVENTS_PER_SECOND = 1_000;

@@ -1,9 +1,13 @@
-import { measureDisk } from '../primitives/disk.ts';
-import { measureHttp } from '../primitives/http.ts';
-import { measureNats } from '../primitives/nats.ts';
-import { measurePostgres } from '../primitives/postgres.ts';
-import { factor, medianFactor, type Primitive } from '../primitives/primitive.ts';
-import { measureRedis } from '../primitives/redis.ts';
+import {
+  factor,
+  measureDisk,
+  measureHttp,
+  measureNats,
+  measurePostgres,
+  measureRedis,
+  medianFactor,
+  type Primitive,
+} from '../primitives.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 
 const MEASUREMENTS = 9;

@@ -1,12 +1,11 @@
-import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
-import { check, type Figure, type FigureCheck, serverCpu } from '../figure.ts';
+import { Latencies, type LatencySummary } from '../../harness/statistics.ts';
+import { untilSteady } from '../measure-load.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
-import type { Bench, Scenario } from '../scenario.ts';
+import { type Bench, check, type Figure, type FigureCheck, type Scenario, serverCpu } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import { type MeteredUsage, UsageMeter } from '../usage-meter.ts';
-import { untilSteady } from '../warm-up.ts';
 
 const REQUESTS = 300;
 /** Length and maximum number of warm-up slices. */

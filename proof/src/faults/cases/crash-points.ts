@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../../bench/poll.ts';
+import { until } from '../../harness/time.ts';
 import { atLeast, equal, holds } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import { before, settle } from '../oracle.ts';

@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { until } from '../../bench/poll.ts';
+import { until } from '../../harness/time.ts';
 import { equal, holds } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';

@@ -2,16 +2,15 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { until } from '../../bench/poll.ts';
+import { until } from '../../harness/time.ts';
 import { atMost, equal, holds } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import { accountOfLoss } from '../lost-windows.ts';
+import { WINDOW_MINUTES } from '../record.ts';
 import { recovered } from '../recovery.ts';
 import { RuleStatusWatch } from '../rule-status.ts';
 import type { Site } from '../site.ts';
-import { WINDOW_MINUTES } from '../watched-rules.ts';
-import { noneRefused } from './none-refused.ts';
-import { underLoad } from './under-load.ts';
+import { noneRefused, underLoad } from './under-load.ts';
 
 /** Low enough that everything can be recounted within the allowed 8 s, even on a busy machine. */
 const LOAD = { eventsPerSecond: 600, seconds: 300, batchSize: 40 };

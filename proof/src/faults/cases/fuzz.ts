@@ -1,4 +1,4 @@
-import { until } from '../../bench/poll.ts';
+import { until } from '../../harness/time.ts';
 import { atLeast, equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import type { DocumentedOperation } from '../openapi/document.ts';

@@ -1,11 +1,9 @@
 import type { Fault } from '../fault.ts';
 import { AUDITOR } from './auditor.ts';
 import { BROKEN_LINKS } from './broken-links.ts';
-import { CLOCK_JUMP } from './clock-jump.ts';
 import { CLUSTER } from './cluster.ts';
 import { CRASH_POINTS } from './crash-points.ts';
 import { CUT_DECISIONS } from './cut-decisions.ts';
-import { DISORDERED } from './disordered.ts';
 import { EMPTY_REDIS } from './empty-redis.ts';
 import { FUZZ } from './fuzz.ts';
 import { KILLED_SERVERS } from './killed-servers.ts';
@@ -22,6 +20,7 @@ import { SOAK } from './soak.ts';
 import { SPECS } from './specs.ts';
 import { STREAM_FULL } from './stream-full.ts';
 import { TENANTS } from './tenants.ts';
+import { WRONG_CLOCKS } from './wrong-clocks.ts';
 
 const ALL: readonly Fault[] = [
   ...KILLED_SERVICES,
@@ -31,7 +30,6 @@ const ALL: readonly Fault[] = [
   ...BROKEN_LINKS,
   ...LATE_SERVERS,
   ...REPEATED,
-  ...DISORDERED,
   ...POISON,
   ...STREAM_FULL,
   ...RESTARTS,
@@ -45,7 +43,7 @@ const ALL: readonly Fault[] = [
   ...PAUSE,
   ...OVERLOAD,
   ...FUZZ,
-  ...CLOCK_JUMP,
+  ...WRONG_CLOCKS,
   ...CUT_DECISIONS,
 ];
 

@@ -1,7 +1,6 @@
 import type { Fault } from '../fault.ts';
 import { recovered, resumed } from '../recovery.ts';
-import { noneRefused } from './none-refused.ts';
-import { underLoad } from './under-load.ts';
+import { noneRefused, underLoad } from './under-load.ts';
 
 const TIMES = 3;
 const EVENTS_PER_SECOND = 1_500;

@@ -1,9 +1,9 @@
-import { digested } from '../../bench/readiness.ts';
-import type { LoadReport } from '../../harness/load-protocol.ts';
-import { quantile } from '../../harness/quantile.ts';
+import { digested } from '../../bench/progress.ts';
+import type { LoadReport } from '../../harness/generate-load.ts';
+import { quantile } from '../../harness/statistics.ts';
 import { atLeast, atMost, equal, holds } from '../check.ts';
 import type { Fault } from '../fault.ts';
-import { startFlood } from '../flood.ts';
+import { startFlood } from '../load.ts';
 import { countsOf } from '../record.ts';
 import { recovered } from '../recovery.ts';
 

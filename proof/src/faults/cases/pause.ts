@@ -1,6 +1,6 @@
 import { directiveIssued } from '@agentlens/contracts';
-import { monotonicMs } from '../../harness/monotonic-ms.ts';
-import { quantile } from '../../harness/quantile.ts';
+import { quantile } from '../../harness/statistics.ts';
+import { monotonicMs } from '../../harness/time.ts';
 import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';

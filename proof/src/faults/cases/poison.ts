@@ -1,6 +1,6 @@
 import { derivedId } from '@agentlens/contracts';
 import { jetstream } from '@nats-io/jetstream';
-import { digested } from '../../bench/readiness.ts';
+import { digested } from '../../bench/progress.ts';
 import { equal, holds, sameMembers } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Load } from '../load.ts';

@@ -6,8 +6,7 @@ import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Settled } from '../oracle.ts';
 import type { Site } from '../site.ts';
-import { noneRefused } from './none-refused.ts';
-import { underLoad } from './under-load.ts';
+import { noneRefused, underLoad } from './under-load.ts';
 
 const EXIT_MS = 10_000;
 /** Minimum delay of a trigger after a redelivery. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { usageOf } from '../../harness/process-usage.ts';
-import { quantile } from '../../harness/quantile.ts';
+import { quantile } from '../../harness/statistics.ts';
 import { atMost, equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';

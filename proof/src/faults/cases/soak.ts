@@ -1,14 +1,14 @@
 import { STREAMS } from '@agentlens/contracts';
-import { digested } from '../../bench/readiness.ts';
-import type { LoadReport } from '../../harness/load-protocol.ts';
+import { digested } from '../../bench/progress.ts';
+import type { LoadReport } from '../../harness/generate-load.ts';
 import { usageOf } from '../../harness/process-usage.ts';
 import { SERVICES } from '../../harness/stack.ts';
-import { audited, differencesOf } from '../audit.ts';
 import { atMost, equal } from '../check.ts';
 import { EventLoops } from '../event-loops.ts';
 import type { Fault, Lab } from '../fault.ts';
-import { startFlood } from '../flood.ts';
+import { startFlood } from '../load.ts';
 import type { Site } from '../site.ts';
+import { audited, differencesOf } from './auditor.ts';
 import { underLoad } from './under-load.ts';
 
 const MEGABYTE = 1_048_576;

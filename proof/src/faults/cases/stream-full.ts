@@ -1,5 +1,5 @@
 import { STREAMS } from '@agentlens/contracts';
-import { until } from '../../bench/poll.ts';
+import { until } from '../../harness/time.ts';
 import { atLeast } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { recovered } from '../recovery.ts';

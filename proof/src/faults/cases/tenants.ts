@@ -1,14 +1,11 @@
-import { digested } from '../../bench/readiness.ts';
-import { announceRules, copyRulesTo } from '../../bench/rule-seeds.ts';
-import { type SeededTenant, seedTenants } from '../../bench/tenant-seeds.ts';
-import { generateLoad, type RunningLoad } from '../../harness/generate-load.ts';
-import type { LoadReport } from '../../harness/load-protocol.ts';
-import { quantile } from '../../harness/quantile.ts';
+import { digested } from '../../bench/progress.ts';
+import { announceRules, copyRulesTo, type SeededTenant, seedTenants } from '../../bench/seeds.ts';
+import { generateLoad, type LoadReport, type RunningLoad } from '../../harness/generate-load.ts';
+import { quantile } from '../../harness/statistics.ts';
 import { atLeast, atMost, equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
-import { startFlood } from '../flood.ts';
-import type { Site } from '../site.ts';
-import { DEFAULT_TENANT } from '../site.ts';
+import { startFlood } from '../load.ts';
+import { DEFAULT_TENANT, type Site } from '../site.ts';
 
 /** Alternates between alone and beside the flood, because the speed of the machine changes within a minute. */
 const TURNS = 3;

@@ -2,8 +2,7 @@ import { request } from 'undici';
 import { Conformance, type ConformanceAnswer } from './conformance.ts';
 import { type DocumentedOperation, type OpenApi, operationsOf } from './document.ts';
 import { Judgement } from './judgement.ts';
-import { KnownValues } from './known-values.ts';
-import type { DrawnRequest } from './request-draw.ts';
+import { type DrawnRequest, KnownValues } from './request-draw.ts';
 
 export interface Addresses {
   readonly ingestUrl: string;

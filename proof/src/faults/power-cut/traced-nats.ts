@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { findProgram, freePort, NATS_PACKAGE, onPath } from '@agentlens/testing';
 import { connect } from '@nats-io/transport-node';
-import { until } from '../../bench/poll.ts';
 import { childrenOf } from '../../harness/process-family.ts';
+import { until } from '../../harness/time.ts';
 import { NotHere } from '../fault.ts';
 import { syncedFiles } from './synced-files.ts';
 

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@agentlens/contracts';
 import { type ActivityBucket, type ActivityQuery, type ActivityStep, withEnds } from '@agentlens/operations';
-import { type Clock, port, ProblemException } from '@agentlens/platform';
+import { type Clock, ProblemException, port } from '@agentlens/platform';
 import { latencyAt } from '@agentlens/runs';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';

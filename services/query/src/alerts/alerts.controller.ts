@@ -11,11 +11,11 @@ import {
   openAlertStream,
   type RequestOf,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, FromRequest, port, ProblemException, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, port, Serves } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { LiveStreamService } from '../stream/live-stream.service.ts';
 import type { LiveStream } from '../stream/live-stream.ts';

@@ -3,7 +3,7 @@ import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
-import { analyticsRange } from './analytics-range.ts';
+import { analyticsRange } from './analytics.queries.ts';
 
 type LlmQuery = AnalyticsQuery & { readonly model?: string | undefined; readonly provider?: string | undefined };
 type SpendQuery = AnalyticsQuery & { readonly by: SpendGroup; readonly limit: number };

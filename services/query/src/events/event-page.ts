@@ -1,8 +1,8 @@
 import { rowGroups, type Tables } from '@agentlens/database';
 import type { Position } from '@agentlens/operations';
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type WrittenPage, writePage } from '../http/page.ts';
 import type { ReadOnly } from '../http/tenant-reads.ts';
-import { type WrittenPage, writePage } from '../http/written-page.ts';
 import { eventFromRow } from './stored-event.ts';
 
 /**

@@ -6,12 +6,9 @@ import { type Caller, type Clock, CurrentCaller, FromRequest, port, type SecretB
 import { Controller, Inject } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
-import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { foundOr404, type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { conditionsOf } from './change-conditions.ts';
-import { masked } from './rule-view.ts';
-import { RulesQueries } from './rules.queries.ts';
+import { conditionsOf, masked, RulesQueries } from './rules.queries.ts';
 
 const MAX_ROLLBACKS = 10;
 const MAX_DAYS = 30;

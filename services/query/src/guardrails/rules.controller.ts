@@ -14,12 +14,10 @@ import {
 import { type Caller, CurrentCaller, FromRequest, port, type SecretBox, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { conditionsOf } from './change-conditions.ts';
 import { RuleStateQueries } from './rule-state.queries.ts';
-import { masked } from './rule-view.ts';
-import { RulesQueries } from './rules.queries.ts';
+import { conditionsOf, masked, RulesQueries } from './rules.queries.ts';
 import { TriggersQueries } from './triggers.queries.ts';
 
 const RULE = 'Guardrail rule';

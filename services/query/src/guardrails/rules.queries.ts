@@ -1,11 +1,41 @@
-import { passesUnread } from '@agentlens/guardrails';
-import { RULES_LIST, type RuleFilter, type RuleView } from '@agentlens/operations';
+import type { GuardrailRule, JsonObject } from '@agentlens/contracts';
+import { type GuardrailRulesTable, ruleFromRow } from '@agentlens/database';
+import { mapActionSecrets, maskSecret, passesUnread } from '@agentlens/guardrails';
+import { RULES_LIST, type RuleChangeHeaders, type RuleFilter, type RuleView } from '@agentlens/operations';
 import { type Clock, port, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { z } from 'zod';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { ruleViewOf } from './rule-view.ts';
+
+/** Reads the preconditions of a rule change from the request headers. */
+export function conditionsOf(headers: z.output<typeof RuleChangeHeaders>) {
+  return { ifVersion: headers['if-match'], override: headers['x-agentlens-override'] };
+}
+
+function ruleViewOf(row: Selectable<GuardrailRulesTable>, secrets: SecretBox): RuleView {
+  return masked(ruleFromRow(row), secrets);
+}
+
+/** Returns the rule with every secret of its action masked, whether the secret is sealed, plain or already masked. */
+export function masked(rule: GuardrailRule, secrets: SecretBox): RuleView {
+  const context = [rule.tenantId, 'guardrail_rules', rule.id];
+  const actionConfig: JsonObject = mapActionSecrets(rule.actionType, rule.actionConfig, (text) =>
+    maskSecret(opened(text, context, secrets)),
+  );
+  return { ...rule, actionConfig };
+}
+
+/** If a secret cannot be opened because its key is missing, the rule stays readable. */
+function opened(text: string, context: readonly string[], secrets: SecretBox): string {
+  if (!secrets.isSealed(text)) return text;
+  try {
+    return secrets.open(text, context);
+  } catch {
+    return '';
+  }
+}
 
 /** Maximum number of a tenant's rules to scan in one request. */
 const MAX_RULES = 5_000;

@@ -10,7 +10,7 @@ import {
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { RulesetsQueries } from './rulesets.queries.ts';
 

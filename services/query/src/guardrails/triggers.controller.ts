@@ -1,7 +1,19 @@
-import { listRuleActions, listTriggers, type RequestOf, type TriggerView } from '@agentlens/operations';
+import { COMMANDS } from '@agentlens/contracts';
+import {
+  getDelivery,
+  listDeliveries,
+  listRuleActions,
+  listTriggers,
+  type RequestOf,
+  redeliver,
+  type TriggerView,
+} from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { Commands } from '../http/commands.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
+import { KeyNames } from '../keys/key-names.ts';
+import { DeliveriesQueries } from './deliveries.queries.ts';
 import { RulesQueries } from './rules.queries.ts';
 import { TriggersQueries } from './triggers.queries.ts';
 
@@ -32,4 +44,34 @@ export class TriggersController {
 function actionOf(trigger: TriggerView) {
   const { id, ruleId, triggeredAt, actionType, actionResult, actionDetail, metadata } = trigger;
   return { id, ruleId, triggeredAt, actionType, actionResult, ...(actionDetail ? { actionDetail } : {}), metadata };
+}
+
+@Controller()
+export class DeliveriesController {
+  constructor(
+    private readonly deliveries: DeliveriesQueries,
+    private readonly commands: Commands,
+    private readonly names: KeyNames,
+  ) {}
+
+  @Serves(listDeliveries)
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listDeliveries>) {
+    const { items, ...page } = await this.deliveries.list(caller.tenantId, query);
+    return { deliveries: items, ...page };
+  }
+
+  @Serves(getDelivery)
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getDelivery>) {
+    return foundOr404('Delivery', await this.deliveries.get(caller.tenantId, id));
+  }
+
+  @Serves(redeliver)
+  async redeliver(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: deliveryId } }: RequestOf<typeof redeliver>,
+  ) {
+    foundOr404('Delivery', (await this.deliveries.exists(caller.tenantId, deliveryId)) || null);
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.redeliver, { tenantId: caller.tenantId, deliveryId, author });
+  }
 }

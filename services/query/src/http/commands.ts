@@ -1,6 +1,6 @@
 import type { Command, Problem } from '@agentlens/contracts';
 import { BusUnavailable, CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import { port, ProblemException } from '@agentlens/platform';
+import { ProblemException, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 
 type Answer<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly problem: Problem };

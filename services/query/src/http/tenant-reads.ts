@@ -1,5 +1,5 @@
 import type { Database, Tables } from '@agentlens/database';
-import { port, ProblemException } from '@agentlens/platform';
+import { ProblemException, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 
@@ -41,4 +41,12 @@ export class TenantReads {
 
 function isCanceled(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === QUERY_CANCELED;
+}
+
+/** Returns the value or throws 404. Data of another tenant gets the same answer as data that does not exist. */
+export function foundOr404<T>(thing: string, found: T | null | undefined): T {
+  if (found !== null && found !== undefined) return found;
+  throw new ProblemException(404, `${thing} not found`, {
+    hint: 'Check the id, and that the API key belongs to the tenant in which it was created.',
+  });
 }

@@ -8,13 +8,13 @@ import {
   CurrentCaller,
   FromRequest,
   type NewApiKey,
-  port,
   ProblemException,
+  port,
   Serves,
 } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
-import { foundOr404 } from '../http/found-or-404.ts';
 import { pageOf } from '../http/page.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from './key-names.ts';
 
 const KEY = 'API key';

@@ -4,15 +4,37 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createClient } from '@agentlens/client';
 import { type Confirmations, createMcpServer, MAX_ANSWER_MS, type McpSession } from '@agentlens/mcp';
-import { callerOf, type Clock, type Platform, port, ProblemException, type SecretBox } from '@agentlens/platform';
+import { type Clock, callerOf, type Platform, ProblemException, port, type SecretBox } from '@agentlens/platform';
 import type { IdempotencyStore } from '@agentlens/state';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
 import { basePath } from '../console/console-page.ts';
 import { VERSION } from '../service/version.ts';
-import { fetchOwnRoutes } from './own-routes.ts';
+
+/**
+ * A `fetch` that calls this process without a connection. Requests pass the same hooks as requests from outside, so
+ * their key's scopes apply.
+ */
+function fetchOwnRoutes(server: FastifyInstance): typeof fetch {
+  return async (input, init = {}) => {
+    const { method = 'GET', body, signal } = init;
+    const url = input instanceof Request ? input.url : input;
+    const answer = await server.inject({
+      method: method as InjectOptions['method'],
+      url: url.toString(),
+      headers: Object.fromEntries(new Headers(init.headers)),
+      payload: typeof body === 'string' ? body : undefined,
+      signal: signal ?? undefined,
+    });
+    const headers = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+    return new Response(answer.rawPayload.length > 0 ? new Uint8Array(answer.rawPayload) : null, {
+      status: answer.statusCode,
+      headers,
+    });
+  };
+}
 
 /**
  * Returns true for a request from another site's page. Programs send no `Origin`. A page must have exactly this

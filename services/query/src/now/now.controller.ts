@@ -1,13 +1,13 @@
 import { type Budget, type BudgetBalance, COMMANDS, DAY_MS } from '@agentlens/contracts';
 import { getNow } from '@agentlens/operations';
-import { type Caller, type Clock, CurrentCaller, port, ProblemException, Serves } from '@agentlens/platform';
+import { type Caller, type Clock, CurrentCaller, ProblemException, port, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { AgentsQueries } from '../agents/agents.queries.ts';
 import { AlertsQueries } from '../alerts/alerts.queries.ts';
 import { AnalyticsQueries } from '../analytics/analytics.queries.ts';
 import { BreakersQueries } from '../breakers/breakers.queries.ts';
 import { BudgetsQueries } from '../budgets/budgets.queries.ts';
-import { ControlQueries } from '../control/control.queries.ts';
+import { ControlQueries } from '../control/control.controller.ts';
 import { Commands } from '../http/commands.ts';
 import { SystemReads } from '../system/system.reads.ts';
 import { NowQueries } from './now.queries.ts';

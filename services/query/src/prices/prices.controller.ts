@@ -1,4 +1,5 @@
-import { COMMANDS, type PricedCall } from '@agentlens/contracts';
+import { COMMANDS, type PricedCall, type Reprice } from '@agentlens/contracts';
+import { repriceFromRow } from '@agentlens/database';
 import {
   checkInvoice,
   createReprice,
@@ -13,16 +14,32 @@ import {
   type RequestOf,
   setPriceOverride,
 } from '@agentlens/operations';
-import { type Caller, type Clock, CurrentCaller, FromRequest, port, PriceBooks, Serves } from '@agentlens/platform';
+import { type Caller, type Clock, CurrentCaller, FromRequest, PriceBooks, port, Serves } from '@agentlens/platform';
 import { OwnPrices } from '@agentlens/prices';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller, Inject, Injectable } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404, TenantReads } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { InvoiceQueries } from './invoice.queries.ts';
 import { PricesRepository } from './prices.repository.ts';
-import { RepricesQueries } from './reprices.queries.ts';
 import { UsageQueries } from './usage.queries.ts';
+
+const MAX_REPRICES = 100;
+
+@Injectable()
+export class RepricesQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  /** @param id returns only this reprice */
+  async newest(tenantId: string, id?: string): Promise<readonly Reprice[]> {
+    const rows = await this.reads.read(tenantId, (db) => {
+      const query = db.selectFrom('reprices').selectAll().where('tenant_id', '=', tenantId);
+      const narrowed = id === undefined ? query : query.where('reprice_id', '=', id);
+      return narrowed.orderBy('started_at', 'desc').orderBy('reprice_id', 'desc').limit(MAX_REPRICES).execute();
+    });
+    return rows.map(repriceFromRow);
+  }
+}
 
 const PRICE = 'Price';
 

@@ -13,7 +13,7 @@ import {
 import { type Database, lockUntilEnd, priceOverrideFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import type { PriceTableView } from '@agentlens/operations';
-import { type Clock, type Platform, port, ProblemException } from '@agentlens/platform';
+import { type Clock, type Platform, ProblemException, port } from '@agentlens/platform';
 import { SHIPPED_TABLE, TableFile } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';

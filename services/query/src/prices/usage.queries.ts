@@ -1,6 +1,6 @@
 import { COST_TOLERANCE, DAY_MS } from '@agentlens/contracts';
 import { withEnds } from '@agentlens/operations';
-import { type Clock, port, PriceBooks } from '@agentlens/platform';
+import { type Clock, PriceBooks, port } from '@agentlens/platform';
 import { nearestListed } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';

@@ -1,8 +1,21 @@
-import type { LightTimelineEntry } from '@agentlens/operations';
+import type { AlertMoment, LightTimelineEntry, TimelineEntry } from '@agentlens/operations';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadOnly } from '../http/tenant-reads.ts';
 import { ASKED_TIMES } from './decision-view.ts';
-import type { TimelineKey, TimelineRun } from './timeline-key.ts';
+
+/** Position and source of a timeline entry. `place` orders entries of the same instant. */
+export interface TimelineKey {
+  readonly at: string;
+  readonly place: string;
+  readonly type: TimelineEntry['type'];
+  readonly id: string;
+  readonly moment: AlertMoment | null;
+}
+
+export interface TimelineRun {
+  readonly tenantId: string;
+  readonly runId: string;
+}
 
 /** A row without its key. Null means that the entry does not have the member. */
 type LightRow = { readonly key: string } & { readonly [K in keyof LightTimelineEntry]?: LightTimelineEntry[K] | null };

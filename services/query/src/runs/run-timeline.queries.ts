@@ -20,13 +20,12 @@ import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { breakerFromRow } from '../breakers/breakers.queries.ts';
 import { eventFromRow } from '../events/stored-event.ts';
-import { triggerFromRow } from '../guardrails/trigger-view.ts';
+import { triggerFromRow } from '../guardrails/triggers.queries.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { ASKED_TIMES, decisionFromRow } from './decision-view.ts';
-import { lightEntriesOf } from './light-entries.queries.ts';
+import { lightEntriesOf, type TimelineKey, type TimelineRun } from './light-entries.queries.ts';
 import { ofRun, type RunSpan, spanOfRun } from './run-span.ts';
-import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 
 @Injectable()
 export class RunTimelineQueries {

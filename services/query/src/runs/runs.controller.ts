@@ -16,8 +16,8 @@ import {
 import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
-import { answerOf } from '../http/written-page.ts';
+import { answerOf } from '../http/page.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
 import { RunFacetsQueries } from './run-facets.queries.ts';

@@ -12,14 +12,13 @@ import {
   type RunSort,
   withEnds,
 } from '@agentlens/operations';
-import { type Clock, port, ProblemException } from '@agentlens/platform';
+import { type Clock, ProblemException, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
-import { type Page, pageOf } from '../http/page.ts';
+import { type Page, pageOf, type WrittenPage } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import type { WrittenPage } from '../http/written-page.ts';
 import { decisionFromRow, selectDecisions } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
 import { governedBy, runFromRow } from './run-view.ts';

@@ -13,18 +13,18 @@ import {
   browserSessionOf,
   type Caller,
   type Clock,
-  comesFromHere,
   CurrentCaller,
+  comesFromHere,
   FromRequest,
   type KeyDirectory,
-  port,
   ProblemException,
+  port,
   Serves,
   SessionCookies,
 } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { VERSION } from '../service/version.ts';
 import { BrowserSessions } from './browser-sessions.repository.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, port, ProblemException, type SecretBox } from '@agentlens/platform';
+import { type Clock, ProblemException, port, type SecretBox } from '@agentlens/platform';
 import type { IdempotencyStore } from '@agentlens/state';
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';

@@ -10,7 +10,7 @@ import {
 } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
-import { foundOr404 } from '../http/found-or-404.ts';
+import { foundOr404 } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { SettingsRepository } from './settings.repository.ts';
 

@@ -13,21 +13,20 @@ import {
   CurrentCaller,
   FromRequest,
   type Platform,
-  port,
   ProblemException,
+  port,
   Serves,
   type StreamTicket,
   StreamTickets,
 } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { SessionsQueries } from '../sessions/sessions.queries.ts';
+import { SessionsQueries } from '../sessions/sessions.controller.ts';
 import { LiveFeed } from './live-feed.ts';
-import { LiveStreamService } from './live-stream.service.ts';
+import { LiveStreamService, StreamMetrics } from './live-stream.service.ts';
 import type { LiveStream } from './live-stream.ts';
 import { RecordFeed } from './record-feed.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { StreamMetrics } from './stream-metrics.ts';
 
 @Controller()
 export class StreamController {

@@ -7,7 +7,7 @@ import {
   type DeadLetterView,
   MAX_LETTER_CONTENT_BYTES,
 } from '@agentlens/operations';
-import { type Clock, type Platform, port, ProblemException, withDeadline } from '@agentlens/platform';
+import { type Clock, type Platform, ProblemException, port, withDeadline } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { endOfPage } from '../http/page.ts';
 

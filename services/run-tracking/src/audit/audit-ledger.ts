@@ -1,6 +1,5 @@
 import type { ClientBase, Pool } from 'pg';
-import type { MinuteCounts, MinuteVerdict } from './judge-minute.ts';
-import type { MinuteTally } from './minute-tallies.ts';
+import type { MinuteCounts, MinuteTally, MinuteVerdict } from './minutes.ts';
 
 /** A minute of a tenant whose events are not yet known to be complete. */
 export interface UnsettledMinute extends MinuteTally {

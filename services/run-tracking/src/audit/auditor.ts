@@ -4,8 +4,7 @@ import { Repeating } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { AuditLedger, type AuditTurn, type UnsettledMinute } from './audit-ledger.ts';
 import { AuditMetrics } from './audit-metrics.ts';
-import { judgeMinute } from './judge-minute.ts';
-import { minuteTallies } from './minute-tallies.ts';
+import { judgeMinute, minuteTallies } from './minutes.ts';
 import { type Missing, missingEvents } from './missing-events.ts';
 
 const TURN_MS = 10_000;

@@ -4,8 +4,7 @@ import { minuteOf } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { judgeMinute } from './judge-minute.ts';
-import { minuteTallies } from './minute-tallies.ts';
+import { judgeMinute, minuteTallies } from './minutes.ts';
 
 const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
 

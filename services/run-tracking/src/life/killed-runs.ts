@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { moveDayCounts } from './move-day-counts.sql.ts';
+import { moveDayCounts } from './run-lives.ts';
 
 const RUNS_AT_ONCE = 1_000;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ChangeAuthor, timeOrderedId } from '@agentlens/contracts';
 import { type Database, type ErasuresTable, recordChanges } from '@agentlens/database';
 import { type Selectable, sql } from 'kysely';
-import { WITHOUT_CONTENTS } from './contents.sql.ts';
+import { WITHOUT_CONTENTS } from './old-contents.repository.ts';
 
 const RUNS_AT_ONCE = 100;
 /** A statement may run for ten seconds; this many rows take well under one. */

@@ -1,4 +1,4 @@
-import { denyBefore, denyOther, readShared } from './claude-form.ts';
+import { denyBefore, denyOther, readShared } from './claude-code.ts';
 import {
   exitCodeIn,
   firstLine,

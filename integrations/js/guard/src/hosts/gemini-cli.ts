@@ -1,4 +1,4 @@
-import { outcomeByEvent, readShared } from './claude-form.ts';
+import { outcomeByEvent, readShared } from './claude-code.ts';
 import {
   exitCodeIn,
   firstLine,

@@ -1,4 +1,4 @@
-import { denyBefore, denyOther, outcomeByEvent, readShared } from './claude-form.ts';
+import { denyBefore, denyOther, outcomeByEvent, readShared } from './claude-code.ts';
 import { exitCodeIn, type HookKind, type HostContract, recordOf, text } from './host.ts';
 
 const EVENTS: Readonly<Record<string, HookKind>> = {

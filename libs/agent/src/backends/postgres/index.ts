@@ -1,4 +1,4 @@
 export type { PostgresClientOptions } from './connection.ts';
+export { postgresDriver } from './connection.ts';
 export { PostgresDatabaseClient } from './database.ts';
 export { PostgresMemoryClient } from './memory.ts';
-export { postgresDriver } from './sql-driver.ts';

@@ -1,5 +1,5 @@
+import { systemCode } from '../../core/agent-error.ts';
 import { type Json, parseJson } from '../../core/json.ts';
-import { systemCode } from '../../core/system-code.ts';
 import {
   type AppendMemory,
   type FoundMemory,
@@ -9,7 +9,7 @@ import {
   type ReadMemory,
   type SearchMemory,
 } from '../../memory/memory-client.ts';
-import { textsOf, wordsOf } from '../../memory/search-text.ts';
+import { textsOf, wordsOf } from '../../memory/queries.ts';
 import { type PostgresClientOptions, PostgresConnection, textQuery, withoutZeros } from './connection.ts';
 
 const UNIQUE_VIOLATION = '23505';

@@ -7,8 +7,7 @@ import type {
   FoundRow,
   WriteOptions,
 } from '../../memory/database-client.ts';
-import { inQueryOrder, limitOf, matchesWhere } from '../../memory/query-match.ts';
-import { searchTexts, textsOf } from '../../memory/search-text.ts';
+import { inQueryOrder, limitOf, matchesWhere, searchTexts, textsOf } from '../../memory/queries.ts';
 import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   type ReadMemory,
   type SearchMemory,
 } from '../../memory/memory-client.ts';
-import { searchTexts, textsOf } from '../../memory/search-text.ts';
+import { searchTexts, textsOf } from '../../memory/queries.ts';
 import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**

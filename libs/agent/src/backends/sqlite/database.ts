@@ -8,8 +8,7 @@ import type {
   WriteOptions,
 } from '../../memory/database-client.ts';
 import { checkVersion } from '../../memory/in-memory-database-client.ts';
-import { isRange, limitOf, pathOf } from '../../memory/query-match.ts';
-import { textsOf, wordsOf } from '../../memory/search-text.ts';
+import { isRange, limitOf, pathOf, textsOf, wordsOf } from '../../memory/queries.ts';
 import { ftsQuery, SqliteConnection, type SqliteOptions } from './connection.ts';
 
 type Parameter = string | number | null;

@@ -1,4 +1,4 @@
 export type { SqliteOptions } from './connection.ts';
+export { sqliteDriver } from './connection.ts';
 export { SqliteDatabaseClient } from './database.ts';
 export { SqliteMemoryClient } from './memory.ts';
-export { sqliteDriver } from './sql-driver.ts';

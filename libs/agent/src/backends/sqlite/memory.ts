@@ -8,7 +8,7 @@ import {
   type ReadMemory,
   type SearchMemory,
 } from '../../memory/memory-client.ts';
-import { textsOf, wordsOf } from '../../memory/search-text.ts';
+import { textsOf, wordsOf } from '../../memory/queries.ts';
 import { ftsQuery, SqliteConnection, type SqliteOptions } from './connection.ts';
 
 /** Streams in one SQLite file. */

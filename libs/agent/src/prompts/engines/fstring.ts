@@ -1,8 +1,6 @@
 import { AgentError } from '../../core/agent-error.ts';
 import { isPlainObject } from '../../core/json.ts';
-import { checkOutput, checkTemplate } from '../limits.ts';
-import type { PlainData } from '../plain-data.ts';
-import type { TemplateEngine } from '../template-engine.ts';
+import { checkOutput, checkTemplate, type PlainData, type TemplateEngine } from '../template-engine.ts';
 
 type Piece = { readonly text: string } | { readonly path: readonly string[] };
 

@@ -1,7 +1,6 @@
 import Handlebars from 'handlebars';
 import { AgentError, isAgentError, messageOf } from '../../core/agent-error.ts';
-import { checkOutput, checkTemplate, LoopBudget } from '../limits.ts';
-import type { TemplateEngine } from '../template-engine.ts';
+import { checkOutput, checkTemplate, LoopBudget, type TemplateEngine } from '../template-engine.ts';
 
 const HELPERS = ['if', 'unless', 'each', 'with'] as const;
 type Node = Readonly<Record<string, unknown>>;

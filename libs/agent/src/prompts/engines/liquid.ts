@@ -1,7 +1,13 @@
 import { Liquid } from 'liquidjs';
 import { AgentError, messageOf } from '../../core/agent-error.ts';
-import { checkOutput, checkTemplate, MAX_LOOP_TURNS, MAX_OUTPUT_CHARS, MAX_TEMPLATE_CHARS } from '../limits.ts';
-import type { TemplateEngine } from '../template-engine.ts';
+import {
+  checkOutput,
+  checkTemplate,
+  MAX_LOOP_TURNS,
+  MAX_OUTPUT_CHARS,
+  MAX_TEMPLATE_CHARS,
+  type TemplateEngine,
+} from '../template-engine.ts';
 
 const RENDER_MS = 1_000;
 

@@ -1,7 +1,6 @@
 import mustache from 'mustache';
 import { AgentError, isAgentError, messageOf } from '../../core/agent-error.ts';
-import { checkOutput, checkTemplate, LoopBudget } from '../limits.ts';
-import type { TemplateEngine } from '../template-engine.ts';
+import { checkOutput, checkTemplate, LoopBudget, type TemplateEngine } from '../template-engine.ts';
 
 /** `[type, value, start, end, children?, end of section?]` */
 type Token = readonly [string, string, number, number, (readonly Token[])?, number?];

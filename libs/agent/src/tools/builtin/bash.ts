@@ -1,5 +1,5 @@
 import { AgentError } from '../../core/agent-error.ts';
-import { ToolResult } from '../../core/tool-result.ts';
+import { ToolResult } from '../../core/message.ts';
 import { type Tool, tool } from '../tool.ts';
 
 interface BashInput {

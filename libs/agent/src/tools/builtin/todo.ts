@@ -1,4 +1,4 @@
-import { ResourceKey } from '../../core/resource-map.ts';
+import { ResourceKey } from '../../core/agent-context.ts';
 import { type Tool, tool } from '../tool.ts';
 
 export interface TodoItem {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { AgentEvent, type JsonObject } from '../../events.ts';
 import { derivedId } from '../../new-ids.ts';
 import type { PriceBook } from '../../prices.ts';
-import { AUDIT_KIND_NAMES } from './audit-kinds.ts';
+import { AUDIT_KIND_NAMES } from './audit-envelope.ts';
 import { EndBody, EvaluateBody, StartBody, ToolsBody } from './requests.ts';
 import { runEnded, runStarted } from './run-moments.ts';
 import { translateHandlebarEvent } from './translate.ts';

@@ -6,8 +6,7 @@ import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
 import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
 import { runMomentId, stableId } from '../stable-ids.ts';
-import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
-import { isKnownKind, kindOf } from './audit-kinds.ts';
+import { AUDIT_SCHEMA, AuditEnvelope, isKnownKind, kindOf } from './audit-envelope.ts';
 import { liftedFrom } from './lifted.ts';
 
 /** Fields that identify an audit event. The Handlebar SDK sends no ids, but repeats the same bytes on a retry. */

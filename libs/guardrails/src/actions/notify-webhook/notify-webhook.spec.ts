@@ -3,7 +3,7 @@ import { aTrigger } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { actionTools, answered } from '../action-tools.testing.ts';
 import { notifyWebhook as action } from './notify-webhook.ts';
-import { signWebhook } from './sign-webhook.ts';
+import { signWebhook } from './post-webhook.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;

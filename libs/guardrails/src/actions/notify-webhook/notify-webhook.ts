@@ -1,8 +1,7 @@
 import { HttpAddress, type Trigger } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { ExecutedAction } from '../../catalog/action-module.ts';
-import { postWebhook } from './post-webhook.ts';
-import { webhookKey } from './sign-webhook.ts';
+import { postWebhook, webhookKey } from './post-webhook.ts';
 
 /**
  * Headers set by the platform or by HTTP itself. A rule that could set them could forge a signature or smuggle

@@ -1,7 +1,6 @@
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { RunningTotals } from '../../windows/series-totals.ts';
-import { NO_TOTALS } from '../../windows/totals.ts';
+import { NO_TOTALS, RunningTotals } from '../../windows/totals.ts';
 import { costLimit as condition } from './cost-limit.ts';
 
 describe('cost_limit', () => {

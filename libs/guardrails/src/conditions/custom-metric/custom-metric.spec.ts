@@ -1,8 +1,7 @@
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import type { Totals } from '../../ports/window-store.ts';
-import { RunningTotals } from '../../windows/series-totals.ts';
-import { NO_TOTALS } from '../../windows/totals.ts';
+import { NO_TOTALS, RunningTotals } from '../../windows/totals.ts';
 import { customMetric as condition } from './custom-metric.ts';
 
 const configOf = (config: object) => condition.config.parse(config);

@@ -10,7 +10,7 @@ import {
   pathMetric,
   quantityReader,
 } from '../../windows/metrics.ts';
-import type { SeriesTotals } from '../../windows/series-totals.ts';
+import type { SeriesTotals } from '../../windows/totals.ts';
 
 export const AGGREGATES = ['last', 'sum', 'avg', 'min', 'max', 'count', 'p95'] as const;
 type Aggregate = (typeof AGGREGATES)[number];

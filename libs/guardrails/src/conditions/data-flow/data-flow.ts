@@ -1,7 +1,7 @@
 import { FLOW_GRADES, LabelName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { choosesAny, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
+import { choosesAny, foldedChoice, ToolChoice } from '../which-calls.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty').max(50);
 const DataFlowConfig = z

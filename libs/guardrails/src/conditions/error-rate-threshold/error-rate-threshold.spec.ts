@@ -2,8 +2,7 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { quantityOf } from '../../windows/metrics.ts';
-import { RunningTotals } from '../../windows/series-totals.ts';
-import { NO_TOTALS } from '../../windows/totals.ts';
+import { NO_TOTALS, RunningTotals } from '../../windows/totals.ts';
 import { errorRateThreshold as condition } from './error-rate-threshold.ts';
 
 const config = condition.config.parse({});

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
 import type { Series, WindowSpan } from '../../ports/window-store.ts';
 import { CALL_SHARES, ERROR_SHARE, FAILURES_BESIDE_CALLS, FINISHED_CALLS } from '../../windows/metrics.ts';
-import type { SeriesTotals } from '../../windows/series-totals.ts';
+import type { SeriesTotals } from '../../windows/totals.ts';
 
 const COUNTED = ['calls', 'tools', 'models', 'events'] as const;
 type Counted = (typeof COUNTED)[number];

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { meets, OPERATORS } from '../../catalog/threshold.ts';
+import { numberTest } from '../../decisions/answer.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
-import { numberTest } from '../../decisions/number-test.ts';
 
 const ExecutionTimeConfig = z.strictObject({
   scope: z.enum(['tool', 'total']).default('tool').meta({ title: 'Time of' }),

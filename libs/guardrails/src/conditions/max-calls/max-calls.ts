@@ -1,12 +1,18 @@
 import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import type { DecisionAnswer } from '../../decisions/answer.ts';
+import { type DecisionAnswer, numberTest } from '../../decisions/answer.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
-import { numberTest } from '../../decisions/number-test.ts';
-import { chooses, choosesAny, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
 import type { Series } from '../../ports/window-store.ts';
-import { CallScopeField, callsOf } from '../call-scope.ts';
+import {
+  CallScopeField,
+  callsOf,
+  chooses,
+  choosesAny,
+  foldedChoice,
+  type ToolChoice,
+  toolChoiceFields,
+} from '../which-calls.ts';
 
 /** A history keeps its newest 1,000 calls, including the one that is being decided. */
 const MAX_IN_SCOPE = 999;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
+import { numberTest } from '../../decisions/answer.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
-import { numberTest } from '../../decisions/number-test.ts';
 import { foldedName } from '../../patterns/names.ts';
 import type { PastCall } from '../../ports/call-history.ts';
-import { CallScopeField, callsOf } from '../call-scope.ts';
+import { CallScopeField, callsOf } from '../which-calls.ts';
 
 const RepeatedCallConfig = z.strictObject({
   times: z.int().min(1).max(1000).default(3).meta({ title: 'Made before', unit: 'times' }),

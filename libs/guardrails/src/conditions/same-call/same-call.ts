@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import { sameCallMetric } from '../../windows/same-call.ts';
+import { sameCallMetric } from '../../windows/metrics.ts';
 
 const SameCallConfig = z.strictObject({
   times: z.int().min(2).max(1000).default(3).meta({ title: 'Made', unit: 'times' }),

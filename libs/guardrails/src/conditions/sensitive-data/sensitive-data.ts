@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { DETECTOR_NAMES, LONGEST_TEXT } from '../../detectors/detectors.ts';
+import { DETECTOR_NAMES, type DetectorName, detect, LONGEST_TEXT } from '../../detectors/detectors.ts';
 import { DotPath, textsIn, valueAt } from '../../patterns/dot-path.ts';
 import { unpacked } from '../../patterns/json-text.ts';
-import { findingTest, partOf } from './found-parts.ts';
 
 const text = z.string().min(1).max(256);
 
@@ -65,3 +64,44 @@ export const sensitiveData: CallCondition<SensitiveDataConfig> = {
     };
   },
 };
+
+type Part = 'domain' | 'tld' | 'scheme';
+
+interface DetectionTest {
+  readonly detector: DetectorName;
+  readonly check?: Part | undefined;
+  readonly operator?: 'eq' | 'neq' | 'endsWith' | 'in' | undefined;
+  readonly value?: string | string[] | undefined;
+}
+
+/** Parts that a match of a detector can be tested by. */
+function partOf(detector: DetectorName): readonly Part[] {
+  if (detector === 'url') return ['domain', 'tld', 'scheme'];
+  return detector === 'email' || detector === 'email_domain' ? ['domain', 'tld'] : [];
+}
+
+/**
+ * Returns a test that is true if a text has a match of the detector and, if `check` is set, a match whose part passes
+ * the comparison.
+ */
+function findingTest({ detector, check, operator, value }: DetectionTest): (text: string) => boolean {
+  if (check === undefined) return (text) => detect(detector, text).length > 0;
+  const wanted = [value ?? []].flat().map((one) => one.toLowerCase());
+  return (text) =>
+    detect(detector, text).some((found) => {
+      const part = read(detector, check, found.text);
+      if (part === undefined) return false;
+      if (operator === 'neq') return !wanted.includes(part);
+      return operator === 'endsWith' ? wanted.some((end) => part.endsWith(end)) : wanted.includes(part);
+    });
+}
+
+function read(detector: DetectorName, part: Part, text: string): string | undefined {
+  if (part === 'scheme') return text.slice(0, text.indexOf(':')).toLowerCase();
+  const domain = detector === 'url' ? hostOf(text) : text.slice(text.lastIndexOf('@') + 1).toLowerCase();
+  return part === 'tld' ? domain?.slice(domain.lastIndexOf('.') + 1) : domain;
+}
+
+function hostOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).hostname.toLowerCase() : undefined;
+}

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { chooses, choosesAny, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
 import type { PastCall } from '../../ports/call-history.ts';
-import { CallScopeField, callsOf } from '../call-scope.ts';
+import { CallScopeField, callsOf, chooses, choosesAny, foldedChoice, ToolChoice } from '../which-calls.ts';
 
 const choices = z.array(ToolChoice).min(1, 'must not be empty: leave it out if nothing is meant').max(50);
 

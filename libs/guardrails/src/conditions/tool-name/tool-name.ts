@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { globMatchesFolded } from '../../patterns/glob.ts';
-import { foldedName } from '../../patterns/names.ts';
+import { foldedName, globMatchesFolded } from '../../patterns/names.ts';
 
 const OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'glob', 'in'] as const;
 

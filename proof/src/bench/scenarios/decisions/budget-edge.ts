@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
-import { Latencies } from '../../../harness/latencies.ts';
-import { until } from '../../poll.ts';
+import { Latencies } from '../../../harness/statistics.ts';
+import { until } from '../../../harness/time.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';

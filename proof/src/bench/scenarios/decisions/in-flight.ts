@@ -1,6 +1,5 @@
-import { Latencies } from '../../../harness/latencies.ts';
-import { serverCpu } from '../../figure.ts';
-import type { Bench } from '../../scenario.ts';
+import { Latencies } from '../../../harness/statistics.ts';
+import { type Bench, serverCpu } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
 import { TEN } from './one-at-a-time.ts';

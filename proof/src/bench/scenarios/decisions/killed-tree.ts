@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
-import { Latencies } from '../../../harness/latencies.ts';
-import { monotonicMs } from '../../../harness/monotonic-ms.ts';
+import { Latencies } from '../../../harness/statistics.ts';
+import { monotonicMs } from '../../../harness/time.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 

@@ -1,5 +1,5 @@
-import { Latencies } from '../../../harness/latencies.ts';
-import type { HarnessRule } from '../../../harness/rule-draft.ts';
+import type { HarnessRule } from '../../../harness/stack.ts';
+import { Latencies } from '../../../harness/statistics.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';

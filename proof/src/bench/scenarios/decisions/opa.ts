@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@agentlens/testing';
-import { until } from '../../poll.ts';
+import { until } from '../../../harness/time.ts';
 
 export const OPA_PATH = '/v1/data/agentlens/answer';
 const START_MS = 15_000;

@@ -1,6 +1,6 @@
 import { request } from 'undici';
-import { Latencies } from '../../../harness/latencies.ts';
-import type { HarnessRule } from '../../../harness/rule-draft.ts';
+import type { HarnessRule } from '../../../harness/stack.ts';
+import { Latencies } from '../../../harness/statistics.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 

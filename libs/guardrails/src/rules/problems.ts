@@ -1,0 +1,99 @@
+import { type ProblemDetail, unknownName } from '@agentlens/contracts';
+import type { z } from 'zod';
+import { jsonSchemaOf } from '../catalog/catalog.ts';
+
+/**
+ * Converts schema errors into problem details with paths below `prefix`. Suggests the nearest key for an unknown one.
+ */
+export function problemsOf(
+  schema: z.ZodType,
+  error: z.core.$ZodError,
+  prefix: readonly PropertyKey[] = [],
+): ProblemDetail[] {
+  return error.issues.slice(0, 20).flatMap((issue) => {
+    const path = [...prefix, ...issue.path].map(String);
+    if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: plainMessage(issue.message) }];
+    const known = knownKeys(jsonSchemaOf(schema), issue.path);
+    return issue.keys
+      .slice(0, 20)
+      .map((key) => ({ path: [...path, key].join('.'), message: unknownName('key', key, known) }));
+  });
+}
+
+/** Zod's type names, in the terms of JSON. */
+const WORDS: Readonly<Record<string, string>> = {
+  record: 'a JSON object',
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+function plainMessage(message: string): string {
+  const [, expected, received] = /^Invalid input: expected (\w+), received (.+)$/.exec(message) ?? [];
+  if (expected === undefined) return message;
+  const wanted = WORDS[expected] ?? expected;
+  if (received === 'undefined') return `is required, give ${wanted}`;
+  return expected === 'int' && received === 'number' ? `must be ${wanted}` : `must be ${wanted}, not ${received}`;
+}
+
+/** Returns the keys that the schema allows at a path, through objects, lists and alternatives. */
+function knownKeys(schema: Record<string, unknown>, path: readonly PropertyKey[]): string[] {
+  let here = alternatives(schema);
+  for (const key of path) {
+    here = here.flatMap((one) =>
+      alternatives(property(property(one, 'properties'), String(key)) ?? property(one, 'items')),
+    );
+  }
+  return [...new Set(here.flatMap((one) => Object.keys(property(one, 'properties') ?? {})))];
+}
+
+function alternatives(schema: unknown): unknown[] {
+  const among = property(schema, 'anyOf') ?? property(schema, 'oneOf');
+  return Array.isArray(among) ? among.flatMap(alternatives) : [schema];
+}
+
+function property(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
+}
+
+/** Maximum nesting of a request body. */
+const MAX_DEPTH = 16;
+
+/** Reports text that Postgres cannot store (NUL, lone surrogates) anywhere in a request body, and excessive nesting. */
+export function unstorableText(body: unknown): ProblemDetail[] {
+  const details: ProblemDetail[] = [];
+  walk(body, [], details);
+  return details;
+}
+
+function walk(value: unknown, path: readonly string[], details: ProblemDetail[]): void {
+  if (details.length >= 20) return;
+  if (typeof value === 'string') {
+    if (!storable(value)) {
+      details.push({ path: path.join('.'), message: 'must not contain NUL or a lone surrogate, remove it' });
+    }
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (path.length >= MAX_DEPTH) {
+    details.push({
+      path: path.slice(0, 3).join('.'),
+      message: `is nested deeper than ${MAX_DEPTH} levels, flatten it`,
+    });
+    return;
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    if (!storable(key)) {
+      details.push({ path: path.join('.'), message: 'has a key with NUL or a lone surrogate, remove it' });
+    } else walk(inner, [...path, key], details);
+  }
+}
+
+function storable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
