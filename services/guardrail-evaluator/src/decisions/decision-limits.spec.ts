@@ -2,7 +2,7 @@ import { type Budget } from '@agentlens/contracts';
 import { StateUnavailable } from '@agentlens/state';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type TenantLimits } from '../breakers/limits.ts';
-import { bus, call, NOW, named, serviceIn } from './decision-service.testing.ts';
+import { bus, call, NOW, named, serviceIn } from './decision-pipeline.testing.ts';
 
 afterAll(() => bus.close());
 
