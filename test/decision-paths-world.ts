@@ -28,9 +28,9 @@ import { memoryRecords } from '../services/guardrail-evaluator/src/decisions/dec
 import { DecisionPipeline } from '../services/guardrail-evaluator/src/decisions/decision-pipeline.ts';
 import { EndedCalls } from '../services/guardrail-evaluator/src/decisions/ended-calls.ts';
 import { FactGatherer } from '../services/guardrail-evaluator/src/decisions/fact-gatherer.ts';
+import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/rule-stages.ts';
 import { StateCircuit } from '../services/guardrail-evaluator/src/decisions/state-circuit.ts';
 import { TenantBooks } from '../services/guardrail-evaluator/src/decisions/tenant-books.ts';
-import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/tenant-steps.ts';
 import { RecordedLabels } from '../services/guardrail-evaluator/src/labels/recorded-labels.ts';
 import { BookCache } from '../services/ingest/src/protocol/book-cache.ts';
 import { type Answered, LocalDecisions } from '../services/ingest/src/protocol/local-decisions.ts';

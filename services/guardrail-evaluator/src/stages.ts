@@ -10,9 +10,11 @@ export interface Stage<Subject> {
 
 /** Runs stages in order until one is done. Waits only for stages that return a promise. */
 export function runStages<Subject>(stages: readonly Stage<Subject>[], subject: Subject): MaybeAwaited<Progress> {
-  for (const [at, stage] of stages.entries()) {
+  let ran = 0;
+  for (const stage of stages) {
+    ran += 1;
     const progress = stage.run(subject);
-    if (typeof progress !== 'string') return resumed(progress, stages.slice(at + 1), subject);
+    if (typeof progress !== 'string') return resumed(progress, stages.slice(ran), subject);
     if (progress === 'done') return progress;
   }
   return 'next';

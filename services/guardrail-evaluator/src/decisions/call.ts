@@ -25,7 +25,6 @@ import { type Progress, runStages, type Stage } from '../stages.ts';
 import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
 import { Deadline, type StateCircuit } from './state-circuit.ts';
-import type { TenantSteps } from './tenant-steps.ts';
 
 /** What the stages of a decision depend on. Each stage names the ports that it uses. */
 export interface DecisionPorts {
@@ -39,7 +38,8 @@ export interface DecisionPorts {
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
   readonly metrics: Pick<DecisionMetrics, 'decided' | 'refusedByBudget'>;
-  readonly steps: Pick<TenantSteps, 'ofCall'>;
+  /** The evaluation steps that the rules of one call may take. */
+  readonly steps: { ofCall(tenantId: string): StepAllowance };
   readonly clock: Clock;
   readonly logger: Platform['logger'];
 }
@@ -99,9 +99,16 @@ export interface Question {
 export function callOf(request: DecisionRequest, identity: CallIdentity, nowMs: number): Call {
   const { startedAs, ...asked } = request;
   return {
-    ...{ request, identity, nowMs, deadline: new Deadline(request.deadlineMs) },
+    request,
+    identity,
+    nowMs,
+    deadline: new Deadline(request.deadlineMs),
     callers: startedAs === undefined ? [asked] : [{ ...asked, ...startedAs }, asked],
-    ...{ bypasses: [], approved: new Map(), budgets: [], questions: [], judged: [] },
+    bypasses: [],
+    approved: new Map(),
+    budgets: [],
+    questions: [],
+    judged: [],
   };
 }
 

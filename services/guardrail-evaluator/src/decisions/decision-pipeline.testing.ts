@@ -15,8 +15,8 @@ import { RecordedLabels } from '../labels/recorded-labels.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
+import { TenantSteps } from './rule-stages.ts';
 import { StateCircuit } from './state-circuit.ts';
-import { TenantSteps } from './tenant-steps.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 export const NONE: ControlState = { kind: 'none', modelOverride: null };

@@ -54,7 +54,6 @@ export class DecisionPipeline {
         : undefined;
     const call = callOf(request, identity, nowMs);
     await runStages(this.#stages, call);
-    call.deadline.end();
     await spent;
     if (call.answer === undefined) throw new Error('no stage answered the question');
     const decision = decisionOf(request, identity, nowMs, call.answer, call.bypasses, performance.now() - startedAtMs);

@@ -16,10 +16,9 @@ import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
-import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
-import { LabelCommands } from '../labels/labels.commands.ts';
+import type { EvaluatorDropMetrics } from '../evaluation/evaluator-metrics.ts';
 import { LabelsRepository } from '../labels/labels.repository.ts';
-import { RecordedLabels } from '../labels/recorded-labels.ts';
+import { LabelCommands, RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
@@ -28,9 +27,9 @@ import { DecisionPipeline } from './decision-pipeline.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
+import { TenantSteps } from './rule-stages.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantBooks } from './tenant-books.ts';
-import { TenantSteps } from './tenant-steps.ts';
 import { ToolDefinitionAlerts } from './tool-definition-alerts.ts';
 
 /** Changed tenant settings must take effect within 5 s. */

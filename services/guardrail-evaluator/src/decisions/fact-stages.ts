@@ -70,7 +70,8 @@ export function settle(
 ): Stage<Call> {
   const { facts } = ports;
   return {
-    run({ answer, judged, identity }) {
+    run({ answer, judged, identity, deadline }) {
+      deadline.end();
       if (answer === undefined) return 'next';
       const { verdict, cause, modifiedArgs } = answer.outcome;
       // A call that waits for a person is still open: the agent asks again under the same name.

@@ -1,6 +1,16 @@
 import type { Alert } from '@agentlens/contracts';
-import { type Ask, type DecisionRule, decide, factsNeeded, type Ruling } from '@agentlens/guardrails';
+import {
+  type Ask,
+  CALL_STEPS,
+  callAllowance,
+  type DecisionRule,
+  decide,
+  factsNeeded,
+  type Ruling,
+  type StepAllowance,
+} from '@agentlens/guardrails';
 import { beyondEffect, type DecisionOutcome, ruledOutcome } from '@agentlens/platform';
+import { BoundedMap, type Bucket, takeFrom } from '@agentlens/state';
 import type { Progress, Stage } from '../stages.ts';
 import { resolveApproval } from './approvals.ts';
 import { blockedBy, type Call, type DecisionPorts, logsFailure, type Question } from './call.ts';
@@ -17,10 +27,15 @@ export function matchRules({ rules, steps }: Pick<DecisionPorts, 'rules' | 'step
         const matching = decisions.matching(request);
         const needs = factsNeeded(matching, request, decisions.counting(request));
         return {
-          ...{ call, request, matching, needs, allowance: steps.ofCall(request.tenantId), approvalsAsked: 0 },
+          call,
+          request,
+          matching,
+          needs,
+          allowance: steps.ofCall(request.tenantId),
           budgets: at === call.callers.length - 1 ? call.budgets : [],
           breaker: { allowed: true },
           spentBudget: null,
+          approvalsAsked: 0,
         };
       });
       return 'next';
@@ -124,4 +139,35 @@ function unapproved(
 function unasked({ id, name }: DecisionRule): DecisionOutcome {
   const message = `This call needs approval by rule "${name}", and no approval could be requested`;
   return { ...blockedBy(id, message), reason: 'approval' };
+}
+
+/** Evaluation steps per second for expensive rules of one tenant. A core does about 20 million. */
+const STEPS_PER_SECOND = 2_000_000;
+/** Maximum number of tenants tracked. Evicting the least recently used tenant at worst refills its bucket. */
+const MAX_TENANTS = 10_000;
+
+/**
+ * Bounds what expensive rules of one tenant cost the other tenants in this process. Over the bound, such rules are
+ * `unavailable`, while the tenant's cheap rules (`FREE_STEPS`) work as before.
+ */
+export class TenantSteps {
+  readonly #buckets = new BoundedMap<Bucket>(MAX_TENANTS);
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The allowance of one call, over all rounds in which its rules are evaluated. */
+  ofCall(tenantId: string): StepAllowance {
+    const call = callAllowance();
+    return { take: (steps) => call.take(steps) && this.#take(tenantId, steps) };
+  }
+
+  #take(tenantId: string, steps: number): boolean {
+    const known = this.#buckets.get(tenantId);
+    const { bucket, answer } = takeFrom(known, steps, STEPS_PER_SECOND, this.#now(), CALL_STEPS);
+    this.#buckets.set(tenantId, bucket);
+    return answer.allowed;
+  }
 }
