@@ -1,13 +1,22 @@
 import type { Budget, DecisionRequest } from '@agentlens/contracts';
 import type { Unavailable } from '@agentlens/guardrails';
 import type { AppliedBudget } from '../budgets/accounts.ts';
-import type { Progress, Stage } from '../stages.ts';
-import { type BudgetRefusal, blockedBy, type Call, type DecisionPorts, logsFailure, type Question } from './call.ts';
+import {
+  type Answer,
+  type BudgetRefusal,
+  blockedBy,
+  type Call,
+  type CallStage,
+  type DecisionPorts,
+  logsFailure,
+  type Question,
+  type QuestionStage,
+} from './call.ts';
 
 type BudgetPorts = Pick<DecisionPorts, 'budgets' | 'circuit' | 'logger'>;
 
 /** Finds the budgets that apply to the call, over all its callers. A call that has ended costs nothing more. */
-export function findBudgets(ports: BudgetPorts): Stage<Call> {
+export function findBudgets(ports: BudgetPorts): CallStage {
   const { budgets, circuit } = ports;
   const withSession = async (caller: DecisionRequest, { deadline }: Call) => {
     if (!budgets.needsSession(caller)) return caller;
@@ -15,15 +24,14 @@ export function findBudgets(ports: BudgetPorts): Stage<Call> {
     const known = await circuit.ask(deadline, () => budgets.sessionOf(caller), failed);
     return typeof known === 'string' ? caller : { ...caller, ...known };
   };
-  const charge = (call: Call, callers: readonly DecisionRequest[]): Progress => {
+  const charge = (call: Call, callers: readonly DecisionRequest[]): undefined => {
     const applied = callers.flatMap((caller) => budgets.applying(caller));
     if (applied.length > 0) call.budgets = [...new Map(applied.map((one) => [potOf(one), one])).values()];
-    return 'next';
   };
   return {
     run(call) {
       const { callers, request } = call;
-      if (request.phase === 'tool.after') return 'next';
+      if (request.phase === 'tool.after') return undefined;
       if (!callers.some((caller) => budgets.needsSession(caller))) return charge(call, callers);
       return Promise.all(callers.map((caller) => withSession(caller, call))).then((known) => charge(call, known));
     },
@@ -35,56 +43,53 @@ function potOf({ account: { budgetId, scopeId, periodStart } }: AppliedBudget): 
 }
 
 /** Asks whether a budget is spent. A call with an estimate is not asked about here: it reserves the estimate. */
-export function askBudgets(ports: BudgetPorts): Stage<Question> {
+export function askBudgets(ports: BudgetPorts) {
   const { budgets, circuit } = ports;
-  const ask = async (question: Question) => {
+  const ask = async (question: Question): Promise<undefined> => {
     const { request, budgets: applied, call } = question;
     const failed = logsFailure(ports, request, 'checking budgets failed');
     const budget = await circuit.ask(call.deadline, () => budgets.spent(request, applied, call.nowMs), failed);
     if (typeof budget === 'string') question.spentBudget = unavailableBudgets(question, budget);
     else if (budget !== null) question.spentBudget = { budget, why: 'spent' };
-    return 'next' as const;
   };
   return {
-    run: (question) =>
-      question.budgets.length === 0 || question.request.estimate !== undefined ? 'next' : ask(question),
+    run: (question: Question) =>
+      question.budgets.length === 0 || question.request.estimate !== undefined ? undefined : ask(question),
   };
 }
 
 /** Blocks the call if a budget is spent, unless a rule ends the run. */
-export function spentBudget(ports: Pick<DecisionPorts, 'metrics'>): Stage<Question> {
+export function judgeBudgets(ports: Pick<DecisionPorts, 'metrics'>): QuestionStage {
   return {
     run(question) {
       const { spentBudget: spent, answer } = question;
-      return spent === null || answer?.outcome.control === 'TERMINATE' ? 'next' : refused(ports, question, spent);
+      return spent === null || answer?.outcome.control === 'TERMINATE' ? undefined : refused(ports, question, spent);
     },
   };
 }
 
 /** Reserves the estimate of a call that everything else allows. Blocks the call if it does not fit. */
-export function reservation(ports: BudgetPorts & Pick<DecisionPorts, 'metrics'>): Stage<Question> {
+export function reserveBudgets(ports: BudgetPorts & Pick<DecisionPorts, 'metrics'>): QuestionStage {
   const { budgets, circuit } = ports;
-  const reserve = async (question: Question, { costUsd }: NonNullable<DecisionRequest['estimate']>) => {
+  const reserve = async (question: Question, answer: Answer, costUsd: number) => {
     const { request, budgets: applied, call } = question;
     const failed = logsFailure(ports, request, 'reserving budget failed');
     const reserved = () => budgets.reserve(request, costUsd, applied, call.identity, call.nowMs);
     const result = await circuit.ask(call.deadline, reserved, failed);
     if (typeof result === 'string') {
       const refusal = unavailableBudgets(question, result);
-      return refusal === null ? 'next' : refused(ports, question, refusal);
+      return refusal === null ? undefined : refused(ports, question, refusal);
     }
-    if ('refusedBy' in result) {
-      const budget = result.refusedBy ?? (applied[0] as AppliedBudget).budget;
-      return refused(ports, question, { budget, why: 'estimate' });
-    }
-    if (question.answer !== undefined) question.answer = { ...question.answer, ...result };
-    return 'next';
+    if ('reservationId' in result) return { ...answer, ...result };
+    const budget = result.refusedBy ?? (applied[0] as AppliedBudget).budget;
+    return refused(ports, question, { budget, why: 'estimate' });
   };
   return {
     run(question) {
       const { request, budgets: applied, answer } = question;
-      if (answer?.outcome.verdict !== 'ALLOW' || applied.length === 0 || request.estimate === undefined) return 'next';
-      return reserve(question, request.estimate);
+      if (answer?.outcome.verdict !== 'ALLOW' || applied.length === 0 || request.estimate === undefined)
+        return undefined;
+      return reserve(question, answer, request.estimate.costUsd);
     },
   };
 }
@@ -100,14 +105,13 @@ function unavailableBudgets({ budgets, call }: Question, why: Unavailable): Budg
 }
 
 /** The message names the budget, never its amount. */
-function refused({ metrics }: Pick<DecisionPorts, 'metrics'>, question: Question, refusal: BudgetRefusal): Progress {
+function refused({ metrics }: Pick<DecisionPorts, 'metrics'>, question: Question, refusal: BudgetRefusal): Answer {
   const { id, name } = refusal.budget;
   const message = {
     spent: `The budget "${name}" is spent`,
     estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,
     unavailable: `The budget "${name}" could not be asked in time`,
   }[refusal.why];
-  question.answer = { ...question.answer, outcome: { ...blockedBy(id, message), reason: 'budget', budgetId: id } };
   metrics.refusedByBudget(refusal);
-  return 'done';
+  return { ...question.answer, outcome: { ...blockedBy(id, message), reason: 'budget', budgetId: id } };
 }

@@ -10,18 +10,19 @@ import type {
   Unavailable,
 } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type {
-  Clock,
-  ControlBoard,
-  DecisionMetrics,
-  DecisionOutcome,
-  DecisionPublisher,
-  Platform,
+import {
+  type Clock,
+  type ControlBoard,
+  type DecisionMetrics,
+  type DecisionOutcome,
+  type DecisionPublisher,
+  type Platform,
+  runStages,
+  type Stage,
 } from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetService } from '../budgets/budget.service.ts';
-import { type Progress, runStages, type Stage } from '../stages.ts';
 import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
 import { Deadline, type StateCircuit } from './state-circuit.ts';
@@ -93,7 +94,7 @@ export interface Question {
   facts?: DecisionFacts;
   ruling?: Ruling;
   approvalsAsked: number;
-  answer?: Answer;
+  answer?: Answer | undefined;
 }
 
 export function callOf(request: DecisionRequest, identity: CallIdentity, nowMs: number): Call {
@@ -112,22 +113,49 @@ export function callOf(request: DecisionRequest, identity: CallIdentity, nowMs: 
   };
 }
 
+/** A stage for the call as a whole. Returns an answer that no later stage changes, or undefined to continue. */
+export type CallStage = Stage<Call, Answer>;
+/** A stage for the question of one caller. Returns an answer that no later stage changes, or undefined to continue. */
+export type QuestionStage = Stage<Question, Answer>;
+
 /**
  * Judges the question of each caller by the same stages, the one that asks last. The first block decides. Arguments
  * that a rule changed for one caller are judged for the next.
  */
-export function forEachCaller(stages: readonly Stage<Question>[]): Stage<Call> {
+export function forEachCaller(stages: readonly QuestionStage[]): CallStage {
   return {
-    async run(call): Promise<Progress> {
+    async run(call): Promise<undefined> {
       for (const asked of call.questions) {
         call.judged.push(asked);
         const question = withArgs(asked, call.answer?.outcome.modifiedArgs);
-        await runStages(stages, question);
-        if (question.answer === undefined) throw new Error('no stage answered the question of a caller');
-        call.answer = call.answer === undefined ? question.answer : combined(call.answer, question.answer);
-        if (call.answer.outcome.verdict === 'BLOCK') break;
+        const answer = (await runStages(stages, question)) ?? question.answer;
+        if (answer === undefined) throw new Error('no stage answered the question of a caller');
+        call.answer = call.answer === undefined ? answer : combined(call.answer, answer);
+        if (call.answer.outcome.verdict === 'BLOCK') return;
       }
-      return 'next';
+    },
+  };
+}
+
+/** A stage that fetches what later stages judge. */
+interface FetchingStage {
+  run(question: Question): Promise<undefined> | undefined;
+}
+
+/** Runs stages at the same time and waits for all of them. */
+export function together(stages: readonly FetchingStage[]): QuestionStage {
+  return {
+    async run(question): Promise<undefined> {
+      await Promise.all(stages.map((stage) => stage.run(question)));
+    },
+  };
+}
+
+/** Repeats stages until one of them answers. The stages that follow may still change that answer. */
+export function untilAnswered(stages: readonly QuestionStage[]): QuestionStage {
+  return {
+    async run(question): Promise<undefined> {
+      while (question.answer === undefined) question.answer = await runStages(stages, question);
     },
   };
 }

@@ -1,30 +1,29 @@
 import { type Decision, type DecisionRequest, timeOrderedId } from '@agentlens/contracts';
 import { identityOf } from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
-import { decisionOf, keptArguments } from '@agentlens/platform';
-import { runStages, type Stage, together, untilDone } from '../stages.ts';
+import { decisionOf, keptArguments, runStages } from '@agentlens/platform';
 import { spendApproval } from './approvals.ts';
-import { askBudgets, findBudgets, reservation, spentBudget } from './budget-stages.ts';
-import { type Call, callOf, type DecisionPorts, forEachCaller } from './call.ts';
-import { gatherFacts, labels, settle } from './fact-stages.ts';
-import { askBreaker, breaker, orders } from './lockdown-stages.ts';
-import { approval, matchRules, rules } from './rule-stages.ts';
+import { askBudgets, findBudgets, judgeBudgets, reserveBudgets } from './budget-stages.ts';
+import { type CallStage, callOf, type DecisionPorts, forEachCaller, together, untilAnswered } from './call.ts';
+import { gatherFacts, labelTree, noteOutcome } from './fact-stages.ts';
+import { askBreaker, checkOrders, judgeBreaker } from './lockdown-stages.ts';
+import { applyRuling, evaluateRules, matchRules } from './rule-stages.ts';
 
-/** The decision about a call. Stages run in this order; a block ends the stages of its list. */
-function stagesOf(ports: DecisionPorts, background: BackgroundWork): readonly Stage<Call>[] {
+/** The decision about a call: its stages, in order. A stage that returns an answer ends its list. */
+function stagesOf(ports: DecisionPorts, background: BackgroundWork): readonly CallStage[] {
   return [
-    orders(ports),
+    checkOrders(ports),
     findBudgets(ports),
     matchRules(ports),
     forEachCaller([
       together([askBreaker(ports), askBudgets(ports), gatherFacts(ports)]),
-      breaker,
-      untilDone([rules, approval(ports)]),
-      spentBudget(ports),
-      reservation(ports),
+      judgeBreaker,
+      untilAnswered([evaluateRules, applyRuling(ports)]),
+      judgeBudgets(ports),
+      reserveBudgets(ports),
     ]),
-    labels(ports),
-    settle(ports, background),
+    labelTree(ports),
+    noteOutcome(ports, background),
   ];
 }
 
@@ -35,7 +34,7 @@ function stagesOf(ports: DecisionPorts, background: BackgroundWork): readonly St
 export class DecisionPipeline {
   readonly #ports: DecisionPorts;
   readonly #background = new BackgroundWork();
-  readonly #stages: readonly Stage<Call>[];
+  readonly #stages: readonly CallStage[];
 
   constructor(ports: DecisionPorts) {
     this.#ports = ports;
@@ -53,10 +52,10 @@ export class DecisionPipeline {
         ? spendApproval(ended, request, identity)
         : undefined;
     const call = callOf(request, identity, nowMs);
-    await runStages(this.#stages, call);
+    const answer = (await runStages(this.#stages, call)) ?? call.answer;
     await spent;
-    if (call.answer === undefined) throw new Error('no stage answered the question');
-    const decision = decisionOf(request, identity, nowMs, call.answer, call.bypasses, performance.now() - startedAtMs);
+    if (answer === undefined) throw new Error('no stage answered the question');
+    const decision = decisionOf(request, identity, nowMs, answer, call.bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
     const decider = { by: 'evaluator', ...request.because } as const;
     publisher.offer({ ...decision, decider, ...keptArguments(request) });

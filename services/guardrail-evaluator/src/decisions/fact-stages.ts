@@ -1,18 +1,24 @@
 import { byPriority, type FactNeeds, standingOf } from '@agentlens/guardrails';
 import type { BackgroundWork } from '@agentlens/messaging';
 import type { DecisionOutcome } from '@agentlens/platform';
-import type { Progress, Stage } from '../stages.ts';
-import { type Answer, blockedBy, type Call, type DecisionPorts, logsFailure, type Question } from './call.ts';
+import {
+  type Answer,
+  blockedBy,
+  type Call,
+  type CallStage,
+  type DecisionPorts,
+  logsFailure,
+  type Question,
+} from './call.ts';
 
 /** Fetches the facts that the rules need. The history of the run is fetched once, for all callers of the call. */
-export function gatherFacts({ facts }: Pick<DecisionPorts, 'facts'>): Stage<Question> {
+export function gatherFacts({ facts }: Pick<DecisionPorts, 'facts'>) {
   return {
-    async run(question): Promise<Progress> {
+    async run(question: Question): Promise<undefined> {
       const { request, needs, call } = question;
       const { identity, deadline } = call;
       const history = () => (call.history ??= facts.history(call.request, identity, deadline));
       question.facts = await facts.gather(request, needs, identity, deadline, history);
-      return 'next';
     },
   };
 }
@@ -22,8 +28,8 @@ export function gatherFacts({ facts }: Pick<DecisionPorts, 'facts'>): Stage<Ques
  * the tree once the answer is out. A label that cannot be set is up to the `onUnavailable` setting of each rule that
  * needs it.
  */
-export function labels({ facts }: Pick<DecisionPorts, 'facts'>): Stage<Call> {
-  const label = async (call: Call, { request }: Question, wanted: WantedLabels, answer: Answer): Promise<Progress> => {
+export function labelTree({ facts }: Pick<DecisionPorts, 'facts'>): CallStage {
+  const label = async (call: Call, { request }: Question, wanted: WantedLabels, answer: Answer): Promise<undefined> => {
     const { identity, deadline, bypasses } = call;
     const unset = await facts.label(request, wanted, identity, deadline);
     const why = typeof unset === 'string' ? unset : 'unavailable';
@@ -33,18 +39,17 @@ export function labels({ facts }: Pick<DecisionPorts, 'facts'>): Stage<Call> {
     const blocking = rules.find(
       (rule) => rule.onUnavailable === 'block' && standingOf(rule, request).mode === 'enforce',
     );
-    if (blocking === undefined || answer.outcome.verdict === 'BLOCK') return 'next';
+    if (blocking === undefined || answer.outcome.verdict === 'BLOCK') return;
     const message = `The call could not be recorded for rule "${blocking.name}"`;
     call.answer = { ...answer, outcome: { ...blockedBy(blocking.id, message), reason: 'rule' } };
-    return 'next';
   };
   return {
     run(call) {
       const { answer, questions } = call;
       const asked = questions.at(-1);
-      if (answer === undefined || asked === undefined) return 'next';
+      if (answer === undefined || asked === undefined) return undefined;
       const wanted = labelsFor(answer.outcome, asked.needs.labels);
-      if (wanted === undefined || wanted.sets.length + wanted.clears.length === 0) return 'next';
+      if (wanted === undefined || wanted.sets.length + wanted.clears.length === 0) return undefined;
       return label(call, asked, wanted, answer);
     },
   };
@@ -64,18 +69,18 @@ function labelsFor({ verdict, reason, cause }: DecisionOutcome, needed: FactNeed
  *
  * @param background waits for the notes when the service stops
  */
-export function settle(
+export function noteOutcome(
   ports: Pick<DecisionPorts, 'facts' | 'logger'>,
   background: Pick<BackgroundWork, 'add'>,
-): Stage<Call> {
+): CallStage {
   const { facts } = ports;
   return {
     run({ answer, judged, identity, deadline }) {
       deadline.end();
-      if (answer === undefined) return 'next';
+      if (answer === undefined) return undefined;
       const { verdict, cause, modifiedArgs } = answer.outcome;
       // A call that waits for a person is still open: the agent asks again under the same name.
-      if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return 'next';
+      if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return undefined;
       for (const { request, needs } of judged) {
         const noted =
           verdict === 'ALLOW'
@@ -83,7 +88,7 @@ export function settle(
             : facts.refused(request, needs, identity);
         background.add(noted.catch(logsFailure(ports, request, 'noting a call failed')));
       }
-      return 'next';
+      return undefined;
     },
   };
 }

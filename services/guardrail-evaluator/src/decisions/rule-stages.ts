@@ -11,15 +11,22 @@ import {
 } from '@agentlens/guardrails';
 import { beyondEffect, type DecisionOutcome, ruledOutcome } from '@agentlens/platform';
 import { BoundedMap, type Bucket, takeFrom } from '@agentlens/state';
-import type { Progress, Stage } from '../stages.ts';
 import { resolveApproval } from './approvals.ts';
-import { blockedBy, type Call, type DecisionPorts, logsFailure, type Question } from './call.ts';
+import {
+  type Answer,
+  blockedBy,
+  type CallStage,
+  type DecisionPorts,
+  logsFailure,
+  type Question,
+  type QuestionStage,
+} from './call.ts';
 
 /** Maximum number of rules that can each require an approval of one call. */
 const MAX_APPROVALS = 5;
 
 /** Finds the rules that match each caller, and the facts that they need. All budgets are charged with the last caller. */
-export function matchRules({ rules, steps }: Pick<DecisionPorts, 'rules' | 'steps'>): Stage<Call> {
+export function matchRules({ rules, steps }: Pick<DecisionPorts, 'rules' | 'steps'>): CallStage {
   return {
     run(call) {
       const { decisions } = rules;
@@ -38,27 +45,27 @@ export function matchRules({ rules, steps }: Pick<DecisionPorts, 'rules' | 'step
           approvalsAsked: 0,
         };
       });
-      return 'next';
+      return undefined;
     },
   };
 }
 
 /** Evaluates the rules. A rule for which the call is approved no longer asks. */
-export const rules: Stage<Question> = {
+export const evaluateRules: QuestionStage = {
   run(question) {
     const { request, matching, facts, allowance, call } = question;
     if (facts === undefined) throw new Error('no facts were gathered');
     const known = { ...facts, approved: new Set(call.approved.keys()) };
     question.ruling = decide(matching, request, known, call.nowMs, allowance);
-    return 'next';
+    return undefined;
   },
 };
 
 /**
- * Applies the ruling, unless it requires an approval and has it: then the rules are evaluated again. A call that has no
- * budget left is not shown to a reviewer.
+ * Answers by the ruling. If it requires an approval, requests one; if the call has it, the rules are evaluated again. A
+ * call that has no budget left is not shown to a reviewer.
  */
-export function approval(ports: Pick<DecisionPorts, 'bus' | 'ended' | 'logger'>): Stage<Question> {
+export function applyRuling(ports: Pick<DecisionPorts, 'bus' | 'ended' | 'logger'>): QuestionStage {
   const { bus, ended } = ports;
   const resolve = ({ request, call }: Question, ask: Ask) => {
     const { identity, deadline } = call;
@@ -68,45 +75,44 @@ export function approval(ports: Pick<DecisionPorts, 'bus' | 'ended' | 'logger'>)
     };
     return deadline.within(resolved(), logsFailure(ports, request, 'requesting an approval failed'));
   };
-  const review = async (question: Question, ruling: Ruling, ask: Ask, rule: DecisionRule): Promise<Progress> => {
+  const review = async (question: Question, ruling: Ruling, ask: Ask, rule: DecisionRule) => {
     const { approved, bypasses } = question.call;
     question.approvalsAsked += 1;
     const resolved = await resolve(question, ask);
     if (typeof resolved === 'string') {
       const did = rule.onUnavailable;
       bypasses.push({ ruleId: rule.id, why: resolved, did });
-      if (did === 'block') return settled(question, ruling, unasked(rule));
+      if (did === 'block') return answered(question, ruling, unasked(rule));
       approved.set(rule.id, '');
-      return 'next';
+      return undefined;
     }
     const { answer } = resolved;
-    if (answer === 'refused') return settled(question, ruling, unasked(rule));
+    if (answer === 'refused') return answered(question, ruling, unasked(rule));
     const refusal = unapproved(ruling, rule, answer);
-    if (refusal !== null) return settled(question, ruling, refusal);
+    if (refusal !== null) return answered(question, ruling, refusal);
     approved.set(rule.id, answer.id);
-    return 'next';
+    return undefined;
   };
   return {
     run(question) {
       const { ruling, spentBudget, approvalsAsked } = question;
       if (ruling === undefined) throw new Error('no rules were evaluated');
       const { ask, finalRule } = ruling;
-      if (ask === undefined || finalRule === undefined) return settled(question, ruling, ruledOutcome(ruling));
+      if (ask === undefined || finalRule === undefined) return answered(question, ruling, ruledOutcome(ruling));
       if (spentBudget !== null || approvalsAsked === MAX_APPROVALS)
-        return settled(question, ruling, unasked(finalRule));
+        return answered(question, ruling, unasked(finalRule));
       return review(question, ruling, ask, finalRule);
     },
   };
 }
 
-/** Answers the question. An allowed call names its last approval. */
-function settled(question: Question, ruling: Ruling, outcome: DecisionOutcome): Progress {
+/** The answer to the question. An allowed call names its last approval. */
+function answered(question: Question, ruling: Ruling, outcome: DecisionOutcome): Answer {
   const { approved, bypasses } = question.call;
   bypasses.push(...ruling.bypasses);
   const approvalId = [...approved.values()].findLast((id) => id !== '');
   const named = outcome.verdict === 'BLOCK' || approvalId === undefined ? outcome : { ...outcome, approvalId };
-  question.answer = { outcome: named, ruling };
-  return 'done';
+  return { outcome: named, ruling };
 }
 
 const REFUSALS = {

@@ -1,7 +1,7 @@
 import type { EventBatch } from '@agentlens/contracts';
 import { planBatch } from '@agentlens/guardrails';
 import { settleAll } from '@agentlens/messaging';
-import { runStages, type Stage } from '../stages.ts';
+import { runStages, type Stage } from '@agentlens/platform';
 import {
   advance,
   claim,
@@ -65,7 +65,7 @@ export class EvaluationPipeline {
   /** Starts a round. For each agent, batches are counted in the given order, and rounds in the order they start. */
   begin(batches: readonly EventBatch[]): EvaluationRound {
     const round: Round = { batches, slices: [], concluded: [] };
-    const measured = Promise.resolve(runStages(this.#stages, round));
+    const measured = runStages(this.#stages, round);
     return { measured, done: batches.map((batch, index) => this.#done(batch, round.concluded[index] ?? [])) };
   }
 

@@ -14,8 +14,7 @@ import {
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { Clock } from '@agentlens/platform';
-import { type Progress, runStages, type Stage } from '../stages.ts';
+import { type Clock, runStages, type Stage } from '@agentlens/platform';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { EvaluatorDropMetrics, EvaluatorMetrics } from './evaluator-metrics.ts';
 import type { WindowGap } from './window-recovery.ts';
@@ -75,7 +74,7 @@ export function plan({ rules }: Pick<EvaluationPorts, 'rules'>): Stage<Round> {
           concluded.push([Promise.reject(error)]);
         }
       }
-      return 'next';
+      return undefined;
     },
   };
 }
@@ -99,9 +98,8 @@ export function inSteps(stages: readonly Stage<Step>[]): Stage<Round> {
     }
   };
   return {
-    async run({ slices }): Promise<Progress> {
+    async run({ slices }): Promise<undefined> {
       await Promise.all(stepsOf(slices, ({ plan: { request } }) => request.tenantId).map(count));
-      return 'next';
     },
   };
 }
@@ -109,10 +107,9 @@ export function inSteps(stages: readonly Stage<Step>[]): Stage<Round> {
 /** Counts the events of all slices in one call to the window store. */
 export function advance({ windows }: Pick<EvaluationPorts, 'windows'>): Stage<Step> {
   return {
-    async run({ slices }): Promise<Progress> {
+    async run({ slices }): Promise<undefined> {
       const answers = await windows.advanceAll(slices.map(({ plan: { request } }) => request));
       for (const [at, slice] of slices.entries()) slice.answer = answers[at];
-      return 'next';
     },
   };
 }
@@ -122,22 +119,14 @@ export function forEachSlice(stages: readonly Stage<AgentSlice>[]): Stage<Step> 
   return {
     run({ slices }) {
       for (const slice of slices) {
-        try {
-          const progress = runStages(stages, slice);
-          if (typeof progress === 'string') conclude(slice);
-          else progress.then(() => conclude(slice)).catch(slice.concluded.reject);
-        } catch (error) {
-          // An error in one slice must not affect the others.
-          slice.concluded.reject(error);
-        }
+        // An error in one slice must not affect the others.
+        runStages(stages, slice)
+          .then(() => slice.concluded.resolve(foldingOf(slice).late))
+          .catch(slice.concluded.reject);
       }
-      return 'next';
+      return undefined;
     },
   };
-}
-
-function conclude(slice: AgentSlice): void {
-  slice.concluded.resolve(foldingOf(slice).late);
 }
 
 function foldingOf({ folding }: AgentSlice): Folding {
@@ -150,7 +139,7 @@ export const fold: Stage<AgentSlice> = {
   run(slice) {
     if (slice.answer === undefined) throw new Error('the window store did not answer for every batch');
     slice.folding = folded(slice.plan, slice.answer);
-    return 'next';
+    return undefined;
   },
 };
 
@@ -175,7 +164,7 @@ export function record(ports: Pick<EvaluationPorts, 'states' | 'metrics' | 'wind
         states.record({ ...key, ruleId: rule.id, currentValue: null, degradedReason: reason.slice(0, 500) });
         metrics.degraded(rule.conditionType);
       }
-      return 'next';
+      return undefined;
     },
   };
 }
@@ -195,29 +184,30 @@ function seriesOf({ measurements, request }: EvaluationPlan, rule: EventRule): r
   return read.flatMap((index) => request.series[index] ?? []);
 }
 
-/** Claims the cooldowns of the candidates. Without candidates, the usual case, the slice is done. */
+/** Claims the cooldowns of the candidates. */
 export function claim({ publisher }: Pick<EvaluationPorts, 'publisher'>): Stage<AgentSlice> {
-  const claimed = async (slice: AgentSlice, candidates: Folding['candidates']): Promise<Progress> => {
+  const claimed = async (slice: AgentSlice, candidates: Folding['candidates']): Promise<undefined> => {
     slice.admitted = await publisher.claim(candidates.map(({ trigger }) => trigger));
-    return 'next';
   };
   return {
     run(slice) {
       const { candidates } = foldingOf(slice);
-      return candidates.length === 0 ? 'done' : claimed(slice, candidates);
+      return candidates.length === 0 ? undefined : claimed(slice, candidates);
     },
   };
 }
 
 /** Publishes the triggers that got their cooldown. */
 export function publish({ publisher, metrics }: Pick<EvaluationPorts, 'publisher' | 'metrics'>): Stage<AgentSlice> {
+  const published = async ({ admitted }: AgentSlice, { candidates, stops }: Folding): Promise<undefined> => {
+    await publisher.publish(admitted);
+    const refused = candidates.length - admitted.length;
+    metrics.stopped(refused === 0 ? stops : { ...stops, claim_refused: refused });
+  };
   return {
-    async run(slice): Promise<Progress> {
-      const { candidates, stops } = foldingOf(slice);
-      await publisher.publish(slice.admitted);
-      const refused = candidates.length - slice.admitted.length;
-      metrics.stopped(refused === 0 ? stops : { ...stops, claim_refused: refused });
-      return 'next';
+    run(slice) {
+      const folding = foldingOf(slice);
+      return folding.candidates.length === 0 ? undefined : published(slice, folding);
     },
   };
 }
@@ -234,7 +224,7 @@ export function countStops({ metrics }: Pick<EvaluationPorts, 'metrics'>): Stage
         }
       }
       metrics.stopped(sum);
-      return 'next';
+      return undefined;
     },
   };
 }
