@@ -16,7 +16,7 @@ import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
-import type { EvaluatorDropMetrics } from '../evaluation/evaluator-metrics.ts';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { LabelsRepository } from '../labels/labels.repository.ts';
 import { LabelCommands, RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';

@@ -5,9 +5,9 @@ import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { EvaluatorMetrics } from '../evaluator-metrics.ts';
 import { EvaluationPipeline } from './evaluation-pipeline.ts';
 import { TriggerPublisher } from './evaluation-stages.ts';
-import { EvaluatorMetrics } from './evaluator-metrics.ts';
 
 class Killed extends Error {}
 const STEPS = ['advance', 'claim', 'publish'] as const;

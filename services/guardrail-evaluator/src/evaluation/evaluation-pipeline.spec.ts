@@ -11,10 +11,10 @@ import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { EvaluatorMetrics } from '../evaluator-metrics.ts';
 import type { RuleStateRow } from '../states/state-recorder.ts';
 import { EvaluationPipeline } from './evaluation-pipeline.ts';
 import { TriggerPublisher } from './evaluation-stages.ts';
-import { EvaluatorMetrics } from './evaluator-metrics.ts';
 import { WindowGap } from './window-recovery.ts';
 
 const clock = fixedClock();

@@ -15,8 +15,8 @@ import {
 } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import { type Clock, runStages, type Stage } from '@agentlens/platform';
+import type { EvaluatorDropMetrics, EvaluatorMetrics } from '../evaluator-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
-import type { EvaluatorDropMetrics, EvaluatorMetrics } from './evaluator-metrics.ts';
 import type { WindowGap } from './window-recovery.ts';
 
 /** What the stages of an evaluation depend on. Each stage names the ports that it uses. */

@@ -1,7 +1,7 @@
 import type { Database } from '@agentlens/database';
 import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { EvaluatorDropMetrics } from '../evaluation/evaluator-metrics.ts';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 
 const FLUSH_MS = 1_000;
 const PAGE = 500;
