@@ -142,11 +142,11 @@ interface FetchingStage {
   run(question: Question): Promise<undefined> | undefined;
 }
 
-/** Runs stages at the same time and waits for all of them. */
+/** Runs stages at the same time and waits for those that return a promise. */
 export function together(stages: readonly FetchingStage[]): QuestionStage {
   return {
     async run(question): Promise<undefined> {
-      await Promise.all(stages.map((stage) => stage.run(question)));
+      await Promise.all(stages.flatMap((stage) => stage.run(question) ?? []));
     },
   };
 }
