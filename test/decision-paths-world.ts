@@ -24,13 +24,13 @@ import type { TenantLimits } from '../services/guardrail-evaluator/src/breakers/
 import { applying } from '../services/guardrail-evaluator/src/budgets/accounts.ts';
 import { BudgetService } from '../services/guardrail-evaluator/src/budgets/budget.service.ts';
 import { SeededBudgetStore } from '../services/guardrail-evaluator/src/budgets/seeded-budget-store.ts';
-import { DecisionService } from '../services/guardrail-evaluator/src/decisions/decision.service.ts';
-import { memoryRecords } from '../services/guardrail-evaluator/src/decisions/decision-service.testing.ts';
+import { memoryRecords } from '../services/guardrail-evaluator/src/decisions/decision-pipeline.testing.ts';
+import { DecisionPipeline } from '../services/guardrail-evaluator/src/decisions/decision-pipeline.ts';
 import { EndedCalls } from '../services/guardrail-evaluator/src/decisions/ended-calls.ts';
 import { FactGatherer } from '../services/guardrail-evaluator/src/decisions/fact-gatherer.ts';
+import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/rule-stages.ts';
 import { StateCircuit } from '../services/guardrail-evaluator/src/decisions/state-circuit.ts';
 import { TenantBooks } from '../services/guardrail-evaluator/src/decisions/tenant-books.ts';
-import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/tenant-steps.ts';
 import { RecordedLabels } from '../services/guardrail-evaluator/src/labels/recorded-labels.ts';
 import { BookCache } from '../services/ingest/src/protocol/book-cache.ts';
 import { type Answered, LocalDecisions } from '../services/ingest/src/protocol/local-decisions.ts';
@@ -66,7 +66,7 @@ export class DecisionWorld {
   readonly #options: WorldOptions;
   readonly #bus = createMemoryBus();
   readonly #state;
-  readonly #service: DecisionService;
+  readonly #service: DecisionPipeline;
   readonly #feeder: BreakerFeeder;
   readonly #budgetStore: SeededBudgetStore;
   readonly #due: DueBreakers;
@@ -104,7 +104,7 @@ export class DecisionWorld {
     const ledger = { spent: async () => [], record: async () => undefined };
     const budgetStore = new SeededBudgetStore(state.budgets, ledger, now);
     this.#budgetStore = budgetStore;
-    this.#service = new DecisionService({
+    this.#service = new DecisionPipeline({
       control: { stateOf: (...asked) => this.#stateOf(...asked) },
       rules: this.#current,
       breakers: new BreakerService({ transactions, store: state.breakers, limits, open, closed }),

@@ -10,8 +10,8 @@ import {
 } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
-import type { BatchEvaluator, EvaluationRound } from './evaluation/batch-evaluator.ts';
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
+import type { EvaluationPipeline, EvaluationRound } from './evaluation/evaluation-pipeline.ts';
 import { Rounds } from './evaluation/rounds.ts';
 
 const MAX_FAILURES = 5;
@@ -57,7 +57,7 @@ export class AgentEventsConsumer {
   readonly #rounds: Rounds;
 
   constructor(
-    private readonly evaluator: Pick<BatchEvaluator, 'begin' | 'evaluate'>,
+    private readonly evaluator: Pick<EvaluationPipeline, 'begin' | 'evaluate'>,
     private readonly batchWork: readonly BatchWork[],
     private readonly logger: Platform['logger'],
     private readonly marks?: EvaluationMarks,

@@ -21,7 +21,7 @@ export class EvaluationController {
 
   @HandlesCommand(COMMANDS.decide, { whenReady: (find) => find(GuardrailEvaluator).loaded })
   async decide(request: QuestionOf<typeof COMMANDS.decide>) {
-    return { ok: true as const, value: await this.evaluator.decisions.service.decide(request) };
+    return { ok: true as const, value: await this.evaluator.decisions.pipeline.decide(request) };
   }
 
   @HandlesCommand(COMMANDS.tenantBook, { whenReady: (find) => find(GuardrailEvaluator).loaded })

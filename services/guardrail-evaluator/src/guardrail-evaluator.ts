@@ -7,23 +7,20 @@ import { baselineStart, type DailyRollup, type HealthWindow, healthScore, health
 import { type Kysely, sql } from 'kysely';
 import { AgentEventsConsumer } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
-import { EvaluatorDropMetrics } from './drop-metrics.ts';
-import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { EvaluationMarks } from './evaluation/evaluation-marks.ts';
-import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
-import { TriggerPublisher } from './evaluation/trigger-publisher.ts';
-import { WindowGap } from './evaluation/window-gap.ts';
-import { WindowRecovery } from './evaluation/window-recovery.ts';
+import { EvaluationPipeline } from './evaluation/evaluation-pipeline.ts';
+import { TriggerPublisher } from './evaluation/evaluation-stages.ts';
+import { WindowGap, WindowRecovery } from './evaluation/window-recovery.ts';
+import { EvaluatorDropMetrics, EvaluatorMetrics } from './evaluator-metrics.ts';
 import { type HealthScores, HealthTicker } from './health/health-ticker.ts';
-import { WRITER } from './outbox-writer.ts';
 import { RollbackMonitor } from './rules/rollback-monitor.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleRollouts } from './rules/rule-rollouts.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
 import { RulesRepository } from './rules/rules.repository.ts';
 import { RulesetWriter } from './rules/ruleset-writer.ts';
-import { StateRecorder } from './states/state-recorder.ts';
-import { StatesRepository } from './states/states.repository.ts';
+import { WRITER } from './settings/announce-settings.ts';
+import { StateRecorder, StatesRepository } from './states/state-recorder.ts';
 import type { EvaluatorPorts } from './wire.ts';
 
 /** The sums of an agent over the window, or over the baseline before it, as if they were one day. */
@@ -108,7 +105,7 @@ export class GuardrailEvaluator {
     this.rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
     const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
-    const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
+    const evaluator = new EvaluationPipeline({ ...shared, windows, metrics, drops, windowGap: gap });
     this.#recovery = new WindowRecovery({ marker: windows.marker, evaluator, gap, bus, clock, logger });
     this.consumer = new AgentEventsConsumer(evaluator, this.decisions.batchWork, logger, marksOf(ports, drops));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });

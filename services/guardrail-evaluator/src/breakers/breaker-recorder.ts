@@ -2,7 +2,7 @@ import type { BreakerState } from '@agentlens/contracts';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
 import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
 const RETRY_MS = 1_000;

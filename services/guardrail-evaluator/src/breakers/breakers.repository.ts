@@ -11,8 +11,7 @@ import { type Database, lockUntilEnd, recordChanges, type Tables } from '@agentl
 import type { BreakerRef } from '@agentlens/guardrails';
 import type { SettingsReader } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
-import { WRITER } from '../outbox-writer.ts';
-import { announceSettings } from '../settings/announce-settings.ts';
+import { announceSettings, WRITER } from '../settings/announce-settings.ts';
 import type { TenantLimits } from './limits.ts';
 
 /** Maximum number of open breakers returned for one scope. */

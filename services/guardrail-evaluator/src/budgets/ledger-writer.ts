@@ -1,7 +1,7 @@
 import type { BudgetStore } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
 import type { BudgetsRepository } from './budgets.repository.ts';
-import { carryOver } from './carry-over.ts';
+import { carryOver } from './seeded-budget-store.ts';
 
 const EVERY_MS = 1_000;
 /** Every this many flushes, all tenants are checked for entries that a crashed instance left behind. */

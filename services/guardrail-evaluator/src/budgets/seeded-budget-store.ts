@@ -9,12 +9,11 @@ import type {
 } from '@agentlens/guardrails';
 import { SingleFlight, StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
-import { carryOver } from './carry-over.ts';
 
 /** If one question needs more than this many refills, the store does not keep its data. */
 const MAX_REFILLS = 2;
 /** Accounts per seeding call. */
-const PAGE = 500;
+const MAX_SEEDED_ACCOUNTS = 500;
 
 export type Reserved = Exclude<Awaited<ReturnType<BudgetStore['reserve']>>, { kind: 'unseeded' }>;
 
@@ -82,9 +81,28 @@ export class SeededBudgetStore {
     // Entries waiting in the store are spent too. An earlier release may have left nothing else there.
     await carryOver(this.#store, this.#ledger, tenantId);
     const accounts = await this.#ledger.spent(tenantId, this.#now());
-    for (let from = 0; from < accounts.length; from += PAGE) {
-      await this.#store.seed(tenantId, accounts.slice(from, from + PAGE));
+    for (let from = 0; from < accounts.length; from += MAX_SEEDED_ACCOUNTS) {
+      await this.#store.seed(tenantId, accounts.slice(from, from + MAX_SEEDED_ACCOUNTS));
     }
     await this.#store.seeded(tenantId);
+  }
+}
+
+/** Entries moved per call. */
+const MAX_CARRIED_ENTRIES = 500;
+
+/** Moves a tenant's spending from the store into the ledger, oldest first, until no entry is waiting. */
+export async function carryOver(
+  store: Pick<BudgetStore, 'unrecorded' | 'recorded'>,
+  ledger: Pick<BudgetsRepository, 'record'>,
+  tenantId: string,
+): Promise<void> {
+  for (;;) {
+    const entries = await store.unrecorded(tenantId, MAX_CARRIED_ENTRIES);
+    if (entries.length === 0) return;
+    await ledger.record(tenantId, entries);
+    const ids = entries.map(({ id }) => id);
+    await store.recorded(tenantId, ids);
+    if (entries.length < MAX_CARRIED_ENTRIES) return;
   }
 }

@@ -4,8 +4,8 @@ import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ReportedResults, resolveApproval, spendApproval } from './approvals.ts';
-import { Deadline } from './deadline.ts';
 import { EndedCalls } from './ended-calls.ts';
+import { Deadline } from './state-circuit.ts';
 
 const bus = createMemoryBus();
 const logger = createLogger({ name: 'test', level: 'silent' });

@@ -10,8 +10,8 @@ import {
 import { visibleJson, visibleName } from '@agentlens/contracts/visible';
 import { type Ask, type CallIdentity, type DecisionBook, redactDeep, redactJson } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { Deadline } from './deadline.ts';
 import type { EndedCalls } from './ended-calls.ts';
+import type { Deadline } from './state-circuit.ts';
 
 /** Maximum size of the text of one part. Quoted and together with the other part it still fits into a message. */
 const MAX_TEXT_BYTES = 300_000;

@@ -1,7 +1,7 @@
 import type { DecisionRequest, GuardrailRule } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { serviceIn } from './decision-service.testing.ts';
+import { serviceIn } from './decision-pipeline.testing.ts';
 
 const SCOPES = ['run', 'tree', 'session', 'agent', 'tenant'] as const;
 type Scope = (typeof SCOPES)[number];

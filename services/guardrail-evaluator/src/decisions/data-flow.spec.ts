@@ -4,7 +4,7 @@ import { StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAlert } from '../../test/asking.ts';
-import { bus, memoryLabels, serviceIn } from './decision-service.testing.ts';
+import { bus, memoryLabels, serviceIn } from './decision-pipeline.testing.ts';
 
 const flow = (fields: Partial<GuardrailRule> = {}): Partial<GuardrailRule> => ({
   ...{ name: 'No egress', conditionType: 'data_flow', selector: { tools: ['send'] } },

@@ -1,6 +1,6 @@
 import { sha256Hex } from '@agentlens/contracts';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { bus, call, named, serviceIn } from './decision-service.testing.ts';
+import { bus, call, named, serviceIn } from './decision-pipeline.testing.ts';
 
 afterAll(() => bus.close());
 

@@ -3,7 +3,7 @@ import { type ControlState } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAlert } from '../../test/asking.ts';
-import { bus, call, NONE, NOW, named, serviceIn } from './decision-service.testing.ts';
+import { bus, call, NONE, NOW, named, serviceIn } from './decision-pipeline.testing.ts';
 
 afterAll(() => bus.close());
 

@@ -1,8 +1,10 @@
-import { type Budget } from '@agentlens/contracts';
+import type { Budget } from '@agentlens/contracts';
+import { CALL_STEPS } from '@agentlens/guardrails';
 import { StateUnavailable } from '@agentlens/state';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { type TenantLimits } from '../breakers/limits.ts';
-import { bus, call, NOW, named, serviceIn } from './decision-service.testing.ts';
+import type { TenantLimits } from '../breakers/limits.ts';
+import { bus, call, NOW, named, serviceIn } from './decision-pipeline.testing.ts';
+import { TenantSteps } from './rule-stages.ts';
 
 afterAll(() => bus.close());
 
@@ -149,5 +151,32 @@ describe('budgets', () => {
   it('have no effect if they are disabled', async () => {
     const { ask } = serviceIn({ budgets: [{ ...budget, enabled: false }] });
     expect(await ask({ estimate: { tokens: 0, costUsd: 50 } })).toMatchObject({ verdict: 'ALLOW' });
+  });
+});
+
+describe('TenantSteps', () => {
+  it('bounds each call and all calls of a tenant, regardless of other tenants', () => {
+    let nowMs = 0;
+    const steps = new TenantSteps(() => nowMs);
+    const half = CALL_STEPS / 2;
+    expect(steps.ofCall('acme').take(CALL_STEPS + 1)).toBe(false);
+    const call = steps.ofCall('acme');
+    expect([call.take(half), call.take(half), call.take(1)]).toEqual([true, true, false]);
+    expect(steps.ofCall('acme').take(1)).toBe(false);
+    expect(steps.ofCall('globex').take(CALL_STEPS)).toBe(true);
+    nowMs += 500;
+    expect(steps.ofCall('acme').take(1_000_000)).toBe(true);
+    expect(steps.ofCall('acme').take(1)).toBe(false);
+    nowMs += 3_600_000;
+    expect(steps.ofCall('acme').take(CALL_STEPS)).toBe(true);
+    expect(steps.ofCall('acme').take(1)).toBe(false);
+  });
+
+  it('does not refill when the clock goes backwards', () => {
+    let nowMs = 10_000;
+    const steps = new TenantSteps(() => nowMs);
+    expect(steps.ofCall('acme').take(CALL_STEPS)).toBe(true);
+    nowMs = 0;
+    expect(steps.ofCall('acme').take(1)).toBe(false);
   });
 });

@@ -16,21 +16,20 @@ import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { UnpricedAlerts } from '../budgets/unpriced-alerts.ts';
-import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
-import { LabelCommands } from '../labels/labels.commands.ts';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { LabelsRepository } from '../labels/labels.repository.ts';
-import { RecordedLabels } from '../labels/recorded-labels.ts';
+import { LabelCommands, RecordedLabels } from '../labels/recorded-labels.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import type { EvaluatorPorts } from '../wire.ts';
 import { AgentDirectory } from './agent-directory.ts';
 import { ReportedResults } from './approvals.ts';
-import { DecisionService } from './decision.service.ts';
+import { DecisionPipeline } from './decision-pipeline.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
+import { TenantSteps } from './rule-stages.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantBooks } from './tenant-books.ts';
-import { TenantSteps } from './tenant-steps.ts';
 import { ToolDefinitionAlerts } from './tool-definition-alerts.ts';
 
 /** Changed tenant settings must take effect within 5 s. */
@@ -43,7 +42,7 @@ const LIMITS_POLL_MS = 4_000;
 export class Decisions {
   /** Work of breakers and budgets on each batch of events. */
   readonly batchWork: readonly BatchWork[];
-  readonly service: DecisionService;
+  readonly pipeline: DecisionPipeline;
   /** What gateways decide by. */
   readonly books: TenantBooks;
   readonly breakerCommands: BreakerCommands;
@@ -127,7 +126,7 @@ export class Decisions {
     this.labelCommands = new LabelCommands(this.#labels);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
-    this.service = new DecisionService({
+    this.pipeline = new DecisionPipeline({
       ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
       breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
       budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
@@ -184,7 +183,7 @@ export class Decisions {
   /** Writes, publishes and announces everything that is pending. */
   async drain(): Promise<void> {
     this.#circuit.stop();
-    await this.service.drain();
+    await this.pipeline.drain();
     await this.#labels.stop();
     await this.#ended.stop();
     await this.#unpriced.stop();

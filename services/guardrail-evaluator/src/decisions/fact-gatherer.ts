@@ -13,8 +13,7 @@ import {
 } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
 import type { AgentDirectory } from './agent-directory.ts';
-import type { Deadline } from './deadline.ts';
-import type { StateCircuit } from './state-circuit.ts';
+import type { Deadline, StateCircuit } from './state-circuit.ts';
 
 interface FactGathererDependencies {
   readonly calls: CallHistory;

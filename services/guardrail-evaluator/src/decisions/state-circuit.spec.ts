@@ -2,8 +2,7 @@ import { createLogger } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
 import { eventually } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Deadline } from './deadline.ts';
-import { StateCircuit } from './state-circuit.ts';
+import { Deadline, StateCircuit } from './state-circuit.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 const DATA = { some: 'data' };

@@ -5,9 +5,9 @@ import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BatchEvaluator } from './batch-evaluator.ts';
-import { EvaluatorMetrics } from './evaluator-metrics.ts';
-import { TriggerPublisher } from './trigger-publisher.ts';
+import { EvaluatorMetrics } from '../evaluator-metrics.ts';
+import { EvaluationPipeline } from './evaluation-pipeline.ts';
+import { TriggerPublisher } from './evaluation-stages.ts';
 
 class Killed extends Error {}
 const STEPS = ['advance', 'claim', 'publish'] as const;
@@ -58,7 +58,7 @@ function world() {
     },
   } as unknown as EventBus;
   const metrics = new EvaluatorMetrics();
-  const evaluator = new BatchEvaluator({
+  const evaluator = new EvaluationPipeline({
     rules: { book: BOOK },
     windows: mortalWindows,
     publisher: new TriggerPublisher(mortalCooldowns, bus, metrics),

@@ -1,5 +1,5 @@
 import type { EventBatch } from '@agentlens/contracts';
-import type { BatchEvaluator } from './batch-evaluator.ts';
+import type { EvaluationPipeline } from './evaluation-pipeline.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /** Concurrent rounds: the store counts one while the next is planned here. */
@@ -28,12 +28,12 @@ interface Waiting {
  * collect.
  */
 export class Rounds {
-  readonly #evaluator: Pick<BatchEvaluator, 'begin'>;
+  readonly #evaluator: Pick<EvaluationPipeline, 'begin'>;
   readonly #waiting = new FairQueue<Waiting>();
   #running = 0;
   #scheduled = false;
 
-  constructor(evaluator: Pick<BatchEvaluator, 'begin'>) {
+  constructor(evaluator: Pick<EvaluationPipeline, 'begin'>) {
     this.#evaluator = evaluator;
   }
 

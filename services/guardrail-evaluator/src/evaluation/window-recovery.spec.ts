@@ -1,11 +1,10 @@
-import { agentEvents, type EventBatch, HOUR_MS } from '@agentlens/contracts';
-import type { Completeness } from '@agentlens/guardrails';
+import { agentEvents, type EventBatch, HOUR_MS, MINUTE_MS } from '@agentlens/contracts';
+import type { Completeness, Series } from '@agentlens/guardrails';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { aBatch, anEvent, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { WindowGap } from './window-gap.ts';
-import { WindowRecovery } from './window-recovery.ts';
+import { WindowGap, WindowRecovery } from './window-recovery.ts';
 
 const clock = fixedClock();
 
@@ -114,5 +113,24 @@ describe('WindowRecovery', () => {
     await keeperOf({ kind: 'lost', turn: 'turn-1' }, () => Promise.reject(new Error('away'))).look();
     expect(reported).toEqual([]);
     expect(gap.open).toBe(true);
+  });
+});
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
+const sliding = (minutes: number): Series => ({ metric: 'm', span: { kind: 'sliding', minutes }, shape: 'sum' });
+
+describe('WindowGap', () => {
+  it('is closed while everything is counted', () => {
+    expect(new WindowGap().reason([sliding(1_440)], NOW_MS)).toBeNull();
+  });
+
+  it('affects windows that reach back beyond what is counted, until they have moved on', () => {
+    const gap = new WindowGap();
+    gap.countedSince(NOW_MS - 20 * MINUTE_MS);
+    expect(gap.reason([sliding(10)], NOW_MS)).toBeNull();
+    expect(gap.reason([sliding(10), sliding(60)], NOW_MS)).toContain('degraded until 2026-03-01T12:40:00.000Z');
+    expect(gap.reason([sliding(60)], NOW_MS + 41 * MINUTE_MS)).toBeNull();
+    expect(gap.reason([{ ...sliding(1), span: { kind: 'day', day: '2026-03-01' } }], NOW_MS)).not.toBeNull();
+    expect(gap.reason([{ ...sliding(1), span: { kind: 'day', day: '2026-03-02' } }], NOW_MS)).toBeNull();
   });
 });

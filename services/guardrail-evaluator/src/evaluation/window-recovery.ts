@@ -1,9 +1,31 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import type { WindowMarker } from '@agentlens/guardrails';
+import { type Series, spanStart, type WindowMarker } from '@agentlens/guardrails';
 import { type EventBus, Repeating, readRange } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
-import type { BatchEvaluator } from './batch-evaluator.ts';
-import type { WindowGap } from './window-gap.ts';
+
+/**
+ * Tracks what is missing from the windows after their store lost them. The gap closes by itself as the windows move on.
+ */
+export class WindowGap {
+  #sinceMs = 0;
+
+  /** Sets the time since which everything is counted; 0 if nothing is missing. */
+  countedSince(atMs: number): void {
+    this.#sinceMs = atMs;
+  }
+
+  get open(): boolean {
+    return this.#sinceMs > 0;
+  }
+
+  /** Why a rule that reads these series measures too little; null if it does not. */
+  reason(series: readonly Series[], nowMs: number): string | null {
+    const missingMs = Math.max(0, ...series.map(({ span }) => this.#sinceMs - spanStart(span, nowMs)));
+    if (!this.open || missingMs === 0) return null;
+    const until = new Date(nowMs + missingMs).toISOString();
+    return `window degraded until ${until}: what happened before ${new Date(this.#sinceMs).toISOString()} was lost`;
+  }
+}
 
 const LOOK_MS = 1_000;
 /** Time limit of a recount. It runs from newest to oldest; what it does not reach stays missing. */
@@ -17,7 +39,7 @@ const PAGE_MS = 5_000;
 
 interface WindowRecoveryDependencies {
   readonly marker: WindowMarker;
-  readonly evaluator: Pick<BatchEvaluator, 'recount'>;
+  readonly evaluator: { recount(batches: readonly EventBatch[]): Promise<void> };
   readonly gap: WindowGap;
   readonly bus: Pick<EventBus, 'watch' | 'envelopes'>;
   readonly clock: Clock;

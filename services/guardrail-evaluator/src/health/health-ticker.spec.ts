@@ -5,9 +5,9 @@ import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { EvaluatorMetrics } from '../evaluation/evaluator-metrics.ts';
-import { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
-import type { RuleStateRow } from '../states/states.repository.ts';
+import { TriggerPublisher } from '../evaluation/evaluation-stages.ts';
+import { EvaluatorMetrics } from '../evaluator-metrics.ts';
+import type { RuleStateRow } from '../states/state-recorder.ts';
 import { HealthTicker } from './health-ticker.ts';
 
 const clock = fixedClock();

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '@agentlens/contracts';
 import { type RuleBook, type TickRule, tick } from '@agentlens/guardrails';
 import { Repeating } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
-import type { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
+import type { TriggerPublisher } from '../evaluation/evaluation-stages.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 
 /** Health scores of a tenant's agents over the last days. Agents without data are absent. */

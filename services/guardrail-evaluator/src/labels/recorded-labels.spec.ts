@@ -1,7 +1,7 @@
 import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
-import { memoryRecords } from '../decisions/decision-service.testing.ts';
+import { memoryRecords } from '../decisions/decision-pipeline.testing.ts';
 import { RecordedLabels } from './recorded-labels.ts';
 
 const cause = { runId: 'child', agentId: 'crm', toolName: 'read', atMs: 0 };

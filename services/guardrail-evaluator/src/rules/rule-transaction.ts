@@ -18,7 +18,7 @@ import {
 } from '@agentlens/database';
 import type { RuleFigures } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { WRITER } from '../outbox-writer.ts';
+import { WRITER } from '../settings/announce-settings.ts';
 
 /** Rows per statement. Postgres accepts at most 65,535 values. */
 const ROWS_AT_ONCE = 500;

@@ -4,7 +4,7 @@ import { AesSecretBox } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryRules } from './memory-rules.testing.ts';
-import { MAX_PATTERN_RULES } from './pattern-quota.ts';
+import { MAX_PATTERN_RULES } from './rule-refusals.ts';
 import { RuleWriter } from './rule-writer.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;

@@ -17,10 +17,8 @@ import {
   validatePatch,
 } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
-import { overPatternQuota } from './pattern-quota.ts';
-import { refusedAddresses } from './refused-addresses.ts';
-import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './rule-revision.ts';
-import { masked, opened } from './rule-secrets.ts';
+import { overPatternQuota, refusedAddresses } from './rule-refusals.ts';
+import { type ChangeOrigin, deletion, masked, newRule, nextRule, opened, revisionOf } from './rule-revision.ts';
 import type { RuleStore, TenantRules } from './rule-transaction.ts';
 
 /** The result of a policy import. */

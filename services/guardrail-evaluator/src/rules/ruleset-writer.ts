@@ -12,10 +12,8 @@ import type { EgressPolicy } from '@agentlens/egress';
 import { planRuleset, type ValidatedRule, validateDraft, type WantedRule } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
 import type { z } from 'zod';
-import { overPatternQuota } from './pattern-quota.ts';
-import { refusedAddresses } from './refused-addresses.ts';
-import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './rule-revision.ts';
-import { opened, sealed } from './rule-secrets.ts';
+import { overPatternQuota, refusedAddresses } from './rule-refusals.ts';
+import { type ChangeOrigin, deletion, newRule, nextRule, opened, revisionOf, sealed } from './rule-revision.ts';
 import type { RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 import { staleDetails } from './stale-plan.ts';
 

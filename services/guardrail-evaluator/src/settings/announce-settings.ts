@@ -1,7 +1,9 @@
 import { type RulesChanged, rulesChanged, timeOrderedId } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
-import { WRITER } from '../outbox-writer.ts';
+
+/** The name of this service in the outbox. Its relay sends only entries with this name. */
+export const WRITER = 'guardrail-evaluator';
 
 /** Announces to every evaluator that a tenant's settings changed, in the same transaction as the change. */
 export async function announceSettings(db: Kysely<Tables>, tenantId: string, at: string): Promise<void> {

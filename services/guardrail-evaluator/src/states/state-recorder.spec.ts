@@ -1,8 +1,7 @@
 import { createLogger } from '@agentlens/platform';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { StateRecorder } from './state-recorder.ts';
-import type { RuleStateRow } from './states.repository.ts';
+import { type RuleStateRow, StateRecorder } from './state-recorder.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 

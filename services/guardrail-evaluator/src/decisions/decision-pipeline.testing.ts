@@ -12,11 +12,11 @@ import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import type { ClearedLabel } from '../labels/labels.repository.ts';
 import { RecordedLabels } from '../labels/recorded-labels.ts';
-import { DecisionService } from './decision.service.ts';
+import { DecisionPipeline } from './decision-pipeline.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
+import { TenantSteps } from './rule-stages.ts';
 import { StateCircuit } from './state-circuit.ts';
-import { TenantSteps } from './tenant-steps.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 export const NONE: ControlState = { kind: 'none', modelOverride: null };
@@ -101,7 +101,7 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets, la
     { spent: async () => [], record: async () => undefined },
     now,
   );
-  const service = new DecisionService({
+  const service = new DecisionPipeline({
     control: { stateOf: (_, agentId) => (typeof controlState === 'function' ? controlState(agentId) : controlState) },
     rules: { decisions: DecisionBook.EMPTY.withTenant('acme', active) },
     breakers: new BreakerService({ transactions, store: state.breakers, limits: { of: () => limits }, open, closed }),

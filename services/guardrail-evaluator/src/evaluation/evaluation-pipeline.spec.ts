@@ -11,11 +11,11 @@ import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { RuleStateRow } from '../states/states.repository.ts';
-import { BatchEvaluator } from './batch-evaluator.ts';
-import { EvaluatorMetrics } from './evaluator-metrics.ts';
-import { TriggerPublisher } from './trigger-publisher.ts';
-import { WindowGap } from './window-gap.ts';
+import { EvaluatorMetrics } from '../evaluator-metrics.ts';
+import type { RuleStateRow } from '../states/state-recorder.ts';
+import { EvaluationPipeline } from './evaluation-pipeline.ts';
+import { TriggerPublisher } from './evaluation-stages.ts';
+import { WindowGap } from './window-recovery.ts';
 
 const clock = fixedClock();
 const error = (fields: Partial<AgentEvent> = {}) => anEvent({ isError: true, severity: 'error', ...fields });
@@ -45,14 +45,14 @@ interface Ports {
   bus?: EventBus;
 }
 
-function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchEvaluator {
+function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): EvaluationPipeline {
   const metrics = new EvaluatorMetrics();
   const active = rules.flatMap((rule) => {
     const result = activate(rule);
     return result.ok ? [result.value] : [];
   });
   const book = RuleBook.EMPTY.withTenants(Map.groupBy(active, ({ tenantId }) => tenantId));
-  return new BatchEvaluator({
+  return new EvaluationPipeline({
     rules: { book },
     windows: ports.windows ?? windows,
     publisher: new TriggerPublisher(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
@@ -64,7 +64,7 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchE
   });
 }
 
-describe('BatchEvaluator', () => {
+describe('EvaluationPipeline', () => {
   it('makes one trigger for a hundred matching events in one batch', async () => {
     const batch = aBatch({ events: Array.from({ length: 100 }, () => error()) });
     await evaluatorOf([aRule()]).evaluate(batch);
@@ -327,7 +327,7 @@ describe('late events', () => {
   });
 });
 
-async function untilEvaluated(evaluator: BatchEvaluator, batch: EventBatch): Promise<void> {
+async function untilEvaluated(evaluator: EvaluationPipeline, batch: EventBatch): Promise<void> {
   try {
     await evaluator.evaluate(batch);
   } catch (error) {

@@ -1,5 +1,22 @@
-import type { GuardrailRule } from '@agentlens/contracts';
-import { patternPath, type ValidatedRule } from '@agentlens/guardrails';
+import type { GuardrailRule, JsonObject, ProblemDetail } from '@agentlens/contracts';
+import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
+import { ACTIONS, patternPath, type ValidatedRule, type ValidDraft } from '@agentlens/guardrails';
+
+/** The addresses of an action that may not be called. An unchanged address is checked when it is called. */
+export function refusedAddresses(
+  { actionType, actionConfig }: Pick<ValidDraft, 'actionType' | 'actionConfig'>,
+  policy: EgressPolicy,
+  before: JsonObject = {},
+): ProblemDetail[] {
+  const details: ProblemDetail[] = [];
+  for (const key of ACTIONS.get(actionType)?.addresses ?? []) {
+    const address = actionConfig[key];
+    if (typeof address !== 'string' || address === before[key]) continue;
+    const reason = refuseAddress(address, policy);
+    if (reason !== null) details.push({ path: `actionConfig.${key}`, message: reason });
+  }
+  return details;
+}
 
 /**
  * Maximum number of a tenant's rules with regular expressions. Each takes memory permanently, and time on every call it
