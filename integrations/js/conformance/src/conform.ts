@@ -12,14 +12,7 @@ import { OUTAGES } from './scenarios/outages.ts';
 import { STOPPING } from './scenarios/stopping.ts';
 import { World } from './world.ts';
 
-const SCENARIOS: readonly Scenario[] = [
-  ...DECISIONS,
-  ...BEHAVIOUR,
-  ...LINEAGE,
-  ...STOPPING,
-  ...APPROVALS,
-  ...OUTAGES,
-];
+const SCENARIOS: readonly Scenario[] = [...DECISIONS, ...BEHAVIOUR, ...LINEAGE, ...STOPPING, ...APPROVALS, ...OUTAGES];
 
 async function play(driver: Driver, scenario: Scenario): Promise<void> {
   const world = new World(driver);
