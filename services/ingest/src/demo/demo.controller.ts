@@ -7,8 +7,8 @@ import {
   type Clock,
   CurrentCaller,
   type Platform,
-  port,
   ProblemException,
+  port,
   requireAgent,
   Serves,
 } from '@agentlens/platform';

@@ -13,8 +13,7 @@ import {
   wrongTime,
 } from './identity.ts';
 import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
-import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
-import type { RunOwners } from './run-owners.ts';
+import { RunMomentDeduplicator, type RunOwners } from './runs.ts';
 import { type Sanitised, sanitise } from './sanitise.ts';
 
 /** The events of one request as they arrived. */
