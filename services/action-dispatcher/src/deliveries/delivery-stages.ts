@@ -43,8 +43,8 @@ export interface DeliveryParts {
 export interface DeliveryHolder {
   /** Frees the slot. Returns the deliveries that are not to be started, because they wait for the same destination. */
   leaveSlot(delivery: ClaimedDelivery, ending: Ending | undefined, durationMs: number): readonly ClaimedDelivery[];
-  giveBackLease(delivery: ClaimedDelivery): void;
-  /** Makes deliveries due again without an attempt. */
+  giveBackLeases(deliveries: readonly ClaimedDelivery[]): void;
+  /** Gives back the leases of deliveries, and makes them due again without an attempt. */
   sendBack(deliveries: readonly ClaimedDelivery[]): Promise<void>;
 }
 
@@ -61,6 +61,7 @@ export interface DeliveryWork {
   response?: ActionResponse;
   endedAt: number;
   execution?: Execution;
+  /** Deliveries that are not started, because they waited for a destination that is gone. */
   sentBack: readonly ClaimedDelivery[];
 }
 
@@ -71,10 +72,10 @@ type EndingStage = Stage<DeliveryWork, Ending>;
 /** A stage of an attempt. */
 type AttemptStage = Stage<DeliveryWork, ActionOutcome>;
 
-/** Gives back the lease at the end, however the delivery ended. */
+/** Gives back the lease at the end, and those of deliveries that could not be sent back. */
 export class LeaseStage implements DeliveryStage {
-  run({ holder, delivery }: DeliveryWork): Release<never> {
-    return () => holder.giveBackLease(delivery);
+  run(work: DeliveryWork): Release<never> {
+    return () => work.holder.giveBackLeases([work.delivery, ...work.sentBack]);
   }
 }
 
@@ -248,7 +249,9 @@ export class RecordStage implements DeliveryStage {
 
 /** Sends back what waited for a destination that is gone. The next claim sees that it is disabled. */
 export class SendBackStage implements DeliveryStage {
-  async run({ holder, sentBack }: DeliveryWork): Promise<undefined> {
+  async run(work: DeliveryWork): Promise<undefined> {
+    const { holder, sentBack } = work;
+    work.sentBack = [];
     if (sentBack.length > 0) await holder.sendBack(sentBack);
   }
 }

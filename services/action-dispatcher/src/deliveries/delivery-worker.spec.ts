@@ -28,6 +28,9 @@ class Bench {
   /** If set, attempts end with it synchronously. */
   endsAtOnce: Ending | undefined;
   readonly recorded: string[] = [];
+  /** Deliveries whose results cannot be recorded. */
+  readonly unrecorded = new Set<string>();
+  readonly errors: unknown[] = [];
   readonly released: string[] = [];
   readonly worker: DeliveryWorker;
 
@@ -48,8 +51,9 @@ class Bench {
       leaseMs: 30_000,
       patienceMs: PATIENCE_MS,
       pollMs: NEVER_MS,
-      onError: (error) => {
-        throw error;
+      onError: (error, delivery) => {
+        if (delivery === undefined) throw error;
+        this.errors.push(error);
       },
     });
   }
@@ -66,7 +70,12 @@ class Bench {
       },
     };
     const metrics = { ended: () => undefined, delivered: () => undefined };
-    const results = { record: async ({ deliveryId }: ClaimedDelivery) => void this.recorded.push(deliveryId) };
+    const results = {
+      record: async ({ deliveryId }: ClaimedDelivery) => {
+        if (this.unrecorded.has(deliveryId)) throw new Error('the database is away');
+        this.recorded.push(deliveryId);
+      },
+    };
     return [
       new LeaseStage(),
       new CarryOutStage({ random: () => 0 }, [new SlotStage({ metrics, now }), attempt]),
@@ -91,7 +100,9 @@ class Bench {
     return eventually(() => expect([...this.attempts.keys()]).toEqual(expect.arrayContaining(ids)));
   }
 
+  /** Every failure is one that the test caused. */
   async stop(): Promise<void> {
+    expect(this.errors).toHaveLength(this.unrecorded.size);
     const stopped = this.worker.stop(1_000);
     for (const { answer } of this.claims) answer([]);
     for (const attempt of this.attempts.values()) attempt.resolve({ kind: 'delivered' });
@@ -226,5 +237,18 @@ describe('a lane', () => {
     await eventually(() => expect(bench.released).toEqual(['waits', 'waits too']));
     expect([...bench.attempts.keys()]).toEqual(['gone']);
     await eventually(() => expect(bench.claims).toHaveLength(2));
+  });
+
+  it('gives back the leases of waiting deliveries if the result that their destination is gone is not recorded', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const deliveries = ['gone', 'waits', 'waits too'].map((id) => aDelivery(id));
+    for (const delivery of deliveries) worker.reserve(delivery);
+    worker.begin(deliveries);
+    await bench.begun('gone');
+    bench.unrecorded.add('gone');
+    bench.attempts.get('gone')?.resolve({ kind: 'rejected', reason: 'HTTP 410', disableDestination: true });
+    await eventually(() => expect(bench.errors).toHaveLength(1));
+    expect(['a', 'b', 'c', 'd'].map((id) => worker.reserve(aDelivery(id)))).toEqual([true, true, true, true]);
   });
 });

@@ -19,7 +19,7 @@ interface WorkerDependencies {
   readonly lane: Lane;
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
-  /** Carry out one delivery. */
+  /** The pipeline of one delivery. */
   readonly stages: readonly DeliveryStage[];
   readonly now: () => number;
   /** Longer than waiting and an attempt take together. A delivery whose worker died is retried after this time. */
@@ -168,8 +168,8 @@ export class DeliveryWorker implements DeliveryHolder {
     return sentBack;
   }
 
-  giveBackLease(delivery: ClaimedDelivery): void {
-    this.#holdings.giveBack(delivery);
+  giveBackLeases(deliveries: readonly ClaimedDelivery[]): void {
+    this.giveBack(deliveries);
     if (this.#holdings.wanting) this.wake();
   }
 
