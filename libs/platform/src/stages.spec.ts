@@ -21,10 +21,10 @@ function stagesOf(log: string[]) {
     },
   });
   const refuses = (why: string): Stage<object, Refusal> => ({ run: () => ({ why }) });
-  const later = ({ run }: Stage<object, Refusal>): Stage<object, Refusal> => ({
+  const later = (stage: Stage<object, Refusal>): Stage<object, Refusal> => ({
     run: async (work) => {
       await Promise.resolve();
-      return run(work);
+      return stage.run(work);
     },
   });
   const fails: Stage<object, Refusal> = { run: () => Promise.reject(new Error('failed')) };
