@@ -1,18 +1,19 @@
 import type { AgentEvent, TranslatedEvent } from '@agentlens/contracts';
 import { BusUnavailable } from '@agentlens/messaging';
-import { type Caller, type Clock, ProblemException, type Release, type Stage } from '@agentlens/platform';
-import { type Quota, type QuotaAnswer, StateUnavailable } from '@agentlens/state';
+import { type Caller, type Clock, type PipelineStage, ProblemException, type Release } from '@agentlens/platform';
+import { type QuotaAnswer, StateUnavailable } from '@agentlens/state';
 import type { FairShare } from './admission/fair-share.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
+import type { LeasedQuota } from './admission/quotas.ts';
 import { type EventOutcome, outcomeOf, refusals, refusedWhole, taken } from './http/answers.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { Dialect } from './intake/dialect.ts';
 import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
-import type { EventIntake } from './intake/intake.ts';
+import type { EventIntake, Intake } from './intake/intake.ts';
 import type { EventPublisher } from './publish/event-publisher.ts';
 
 export interface IngestParts {
-  readonly quota: Quota;
+  readonly quota: Pick<LeasedQuota, 'take'>;
   readonly turns: FairTurns;
   readonly shares: FairShare;
   readonly intake: EventIntake;
@@ -22,7 +23,7 @@ export interface IngestParts {
 }
 
 /** A stage either lets its work pass, or counts the rejection and returns the answer. */
-export type IngestStage<W> = Stage<W, ProblemException>;
+export type IngestStage<W> = PipelineStage<W, ProblemException>;
 
 /** A request whose body may not be read yet. */
 interface ArrivingRequest {
@@ -74,12 +75,16 @@ export interface OwnEvent extends Publishable {
 export class QuotaStage implements IngestStage<AdmissionRequest> {
   constructor(private readonly parts: Pick<IngestParts, 'quota' | 'clock' | 'metrics'>) {}
 
-  async run({ caller, cost, reply }: AdmissionRequest): Promise<ProblemException | undefined> {
-    const { quota, clock, metrics } = this.parts;
-    const answer = await quota.take(caller.keyId, cost, caller.eventsPerSecond, clock.now());
+  run(request: AdmissionRequest): ProblemException | undefined | Promise<ProblemException | undefined> {
+    const { caller, cost } = request;
+    const answer = this.parts.quota.take(caller.keyId, cost, caller.eventsPerSecond, this.parts.clock.now());
+    return answer instanceof Promise ? answer.then((late) => this.#judge(request, late)) : this.#judge(request, answer);
+  }
+
+  #judge({ reply }: AdmissionRequest, answer: QuotaAnswer): ProblemException | undefined {
     reply.headers(rateLimitFields(answer));
     if (answer.allowed) return undefined;
-    metrics.turnedAway('quota');
+    this.parts.metrics.turnedAway('quota');
     return tooMany(answer);
   }
 }
@@ -138,10 +143,13 @@ export class JudgeStage implements IngestStage<Batch> {
     const { intake, clock, metrics } = this.parts;
     const { sender, handover } = batch;
     const { events, key, dialect, partial } = handover;
-    const judged = await intake
-      .judge({ tenantId: sender.tenantId, agents: sender.agents, events, key, dialect, nowMs: clock.now() })
-      .catch((error: unknown) => refusalFor(error, metrics));
-    if (judged instanceof ProblemException) return judged;
+    let judged: Intake;
+    try {
+      const { tenantId, agents } = sender;
+      judged = await intake.judge({ tenantId, agents, events, key, dialect, nowMs: clock.now() });
+    } catch (error) {
+      return refusalFor(error, metrics);
+    }
     if (judged.kind === 'key_reused') {
       metrics.turnedAway('key_reused');
       return keyReused();

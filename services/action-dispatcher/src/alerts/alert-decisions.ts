@@ -2,9 +2,9 @@ import { type Alert, type ChangeAuthor, otherVersion } from '@agentlens/contract
 import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import { cutOf } from '../approvals/approvals.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { type AlertRow, changeAlert, cleanText, hasLapsed, isOpen, lapse, lockAlert } from './alerts.repository.ts';
+import { cutOf } from './approval-calls.ts';
 
 interface AlertVerdict {
   readonly tenantId: string;

@@ -9,7 +9,7 @@ import type {
   Directives,
 } from '@agentlens/guardrails';
 import { mapActionSecrets } from '@agentlens/guardrails/actions';
-import { type Release, runStages, type SecretBox, type Stage, withDeadline } from '@agentlens/platform';
+import { type PipelineStage, type Release, runStages, type SecretBox, withDeadline } from '@agentlens/platform';
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
 import type { DeliveryMetrics } from '../delivery-metrics.ts';
@@ -66,11 +66,11 @@ export interface DeliveryWork {
 }
 
 /** A stage of the whole delivery. None ends it early. */
-export type DeliveryStage = Stage<DeliveryWork>;
+export type DeliveryStage = PipelineStage<DeliveryWork>;
 /** A stage that may end a delivery, with or without an attempt. */
-type EndingStage = Stage<DeliveryWork, Ending>;
+type EndingStage = PipelineStage<DeliveryWork, Ending>;
 /** A stage of an attempt. */
-type AttemptStage = Stage<DeliveryWork, ActionOutcome>;
+type AttemptStage = PipelineStage<DeliveryWork, ActionOutcome>;
 
 /** Gives back the lease at the end, and those of deliveries that could not be sent back. */
 export class LeaseStage implements DeliveryStage {

@@ -25,7 +25,7 @@ interface Lease {
  * round trip. Every token comes from the shared bucket once. Over a second, a key gets at most its rate plus one slice
  * (2 % of it) per gateway, saved from earlier seconds; a key that pauses loses at most that.
  */
-export class LeasedQuota implements Quota {
+export class LeasedQuota {
   readonly #leases = new Map<string, Lease>();
   /** Until when a key is counted per request. */
   readonly #exactUntilMs = new Map<string, number>();
@@ -34,14 +34,17 @@ export class LeasedQuota implements Quota {
 
   constructor(private readonly shared: Quota) {}
 
-  async take(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer> {
+  /** Answers at once from a lease. */
+  take(keyId: string, cost: number, perSecond: number, nowMs: number): QuotaAnswer | Promise<QuotaAnswer> {
     const slice = Math.floor(perSecond * SLICE_SECONDS);
     if (slice < cost * REQUESTS_PER_SLICE || this.#isExact(keyId, nowMs)) {
       return this.shared.take(keyId, cost, perSecond, nowMs);
     }
-    const now = this.#fromLease(keyId, cost, perSecond, nowMs);
-    if (now !== undefined) return now;
-    await this.#leasing.run(keyId, () => this.#lease(keyId, slice, perSecond, nowMs));
+    return this.#fromLease(keyId, cost, perSecond, nowMs) ?? this.#afterLeasing(keyId, cost, perSecond, nowMs);
+  }
+
+  async #afterLeasing(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer> {
+    await this.#leasing.run(keyId, () => this.#lease(keyId, Math.floor(perSecond * SLICE_SECONDS), perSecond, nowMs));
     return this.#fromLease(keyId, cost, perSecond, nowMs) ?? this.shared.take(keyId, cost, perSecond, nowMs);
   }
 

@@ -33,7 +33,7 @@ export type IntakeVerdict =
   | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
 
-type Intake =
+export type Intake =
   | { readonly kind: 'judged'; readonly arrival: Arrival; readonly verdicts: readonly IntakeVerdict[] }
   /** The Idempotency-Key is known with another body. */
   | { readonly kind: 'key_reused' };
