@@ -42,7 +42,7 @@ describe('a leased quota', () => {
   });
 
   it('leases once for concurrent requests', async () => {
-    const answers = await Promise.all(Array.from({ length: SLICE }, () => take(1)));
+    const answers = await Promise.all(Array.from({ length: SLICE }, async () => take(1)));
     expect(answers.every(({ allowed }) => allowed)).toBe(true);
     expect(shared.asked).toBe(1);
   });
