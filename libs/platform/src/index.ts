@@ -71,6 +71,6 @@ export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
 export { port, portProviders } from './service-ports.ts';
 export { AnnouncedReads, type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
-export { type Release, runStages, type Stage } from './stages.ts';
+export { type PipelineStage, type Release, runStages } from './stages.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export { withDeadline } from './with-deadline.ts';

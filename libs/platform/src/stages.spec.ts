@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { runStages, type Stage } from './stages.ts';
+import { type PipelineStage, runStages } from './stages.ts';
 
 interface Refusal {
   readonly why: string;
@@ -8,26 +8,26 @@ interface Refusal {
 /** Stages that write down what happens to them. */
 function stagesOf(log: string[]) {
   const note = (text: string) => () => void log.push(text);
-  const passes = (name: string): Stage<object, Refusal> => ({
+  const passes = (name: string): PipelineStage<object, Refusal> => ({
     run: () => {
       log.push(name);
       return undefined;
     },
   });
-  const holds = (name: string): Stage<object, Refusal> => ({
+  const holds = (name: string): PipelineStage<object, Refusal> => ({
     run: () => {
       log.push(name);
       return (refusal) => note(`${name} released after ${refusal?.why ?? 'none'}`)();
     },
   });
-  const refuses = (why: string): Stage<object, Refusal> => ({ run: () => ({ why }) });
-  const later = (stage: Stage<object, Refusal>): Stage<object, Refusal> => ({
+  const refuses = (why: string): PipelineStage<object, Refusal> => ({ run: () => ({ why }) });
+  const later = (stage: PipelineStage<object, Refusal>): PipelineStage<object, Refusal> => ({
     run: async (work) => {
       await Promise.resolve();
       return stage.run(work);
     },
   });
-  const fails: Stage<object, Refusal> = { run: () => Promise.reject(new Error('failed')) };
+  const fails: PipelineStage<object, Refusal> = { run: () => Promise.reject(new Error('failed')) };
   return { passes, holds, refuses, later, fails };
 }
 
@@ -35,7 +35,7 @@ describe('runStages', () => {
   const log: string[] = [];
   const { passes, holds, refuses, later, fails } = stagesOf(log);
 
-  function run(...stages: Stage<object, Refusal>[]): Promise<Refusal | undefined> {
+  function run(...stages: PipelineStage<object, Refusal>[]): Promise<Refusal | undefined> {
     log.length = 0;
     return runStages(stages, {});
   }
@@ -66,7 +66,7 @@ describe('runStages', () => {
   it('releases everything if a stage or a release fails', async () => {
     await expect(run(holds('a'), fails)).rejects.toThrow('failed');
     expect(log).toEqual(['a', 'a released after none']);
-    const breaks: Stage<object, Refusal> = {
+    const breaks: PipelineStage<object, Refusal> = {
       run: () => () => {
         throw new Error('cannot release');
       },

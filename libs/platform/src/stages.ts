@@ -7,7 +7,7 @@ type StageOutcome<R> = R | Release<R> | undefined;
  * One step of a pipeline. `run` returns undefined to continue, a release function to continue and be called back at the
  * end, or a result that ends the pipeline. It returns a promise only if it has to wait.
  */
-export interface Stage<W, R extends object = never> {
+export interface PipelineStage<W, R extends object = never> {
   run(work: W): StageOutcome<R> | Promise<StageOutcome<R>>;
 }
 
@@ -16,7 +16,7 @@ export interface Stage<W, R extends object = never> {
  * a stage threw. Does not yield between synchronous stages.
  */
 export async function runStages<W, R extends object = never>(
-  stages: readonly Stage<W, R>[],
+  stages: readonly PipelineStage<W, R>[],
   work: W,
 ): Promise<R | undefined> {
   let releases: Release<R>[] | undefined;

@@ -11,8 +11,8 @@ import { each, type Received } from '@agentlens/messaging';
 import { Consumes } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { BreakerAlerts } from './alerts/breaker-alerts.ts';
-import { Acknowledgements } from './control/acknowledgements.ts';
-import { TriggerIntake } from './triggers/trigger-intake.ts';
+import { Acknowledgements } from './control/control-orders.service.ts';
+import { TriggerIntake } from './triggers/trigger-recorder.ts';
 
 const MAX_TRIGGERS = 256;
 /** Triggers that follow one another are recorded together: three cost one synced transaction, as one does. */

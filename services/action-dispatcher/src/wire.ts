@@ -6,11 +6,10 @@ import { ApprovalCalls } from './alerts/approval-calls.ts';
 import { BreakerAlerts } from './alerts/breaker-alerts.ts';
 import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
 import { Approvals } from './approvals/approvals.ts';
-import { Acknowledgements } from './control/acknowledgements.ts';
-import { ControlOrdersService } from './control/control-orders.service.ts';
+import { Acknowledgements, ControlOrdersService } from './control/control-orders.service.ts';
 import type { ClaimedDelivery, Lane } from './deliveries/claimed-delivery.ts';
 import { DeliveriesRepository } from './deliveries/deliveries.repository.ts';
-import { DeliveryPipeline } from './deliveries/delivery-pipeline.ts';
+import { deliveryPipeline } from './deliveries/delivery-pipeline.ts';
 import { DeliveryWorker } from './deliveries/delivery-worker.ts';
 import { Lanes, LIMITS } from './deliveries/lanes.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
@@ -26,9 +25,7 @@ import { Outbox } from './outbox/outbox.ts';
 import { RunActions } from './removal/run-actions.repository.ts';
 import { OldRows } from './retention/old-rows.repository.ts';
 import { Retention } from './retention/retention.ts';
-import { TriggerIntake } from './triggers/trigger-intake.ts';
-import { TriggerPartitions } from './triggers/trigger-partitions.ts';
-import { endsWithoutDelivery, TriggerRecorder } from './triggers/trigger-recorder.ts';
+import { endsWithoutDelivery, TriggerIntake, TriggerPartitions, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { RecordWatch } from './webhooks/record-watch.ts';
 import { queueWebhooks } from './webhooks/webhook.queue.ts';
 import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.ts';
@@ -108,10 +105,6 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
     delivery === undefined
       ? logger.warn({ err }, 'claiming deliveries failed, will retry')
       : logger.warn({ err, ...identityOf(delivery) }, 'delivery failed unexpectedly, will retry');
-  const executor = new DeliveryPipeline({
-    ...{ egress, secrets, alerts, directives: agents, breakers, now, random, onError, deadlineMs },
-    publicUrl: config.publicUrl,
-  });
   const results = new ResultRecorder({
     ...{ deliveries, settlements: new SettlementsRepository(db), now, leaseMs },
     onSettled: (ended) => {
@@ -119,9 +112,13 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
       outbox.publishSoon();
     },
   });
+  const stages = deliveryPipeline({
+    ...{ egress, secrets, alerts, directives: agents, breakers, results, metrics: deliveryMetrics },
+    ...{ now, random, onError, deadlineMs, publicUrl: config.publicUrl },
+  });
   const workerOf = (lane: Lane) =>
     new DeliveryWorker({
-      ...{ lane, limits: LIMITS[lane], deliveries, results, executor, metrics: deliveryMetrics },
+      ...{ lane, limits: LIMITS[lane], deliveries, stages },
       ...{ now, leaseMs, patienceMs: PATIENCE_MS, pollMs, onError },
     });
   const lanes = new Lanes({ internal: workerOf('internal'), outbound: workerOf('outbound') });

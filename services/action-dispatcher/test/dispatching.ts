@@ -13,8 +13,7 @@ import {
 import { createMemoryState } from '@agentlens/state';
 import { aRule, eventually, type FixedClock, fixedClock, freshDatabase } from '@agentlens/testing';
 import { ActionDispatcherModule } from '../src/action-dispatcher.module.ts';
-import { TriggerPartitions } from '../src/triggers/trigger-partitions.ts';
-import { TriggerRecorder } from '../src/triggers/trigger-recorder.ts';
+import { TriggerPartitions, TriggerRecorder } from '../src/triggers/trigger-recorder.ts';
 import type { Timings } from '../src/wire.ts';
 
 export const START = '2026-03-01T12:00:00.000Z';

@@ -1,4 +1,6 @@
+import { BusUnavailable } from '@agentlens/messaging';
 import type { Caller, ProblemException } from '@agentlens/platform';
+import { StateUnavailable } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
@@ -23,7 +25,7 @@ function ingestorWith(inTheWay: () => Obstacle | undefined) {
     },
   };
   const quota = { take: async () => ({ allowed: true, limit: 1_000, remaining: 900, resetMs: 1_000 }) };
-  const admission = {
+  const shares = {
     admit: (_tenantId: string, events: number) => {
       if (inTheWay() === 'a throttled tenant') return 500;
       letIn.push(events);
@@ -34,7 +36,7 @@ function ingestorWith(inTheWay: () => Obstacle | undefined) {
   const ingestor = new EventIngestor({
     quota,
     turns,
-    admission,
+    shares,
     publisher,
     metrics,
     clock: fixedClock('2026-03-01T12:00:00.000Z'),
@@ -93,27 +95,74 @@ describe('a request whose body is not read yet', () => {
   });
 });
 
+const VERDICTS = [{ ok: true, repeated: false, event: { id: 'e', hash: 'h' }, json: '{}', bytes: 2 }];
+
+/** An ingestor in which it is always the turn of every tenant. */
+function ingestorOf(judge: () => Promise<object>, pass: () => Promise<void>) {
+  const ended: string[] = [];
+  const ingestor = new EventIngestor({
+    intake: { judge },
+    publisher: { pass },
+    metrics: new IngestMetrics(),
+    clock: fixedClock('2026-03-01T12:00:00.000Z'),
+    turns: { begin: (tenantId: string) => () => ended.push(tenantId) },
+  } as never);
+  return { ingestor, ended };
+}
+
 describe('a request whose events are being published', () => {
   it('does not hold its events, and is answered when they are safe', async () => {
     const safe = Promise.withResolvers<void>();
     const onItsWay = Promise.withResolvers<void>();
-    const verdicts = [{ ok: true, repeated: false, event: { id: 'e', hash: 'h' }, json: '{}', bytes: 2 }];
-    const pass = () => {
-      onItsWay.resolve();
-      return safe.promise;
-    };
-    const ingestor = new EventIngestor({
-      intake: { judge: async () => ({ kind: 'judged', arrival: {}, verdicts }) },
-      publisher: { pass },
-      metrics: new IngestMetrics(),
-      clock: fixedClock('2026-03-01T12:00:00.000Z'),
-      turns: { run: (_tenantId: string, _events: number, work: () => unknown) => work() },
-    } as never);
+    const { ingestor } = ingestorOf(
+      async () => ({ kind: 'judged', arrival: {}, verdicts: VERDICTS }),
+      () => {
+        onItsWay.resolve();
+        return safe.promise;
+      },
+    );
     const handover = { events: [{}] as readonly unknown[], key: undefined, partial: false };
     const taken = ingestor.take({ tenantId: 'acme' }, handover);
     await onItsWay.promise;
     expect(handover.events).toEqual([]);
     safe.resolve();
     expect(await taken).toEqual([{ ok: true, id: 'e', hash: 'h', notices: undefined }]);
+  });
+});
+
+describe('the turn of a request', () => {
+  const judged = async () => ({ kind: 'judged', arrival: {}, verdicts: VERDICTS });
+  const take = (ingestor: EventIngestor) =>
+    ingestor.take({ tenantId: 'acme' }, { events: [{}], key: undefined, partial: false });
+
+  it('ends when its events are safe', async () => {
+    const safe = Promise.withResolvers<void>();
+    const onItsWay = Promise.withResolvers<void>();
+    const { ingestor, ended } = ingestorOf(judged, () => {
+      onItsWay.resolve();
+      return safe.promise;
+    });
+    const taken = take(ingestor);
+    await onItsWay.promise;
+    expect(ended).toEqual([]);
+    safe.resolve();
+    await taken;
+    expect(ended).toEqual(['acme']);
+  });
+
+  it.each([
+    ['is rejected', async () => ({ kind: 'key_reused' }), async () => undefined, 'Idempotency-Key reused'],
+    [
+      'cannot be judged',
+      () => Promise.reject(new StateUnavailable('judge', 'away')),
+      async () => undefined,
+      'cannot keep events',
+    ],
+    ['cannot be published', judged, () => Promise.reject(new BusUnavailable('away', 1_000)), 'cannot keep events'],
+    ['fails unexpectedly', () => Promise.reject(new Error('a bug')), async () => undefined, 'a bug'],
+  ])('ends when it %s', async (_how, judge, pass, message) => {
+    const { ingestor, ended } = ingestorOf(judge, pass);
+    await expect(take(ingestor)).rejects.toThrow(message);
+    expect(ended).toEqual(['acme']);
   });
 });

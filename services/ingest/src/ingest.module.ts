@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from './admission/admission.ts';
+import { LoadMonitor } from './admission/load-control.ts';
 import { DemoController } from './demo/demo.controller.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { type AllTaken, allTaken, type SomeTaken, someTaken } from './http/answers.ts';
@@ -76,7 +76,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
     @Inject(DecisionPathParts) private readonly decisionPath: DecisionPathParts,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
-    @Inject(Admission) private readonly admission: Admission,
+    @Inject(LoadMonitor) private readonly loadMonitor: LoadMonitor,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
   ) {}
 
@@ -104,11 +104,11 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     await this.prices.start();
     await this.decisionPath.start();
-    this.admission.start();
+    this.loadMonitor.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.admission.stop();
+    await this.loadMonitor.stop();
     await this.decisions.drain();
     await this.decisionPath.drain();
     await this.publisher.drain();

@@ -1,24 +1,22 @@
 import { ControlBoard, ControlTables, type Platform, PriceBooks, StreamTickets } from '@agentlens/platform';
-import { Admission } from './admission/admission.ts';
+import { FairShare } from './admission/fair-share.ts';
 import { FairTurns } from './admission/fair-turns.ts';
-import { LeasedQuota } from './admission/leased-quota.ts';
-import { RejectedBodies } from './admission/rejected-bodies.ts';
+import { LoadMonitor } from './admission/load-control.ts';
+import { DecideQuota, LeasedQuota, RejectedBodies } from './admission/quotas.ts';
 import { Restraint } from './admission/restraint.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
-import { RunOwners } from './intake/run-owners.ts';
+import { RunOwners } from './intake/runs.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
 import { ControlChannel } from './protocol/control-channel.ts';
-import { DecideQuota } from './protocol/decide-quota.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { DecisionPathParts } from './protocol/decision-path.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
-import { KnownRuns } from './protocol/known-runs.ts';
+import { KnownRuns, OwnRuns } from './protocol/known-runs.ts';
 import { Listeners } from './protocol/listeners.ts';
-import { OwnRuns } from './protocol/own-runs.ts';
 import { ProtocolMetrics } from './protocol/protocol-metrics.ts';
 import { TreeLimiter } from './protocol/tree-limiter.ts';
 import { BatchPublisher } from './publish/batch-publisher.ts';
@@ -40,7 +38,8 @@ export function wireIngest(platform: Platform) {
   const ingestMetrics = new IngestMetrics();
   const batches = new BatchPublisher(bus, ingestMetrics, now);
   const publisher = new EventPublisher(batches, new MessageCoalescer(batches, now), now);
-  const admission = new Admission(bus, clock, logger);
+  const shares = new FairShare();
+  const loadMonitor = new LoadMonitor(shares, bus, clock, logger);
   const owners = new RunOwners(idempotency, now, (error) =>
     logger.warn({ err: error }, 'state store unavailable; runs are not assigned to agents'),
   );
@@ -52,7 +51,7 @@ export function wireIngest(platform: Platform) {
     logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'no tenant is throttled');
   });
   const ingestor = new EventIngestor({
-    ...{ admission, clock, intake, publisher, metrics: ingestMetrics },
+    ...{ clock, intake, publisher, shares, metrics: ingestMetrics },
     quota: new LeasedQuota(platform.quota),
     turns: new FairTurns({ restraint }),
   });
@@ -81,7 +80,7 @@ export function wireIngest(platform: Platform) {
   }));
   health.add('prices', async () => ({ ok: prices.ready }));
   return {
-    ...{ admission, board, ingestMetrics, ingestor, otlp, otlpMetrics, prices, publisher, rejected },
+    ...{ board, ingestMetrics, ingestor, loadMonitor, otlp, otlpMetrics, prices, publisher, rejected },
     ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, path, quota, runs, tickets, trees },
   };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EventIngestor, heldBack } from '../src/event-ingestor.ts';
+import { EventIngestor } from '../src/event-ingestor.ts';
+import { heldBack } from '../src/stages.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 describe('requests of a tenant whose queue is full', () => {

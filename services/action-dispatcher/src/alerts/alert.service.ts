@@ -6,6 +6,7 @@ import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import {
   changeAlert,
+  cleanText,
   countSuppressed,
   hasLapsed,
   lapse,
@@ -15,7 +16,6 @@ import {
   openAlert,
   raisedSince,
 } from './alerts.repository.ts';
-import { cleanText } from './clean-text.ts';
 
 /** An alert for people to look at. Approvals are opened elsewhere. */
 type AlertDraft = Pick<

@@ -277,3 +277,14 @@ async function announce(tx: Tx, row: AlertRow, at: string): Promise<void> {
   await queueAlertWebhooks(tx, alert, at);
   await queueWebhooks(tx, [noticeOfAlert(alert, at)], at);
 }
+
+/**
+ * Makes text safe to store and to show: removes control characters except line breaks and tabs, and lone surrogates.
+ */
+export function cleanText(text: string, maxLength: number): string {
+  return text
+    .replaceAll(/[^\P{Cc}\n\t]+/gu, ' ')
+    .slice(0, maxLength)
+    .toWellFormed()
+    .trim();
+}

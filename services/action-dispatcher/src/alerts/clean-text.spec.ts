@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cleanText } from './clean-text.ts';
+import { cleanText } from './alerts.repository.ts';
 
 describe('cleanText', () => {
   it.each([

@@ -13,6 +13,7 @@ import type { AlertMetrics } from '../alerts/alert-metrics.ts';
 import {
   type AlertRow,
   changeAlert,
+  cleanText,
   deniedCall,
   hasLapsed,
   lapse,
@@ -23,7 +24,6 @@ import {
   spendApprovals,
 } from '../alerts/alerts.repository.ts';
 import type { ApprovalCalls } from '../alerts/approval-calls.ts';
-import { cleanText } from '../alerts/clean-text.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
 
 /**

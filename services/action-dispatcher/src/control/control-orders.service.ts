@@ -3,13 +3,14 @@ import {
   type ControlOrder,
   type ControlScope,
   controlOrdered,
+  type DirectiveAcknowledged,
   otherVersion,
   timeOrderedId,
 } from '@agentlens/contracts';
-import { lockUntilEnd, orderFromRow, recordChanges, type Tables } from '@agentlens/database';
+import { isDataError, lockUntilEnd, orderFromRow, recordChanges, refusalText, type Tables } from '@agentlens/database';
+import { ACK, type HandlingOutcome } from '@agentlens/messaging';
 import type { Kysely, Transaction } from 'kysely';
-import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
-import { cleanText } from '../alerts/clean-text.ts';
+import { changeAlert, cleanText, lockWaiting } from '../alerts/alerts.repository.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentControl } from '../directives/agent-control.ts';
 import { putInOutbox } from '../outbox/outbox.ts';
@@ -121,5 +122,42 @@ async function cancelApprovals(tx: Transaction<Tables>, order: ControlOrder): Pr
     const reason = order.reason === '' ? `The ${order.scope} was killed` : order.reason;
     const cancelled = { status: 'cancelled', dedupe: null, decided_at: order.issuedAt, decided_by: order.by } as const;
     await changeAlert(tx, row, { ...cancelled, reason }, order.issuedAt);
+  }
+}
+
+/** Writer of `control_acknowledgements`: the first time that each connected agent took an order or a directive. */
+export class Acknowledgements {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  async take(taken: DirectiveAcknowledged): Promise<HandlingOutcome> {
+    try {
+      await this.#record(taken);
+      return ACK;
+    } catch (error) {
+      if (isDataError(error)) return { kind: 'poison', reason: `it cannot be stored: ${refusalText(error)}` };
+      throw error;
+    }
+  }
+
+  /** Keeps the earliest acknowledgement of an instance, for any order of arrival. */
+  async #record(taken: DirectiveAcknowledged): Promise<void> {
+    await this.db
+      .insertInto('control_acknowledgements')
+      .values({
+        tenant_id: taken.tenantId,
+        directive_id: taken.directiveId,
+        instance_id: taken.instanceId,
+        agent_id: taken.agentId,
+        acknowledged_at: taken.acknowledgedAt,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['tenant_id', 'directive_id', 'agent_id', 'instance_id']).doUpdateSet((eb) => ({
+          acknowledged_at: eb.fn<string>('least', [
+            'control_acknowledgements.acknowledged_at',
+            'excluded.acknowledged_at',
+          ]),
+        })),
+      )
+      .execute();
   }
 }

@@ -2,9 +2,17 @@ import { eventually, fixedClock } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { Claim } from './deliveries.repository.ts';
-import { AT, aDelivery, DELIVERED } from './delivery.testing.ts';
-import type { Execution } from './delivery-pipeline.ts';
+import { AT, aDelivery } from './delivery.testing.ts';
+import {
+  CarryOutStage,
+  type DeliveryWork,
+  LeaseStage,
+  RecordStage,
+  SendBackStage,
+  SlotStage,
+} from './delivery-stages.ts';
 import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
+import type { Ending } from './execution.ts';
 
 /** Longer than any test, so that no test depends on the poll. */
 const NEVER_MS = 3_600_000;
@@ -16,8 +24,13 @@ const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
 class Bench {
   readonly clock = fixedClock(AT);
   readonly claims: { readonly claim: Claim; readonly answer: (brought: ClaimedDelivery[]) => void }[] = [];
-  readonly attempts = new Map<string, PromiseWithResolvers<Execution>>();
+  readonly attempts = new Map<string, PromiseWithResolvers<Ending>>();
+  /** If set, attempts end with it synchronously. */
+  endsAtOnce: Ending | undefined;
   readonly recorded: string[] = [];
+  /** Deliveries whose results cannot be recorded. */
+  readonly unrecorded = new Set<string>();
+  readonly errors: unknown[] = [];
   readonly released: string[] = [];
   readonly worker: DeliveryWorker;
 
@@ -33,23 +46,42 @@ class Bench {
         },
         release: async (given) => void this.released.push(...given.map(({ deliveryId }) => deliveryId)),
       },
-      executor: {
-        execute: ({ deliveryId }) => {
-          const attempt = Promise.withResolvers<Execution>();
-          this.attempts.set(deliveryId, attempt);
-          return attempt.promise;
-        },
-      },
-      results: { record: async ({ deliveryId }) => void this.recorded.push(deliveryId) },
-      metrics: { ended: () => undefined, delivered: () => undefined },
+      stages: this.#stages(),
       now: () => this.clock.now(),
       leaseMs: 30_000,
       patienceMs: PATIENCE_MS,
       pollMs: NEVER_MS,
-      onError: (error) => {
-        throw error;
+      onError: (error, delivery) => {
+        if (delivery === undefined) throw error;
+        this.errors.push(error);
       },
     });
+  }
+
+  /** The pipeline with an attempt that ends when the test decides. */
+  #stages() {
+    const now = () => this.clock.now();
+    const attempt = {
+      run: ({ delivery }: DeliveryWork) => {
+        if (this.endsAtOnce !== undefined) return this.endsAtOnce;
+        const ending = Promise.withResolvers<Ending>();
+        this.attempts.set(delivery.deliveryId, ending);
+        return ending.promise;
+      },
+    };
+    const metrics = { ended: () => undefined, delivered: () => undefined };
+    const results = {
+      record: async ({ deliveryId }: ClaimedDelivery) => {
+        if (this.unrecorded.has(deliveryId)) throw new Error('the database is away');
+        this.recorded.push(deliveryId);
+      },
+    };
+    return [
+      new LeaseStage(),
+      new CarryOutStage({ random: () => 0 }, [new SlotStage({ metrics, now }), attempt]),
+      new RecordStage({ results }),
+      new SendBackStage(),
+    ];
   }
 
   /** Waits for claim number `n` (from 1) and answers it. */
@@ -60,7 +92,7 @@ class Bench {
 
   async end(deliveryId: string): Promise<void> {
     await this.begun(deliveryId);
-    this.attempts.get(deliveryId)?.resolve(DELIVERED);
+    this.attempts.get(deliveryId)?.resolve({ kind: 'delivered' });
     await eventually(() => expect(this.recorded).toContain(deliveryId));
   }
 
@@ -68,10 +100,12 @@ class Bench {
     return eventually(() => expect([...this.attempts.keys()]).toEqual(expect.arrayContaining(ids)));
   }
 
+  /** Every failure is one that the test caused. */
   async stop(): Promise<void> {
+    expect(this.errors).toHaveLength(this.unrecorded.size);
     const stopped = this.worker.stop(1_000);
     for (const { answer } of this.claims) answer([]);
-    for (const attempt of this.attempts.values()) attempt.resolve(DELIVERED);
+    for (const attempt of this.attempts.values()) attempt.resolve({ kind: 'delivered' });
     await stopped;
   }
 }
@@ -154,6 +188,17 @@ describe('a lane', () => {
     expect(bench.attempts.has('f')).toBe(false);
   });
 
+  it('ends thousands of deliveries at once if none needs an attempt', async () => {
+    const ids = Array.from({ length: 5_000 }, (_, n) => `d${n}`);
+    const { worker } = start({ running: share(1, 1), held: share(5_000, 5_000) });
+    bench.endsAtOnce = { kind: 'given_up', why: 'impossible', reason: 'nothing to carry out' };
+    await bench.answerClaim(1);
+    const deliveries = ids.map((id) => aDelivery(id));
+    for (const delivery of deliveries) expect(worker.reserve(delivery)).toBe(true);
+    worker.begin(deliveries);
+    await eventually(() => expect(bench.recorded).toEqual(ids));
+  });
+
   it('releases a delivery that waited too long for a slot, so that no attempt outlasts its lease', async () => {
     const { worker } = start();
     await bench.answerClaim(1);
@@ -188,13 +233,22 @@ describe('a lane', () => {
     for (const delivery of deliveries) worker.reserve(delivery);
     worker.begin(deliveries);
     await bench.begun('gone');
-    const disable = { label: 'https://example.com', reason: 'HTTP 410' };
-    bench.attempts.get('gone')?.resolve({
-      kind: 'settle',
-      settlement: { at: 0, next: { kind: 'settled', result: 'failed', why: 'rejected' }, detail: null, disable },
-    });
+    bench.attempts.get('gone')?.resolve({ kind: 'rejected', reason: 'HTTP 410', disableDestination: true });
     await eventually(() => expect(bench.released).toEqual(['waits', 'waits too']));
     expect([...bench.attempts.keys()]).toEqual(['gone']);
     await eventually(() => expect(bench.claims).toHaveLength(2));
+  });
+
+  it('gives back the leases of waiting deliveries if the result that their destination is gone is not recorded', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const deliveries = ['gone', 'waits', 'waits too'].map((id) => aDelivery(id));
+    for (const delivery of deliveries) worker.reserve(delivery);
+    worker.begin(deliveries);
+    await bench.begun('gone');
+    bench.unrecorded.add('gone');
+    bench.attempts.get('gone')?.resolve({ kind: 'rejected', reason: 'HTTP 410', disableDestination: true });
+    await eventually(() => expect(bench.errors).toHaveLength(1));
+    expect(['a', 'b', 'c', 'd'].map((id) => worker.reserve(aDelivery(id)))).toEqual([true, true, true, true]);
   });
 });

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
-import type { DeliveryMetrics } from '../delivery-metrics.ts';
+import { runStages } from '@agentlens/platform';
 import { Paces } from '../destinations/destinations.ts';
 import { LeaseBook, type Limits, type Occupant, Slots, WaitingLine } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { DeliveryPipeline, Execution } from './delivery-pipeline.ts';
-import type { ResultRecorder } from './result-recorder.ts';
+import type { DeliveryHolder, DeliveryStage } from './delivery-stages.ts';
+import { disablesDestination, type Ending } from './execution.ts';
 
 export interface LaneLimits {
   /** Concurrent attempts. */
@@ -19,9 +19,8 @@ interface WorkerDependencies {
   readonly lane: Lane;
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
-  readonly results: Pick<ResultRecorder, 'record'>;
-  readonly executor: Pick<DeliveryPipeline, 'execute'>;
-  readonly metrics: Pick<DeliveryMetrics, 'ended' | 'delivered'>;
+  /** The pipeline of one delivery. */
+  readonly stages: readonly DeliveryStage[];
   readonly now: () => number;
   /** Longer than waiting and an attempt take together. A delivery whose worker died is retried after this time. */
   readonly leaseMs: number;
@@ -40,7 +39,7 @@ const OTHERS_EVERY = 4;
  * query. Deliveries recorded by this process start at once, unless older ones wait in the table. Any number of replicas
  * may run: a lease keeps them apart, and an expired one passes its delivery on.
  */
-export class DeliveryWorker {
+export class DeliveryWorker implements DeliveryHolder {
   readonly leaseMs: number;
   readonly #dependencies: WorkerDependencies;
   readonly #paces = new Paces();
@@ -50,6 +49,7 @@ export class DeliveryWorker {
   readonly #running = new BackgroundWork();
   #loop: Promise<void> | undefined;
   #stopping = false;
+  #filling = false;
   #woken = false;
   #rounds = 0;
   #wakeUp: () => void = () => undefined;
@@ -136,55 +136,46 @@ export class DeliveryWorker {
     await this.#dependencies.deliveries.release(deliveries);
   }
 
+  /** A delivery may end before it yields, which frees its slot during the loop. */
   #fillPlaces(): void {
-    if (this.#stopping) return;
+    if (this.#stopping || this.#filling) return;
+    this.#filling = true;
     const take = (delivery: ClaimedDelivery) => this.#places.take(delivery);
     for (let next = this.#waiting.next(take); next !== undefined; next = this.#waiting.next(take)) {
-      this.#running.add(this.#work(next));
+      this.#running.add(this.#deliver(next));
     }
+    this.#filling = false;
   }
 
-  /** Frees the slot when the attempt has ended, and the lease when the result is recorded. */
-  async #work(delivery: ClaimedDelivery): Promise<void> {
+  async #deliver(delivery: ClaimedDelivery): Promise<void> {
+    const { stages, now, onError } = this.#dependencies;
     try {
-      const { execution, sentBack } = await this.#attempt(delivery);
-      await this.#dependencies.results.record(delivery, execution);
-      if (sentBack.length === 0) return;
-      await this.#release(sentBack);
-      this.wake();
+      await runStages(stages, { delivery, holder: this, endedAt: now(), sentBack: [] });
     } catch (error) {
-      // The lease expires and the delivery is retried with the same id.
-      this.#dependencies.onError(error, delivery);
-    } finally {
-      this.#holdings.giveBack(delivery);
-      if (this.#holdings.wanting) this.wake();
+      onError(error, delivery);
     }
   }
 
-  /**
-   * If the destination turns out to be gone, releases the deliveries that wait for it; the next claim sees it disabled.
-   */
-  async #attempt(delivery: ClaimedDelivery) {
-    const { executor, now } = this.#dependencies;
-    const startedAt = now();
-    try {
-      const execution = await executor.execute(delivery);
-      this.#learn(delivery, execution, now() - startedAt);
-      const gone = execution.kind === 'settle' && execution.settlement.disable !== undefined;
-      return { execution, sentBack: gone ? this.#waiting.leaveWith(delivery) : [] };
-    } finally {
-      this.#places.leave(delivery);
-      this.#fillPlaces();
+  /** If the destination turned out to be gone, the deliveries that wait for it lose their place. */
+  leaveSlot(delivery: ClaimedDelivery, ending: Ending | undefined, durationMs: number): readonly ClaimedDelivery[] {
+    const { destination } = delivery;
+    if (destination !== null && ending !== undefined) {
+      this.#paces.learn(destination, ending.kind === 'delivered', durationMs);
     }
+    const sentBack = ending !== undefined && disablesDestination(ending) ? this.#waiting.leaveWith(delivery) : [];
+    this.#places.leave(delivery);
+    this.#fillPlaces();
+    return sentBack;
   }
 
-  #learn(delivery: ClaimedDelivery, execution: Execution, durationMs: number): void {
-    const { metrics, now } = this.#dependencies;
-    const { actionType, triggeredAt, destination } = delivery;
-    const outcome = execution.kind === 'defer' ? 'deferred' : (execution.settlement.attempt?.outcome ?? 'dropped');
-    metrics.ended(actionType, outcome, durationMs);
-    if (destination !== null) this.#paces.learn(destination, outcome === 'delivered', durationMs);
-    if (outcome === 'delivered') metrics.delivered(actionType, now() - Date.parse(triggeredAt));
+  giveBackLeases(deliveries: readonly ClaimedDelivery[]): void {
+    this.giveBack(deliveries);
+    if (this.#holdings.wanting) this.wake();
+  }
+
+  async sendBack(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    await this.#release(deliveries);
+    this.wake();
   }
 
   async #rest(): Promise<void> {

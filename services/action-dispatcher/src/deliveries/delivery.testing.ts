@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from './claimed-delivery.ts';
-import type { Execution } from './delivery-pipeline.ts';
+import type { Execution } from './execution.ts';
 
 export const AT = '2026-03-01T12:00:00.000Z';
 

@@ -4,7 +4,7 @@ import { backOff } from '@agentlens/messaging';
 import { inHalves } from '../in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { Execution } from './delivery-pipeline.ts';
+import type { Execution } from './execution.ts';
 import type { SettledDelivery, SettlementsRepository } from './settlements.repository.ts';
 
 interface ResultDependencies {

@@ -1,12 +1,13 @@
 import type { Trigger } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { ensurePartitions, refusalText, type Tables } from '@agentlens/database';
+import { ACK, type HandlingOutcome, type Received } from '@agentlens/messaging';
 import type { Kysely, Transaction } from 'kysely';
 import type { Lanes, Reservation } from '../deliveries/lanes.ts';
+import { inHalves } from '../in-halves.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
 import { type Cooldown, coolBatch, cooldownKey, mayHaveNeighbour, triggerKey } from './cooldown.ts';
 import { type DispatchPlan, planOf, type TriggerArrival } from './plan.ts';
-import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 
 /** Result of recording a trigger. `begun`: its action has started; `known`: a duplicate. */
@@ -123,4 +124,56 @@ function triggersNeedingHistory(triggers: readonly Trigger[], cooldowns: Readonl
     if (cooldown === undefined || cooldown.count === 0) return false;
     return (perKey.get(cooldownKey(trigger)) ?? 0) > 1 || mayHaveNeighbour(cooldown, trigger);
   });
+}
+
+const TRY_AGAIN_MS = 60_000;
+
+/**
+ * Creates monthly partitions of the history on demand. If that fails, the default partition takes the rows until the
+ * next try.
+ */
+export class TriggerPartitions {
+  readonly #nextTry = new Map<string, number>();
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  async ensure(instant: string): Promise<void> {
+    const month = instant.slice(0, 7);
+    if ((this.#nextTry.get(month) ?? 0) > this.now()) return;
+    // Set before the work, so that triggers of a new month do not queue behind one lock.
+    this.#nextTry.set(month, Number.POSITIVE_INFINITY);
+    const at = Date.parse(instant);
+    try {
+      await ensurePartitions(this.db, 'guardrail_triggers', at, at);
+    } catch (error) {
+      this.#nextTry.set(month, this.now() + TRY_AGAIN_MS);
+      this.onError(error);
+    }
+  }
+}
+
+/** Takes batches of triggers: each is acknowledged once it is recorded, before its action is carried out. */
+export class TriggerIntake {
+  constructor(
+    private readonly recorder: TriggerRecorder,
+    /** Called with one result per trigger, in order. */
+    private readonly onRecorded: (recorded: readonly RecordedTriggers[], triggers: readonly Trigger[]) => void,
+  ) {}
+
+  take(messages: readonly Received<Trigger>[]): Promise<HandlingOutcome[]> {
+    return inHalves(
+      messages,
+      async (some) => {
+        const arrivals = some.map(({ value, headers }) => ({ trigger: value, traceparent: headers.traceparent }));
+        const triggers = some.map(({ value }) => value);
+        this.onRecorded(await this.recorder.record(arrivals), triggers);
+        return some.map(() => ACK);
+      },
+      (_message, error) => ({ kind: 'poison', reason: `the trigger cannot be stored: ${refusalText(error)}` }),
+    );
+  }
 }

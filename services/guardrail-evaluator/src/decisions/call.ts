@@ -16,9 +16,9 @@ import {
   type DecisionMetrics,
   type DecisionOutcome,
   type DecisionPublisher,
+  type PipelineStage,
   type Platform,
   runStages,
-  type Stage,
 } from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
@@ -114,9 +114,9 @@ export function callOf(request: DecisionRequest, identity: CallIdentity, nowMs: 
 }
 
 /** A stage for the call as a whole. Returns an answer that no later stage changes, or undefined to continue. */
-export type CallStage = Stage<Call, Answer>;
+export type CallStage = PipelineStage<Call, Answer>;
 /** A stage for the question of one caller. Returns an answer that no later stage changes, or undefined to continue. */
-export type QuestionStage = Stage<Question, Answer>;
+export type QuestionStage = PipelineStage<Question, Answer>;
 
 /**
  * Judges the question of each caller by the same stages, the one that asks last. The first block decides. Arguments

@@ -1,7 +1,7 @@
 import type { EventBatch } from '@agentlens/contracts';
 import { planBatch } from '@agentlens/guardrails';
 import { settleAll } from '@agentlens/messaging';
-import { runStages, type Stage } from '@agentlens/platform';
+import { type PipelineStage, runStages } from '@agentlens/platform';
 import {
   advance,
   claim,
@@ -18,7 +18,7 @@ import {
 } from './evaluation-stages.ts';
 
 /** The evaluation of a round of batches. A slice is the events of one agent in one batch; a step is up to 32 slices. */
-function stagesOf(ports: EvaluationPorts): readonly Stage<Round>[] {
+function stagesOf(ports: EvaluationPorts): readonly PipelineStage<Round>[] {
   return [
     plan(ports),
     inSteps([advance(ports), forEachSlice([fold, record(ports), claim(ports), publish(ports)]), countStops(ports)]),
@@ -43,7 +43,7 @@ export interface EvaluationRound {
  */
 export class EvaluationPipeline {
   readonly #ports: EvaluationPorts;
-  readonly #stages: readonly Stage<Round>[];
+  readonly #stages: readonly PipelineStage<Round>[];
 
   constructor(ports: EvaluationPorts) {
     this.#ports = ports;

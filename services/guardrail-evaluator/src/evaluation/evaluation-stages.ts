@@ -14,7 +14,7 @@ import {
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import { type Clock, runStages, type Stage } from '@agentlens/platform';
+import { type Clock, type PipelineStage, runStages } from '@agentlens/platform';
 import type { EvaluatorDropMetrics, EvaluatorMetrics } from '../evaluator-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { WindowGap } from './window-recovery.ts';
@@ -57,7 +57,7 @@ interface Step {
 const MAX_STEP_SLICES = 32;
 
 /** Splits each batch by agent and finds the rules and counters of each slice. */
-export function plan({ rules }: Pick<EvaluationPorts, 'rules'>): Stage<Round> {
+export function plan({ rules }: Pick<EvaluationPorts, 'rules'>): PipelineStage<Round> {
   const slicesOf = (batch: EventBatch) =>
     planBatch(rules.book, batch).map(
       (one): AgentSlice => ({ plan: one, concluded: Promise.withResolvers(), admitted: [] }),
@@ -89,7 +89,7 @@ export function stepsOf<T>(list: readonly T[], tenantOf: (one: T) => string): T[
 }
 
 /** Runs stages on each step of a round. All steps start at once, in order. */
-export function inSteps(stages: readonly Stage<Step>[]): Stage<Round> {
+export function inSteps(stages: readonly PipelineStage<Step>[]): PipelineStage<Round> {
   const count = async (slices: readonly AgentSlice[]) => {
     try {
       await runStages(stages, { slices });
@@ -105,7 +105,7 @@ export function inSteps(stages: readonly Stage<Step>[]): Stage<Round> {
 }
 
 /** Counts the events of all slices in one call to the window store. */
-export function advance({ windows }: Pick<EvaluationPorts, 'windows'>): Stage<Step> {
+export function advance({ windows }: Pick<EvaluationPorts, 'windows'>): PipelineStage<Step> {
   return {
     async run({ slices }): Promise<undefined> {
       const answers = await windows.advanceAll(slices.map(({ plan: { request } }) => request));
@@ -115,7 +115,7 @@ export function advance({ windows }: Pick<EvaluationPorts, 'windows'>): Stage<St
 }
 
 /** Runs stages on each slice. Triggers of one slice are published while the next slice is measured. */
-export function forEachSlice(stages: readonly Stage<AgentSlice>[]): Stage<Step> {
+export function forEachSlice(stages: readonly PipelineStage<AgentSlice>[]): PipelineStage<Step> {
   return {
     run({ slices }) {
       for (const slice of slices) {
@@ -135,7 +135,7 @@ function foldingOf({ folding }: AgentSlice): Folding {
 }
 
 /** Measures the rules and finds the triggers that are candidates. */
-export const fold: Stage<AgentSlice> = {
+export const fold: PipelineStage<AgentSlice> = {
   run(slice) {
     if (slice.answer === undefined) throw new Error('the window store did not answer for every batch');
     slice.folding = folded(slice.plan, slice.answer);
@@ -147,7 +147,7 @@ export const fold: Stage<AgentSlice> = {
  * Records what the rules measured. Precedes publishing: lost windows may become complete while a trigger is being
  * published, but this was measured before.
  */
-export function record(ports: Pick<EvaluationPorts, 'states' | 'metrics' | 'windowGap'>): Stage<AgentSlice> {
+export function record(ports: Pick<EvaluationPorts, 'states' | 'metrics' | 'windowGap'>): PipelineStage<AgentSlice> {
   const { states, metrics, windowGap: gap } = ports;
   const textOf = timeFormat();
   return {
@@ -185,7 +185,7 @@ function seriesOf({ measurements, request }: EvaluationPlan, rule: EventRule): r
 }
 
 /** Claims the cooldowns of the candidates. */
-export function claim({ publisher }: Pick<EvaluationPorts, 'publisher'>): Stage<AgentSlice> {
+export function claim({ publisher }: Pick<EvaluationPorts, 'publisher'>): PipelineStage<AgentSlice> {
   const claimed = async (slice: AgentSlice, candidates: Folding['candidates']): Promise<undefined> => {
     slice.admitted = await publisher.claim(candidates.map(({ trigger }) => trigger));
   };
@@ -198,7 +198,10 @@ export function claim({ publisher }: Pick<EvaluationPorts, 'publisher'>): Stage<
 }
 
 /** Publishes the triggers that got their cooldown. */
-export function publish({ publisher, metrics }: Pick<EvaluationPorts, 'publisher' | 'metrics'>): Stage<AgentSlice> {
+export function publish({
+  publisher,
+  metrics,
+}: Pick<EvaluationPorts, 'publisher' | 'metrics'>): PipelineStage<AgentSlice> {
   const published = async ({ admitted }: AgentSlice, { candidates, stops }: Folding): Promise<undefined> => {
     await publisher.publish(admitted);
     const refused = candidates.length - admitted.length;
@@ -213,7 +216,7 @@ export function publish({ publisher, metrics }: Pick<EvaluationPorts, 'publisher
 }
 
 /** Counts why rules did not trigger, over the slices of a step that have no candidates. */
-export function countStops({ metrics }: Pick<EvaluationPorts, 'metrics'>): Stage<Step> {
+export function countStops({ metrics }: Pick<EvaluationPorts, 'metrics'>): PipelineStage<Step> {
   return {
     run({ slices }) {
       const sum: StopCounts = {};

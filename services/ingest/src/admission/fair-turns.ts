@@ -71,7 +71,7 @@ interface FairTurnsDependencies {
 
 interface Line {
   readonly tenantId: string;
-  readonly waiting: { readonly events: number; readonly begin: () => void }[];
+  readonly waiting: { readonly events: number; readonly begin: (end: () => void) => void }[];
   /** Events in progress. */
   inHand: number;
   /** Events waiting. */
@@ -110,36 +110,36 @@ export class FairTurns {
     observeQueue({ name: 'waiting_events', capacity: MAX_WAITING_EVENTS, size: () => this.#waiting });
   }
 
-  /** Runs the work when it is this tenant's turn, at once if nothing is in the way. */
-  async run<T>(tenantId: string, weight: number, work: () => Promise<T>): Promise<T> {
+  /**
+   * Begins a turn when it is this tenant's, at once if nothing is in the way. Returns an idempotent callback that ends
+   * it; the turn also ends by itself after `maxTurnMs`.
+   */
+  begin(tenantId: string, weight: number): (() => void) | Promise<() => void> {
     const events = Math.max(1, weight);
     this.#notice(tenantId);
     const nowMs = this.#nowMs();
     this.#restraint.look(nowMs, nowMs < this.#mixedUntilMs);
     const line = this.#lineOf(tenantId);
-    if (!this.#crowded && line.waiting.length === 0 && this.#isFree(line, nowMs)) this.#begin(line, events);
-    else await this.#turn(line, events);
-    const over = this.#turnEnd(line, events);
-    const timer = setTimeout(over, this.#maxTurnMs);
-    try {
-      return await work();
-    } finally {
-      clearTimeout(timer);
-      over();
-    }
+    if (this.#crowded || line.waiting.length > 0 || !this.#isFree(line, nowMs)) return this.#wait(line, events);
+    return this.#start(line, events);
   }
 
-  /** Returns an idempotent callback that ends the turn. */
-  #turnEnd(line: Line, events: number): () => void {
+  #start(line: Line, events: number): () => void {
+    line.inHand += events;
+    this.#inHand += events;
+    this.#restraint.begun(line.tenantId, events, this.#nowMs());
     let isOver = false;
-    return () => {
+    const end = () => {
       if (isOver) return;
       isOver = true;
+      clearTimeout(timer);
       this.#inHand -= events;
       line.inHand -= events;
       if (line.inHand === 0 && line.waiting.length === 0) this.#lines.delete(line.tenantId);
       this.#schedule();
     };
+    const timer = setTimeout(end, this.#maxTurnMs);
+    return end;
   }
 
   /** Returns true if the tenant's backlog is so large that it should send later. */
@@ -176,20 +176,14 @@ export class FairTurns {
     return inHand < (nowMs < this.#mixedUntilMs ? MAX_BESIDE_OTHERS : MAX_ALONE);
   }
 
-  #turn(line: Line, events: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  #wait(line: Line, events: number): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<() => void>();
     this.#crowded ||= this.#hasShareLeft(line, this.#nowMs()) && line.waiting.length === 0;
     line.waiting.push({ events, begin: resolve });
     line.behind += events;
     this.#waiting += events;
     this.#schedule();
     return promise;
-  }
-
-  #begin(line: Line, events: number): void {
-    line.inHand += events;
-    this.#inHand += events;
-    this.#restraint.begun(line.tenantId, events, this.#nowMs());
   }
 
   /** Starts one request per turn of the event loop, so that requests of other tenants can arrive in between. */
@@ -217,10 +211,10 @@ export class FairTurns {
     next.behind -= turn.events;
     this.#waiting -= turn.events;
     if (this.#waiting === 0) this.#crowded = false;
-    this.#begin(next, turn.events);
+    const end = this.#start(next, turn.events);
     // A throttled tenant does not wait because of the queue.
     this.#speed.begun(turn.events, this.#restraint.isActive ? 0 : this.#waiting, nowMs);
-    turn.begin();
+    turn.begin(end);
     this.#schedule();
   }
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
-import { type EvaluationLag, LagDetector, type LagReading, type LagState } from './lag-detector.ts';
-import { LoadControl } from './load-control.ts';
+import { type EvaluationLag, LagDetector, type LagReading, type LagState, LoadControl } from './load-control.ts';
 
 const TICK_MS = 250;
 const STEP_MS = 10;
@@ -33,7 +32,8 @@ interface Mishap {
 
 /** Simulates a platform that handles `capacity` events per second in order, behind a gateway that sheds load. */
 function simulate(capacity: number, offered: readonly number[], { awayMs = 0, slow }: Mishap = {}): Outcome {
-  const control = new LoadControl();
+  const shares = new FairShare();
+  const control = new LoadControl(shares);
   const queue: { atMs: number; events: number }[] = [];
   const largest = (Math.max(...offered) * STEP_MS) / 1000;
   const got = offered.map(() => 0);
@@ -45,7 +45,7 @@ function simulate(capacity: number, offered: readonly number[], { awayMs = 0, sl
     const isAway = counting && nowMs < SECOND_HALF_MS + awayMs;
     offered.forEach((perSecond, tenant) => {
       const events = (perSecond * STEP_MS) / 1000;
-      if (control.admit(`t${tenant}`, events, nowMs) !== null) return;
+      if (shares.admit(`t${tenant}`, events, nowMs) !== null) return;
       queue.push({ atMs: nowMs, events });
       if (counting) got[tenant] = (got[tenant] ?? 0) + events;
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RejectedBodies } from './rejected-bodies.ts';
+import { RejectedBodies } from './quotas.ts';
 
 describe('RejectedBodies', () => {
   it('rejects a key that sent too many rejected bytes until it has waited', () => {

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { TenantRates } from './tenant-rates.ts';
+import { TenantRates } from './fair-share.ts';
 
 /** Time used by this thread so far, in milliseconds. */
 export interface ThreadUse {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TenantRates } from './tenant-rates.ts';
+import { TenantRates } from './fair-share.ts';
 
 describe('TenantRates', () => {
   it('approaches the rate of each tenant, for any time between two readings', () => {

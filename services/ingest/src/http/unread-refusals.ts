@@ -2,7 +2,7 @@ import { callerOf, type RouteSettings } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { RejectedBodies } from '../admission/rejected-bodies.ts';
+import { RejectedBodies } from '../admission/quotas.ts';
 import { EventIngestor } from '../event-ingestor.ts';
 
 declare module 'fastify' {

@@ -4,7 +4,7 @@ import { createMemoryState } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventIntake } from './intake.ts';
-import { RunOwners } from './run-owners.ts';
+import { RunOwners } from './runs.ts';
 
 const clock = fixedClock();
 

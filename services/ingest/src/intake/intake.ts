@@ -13,8 +13,7 @@ import {
   wrongTime,
 } from './identity.ts';
 import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
-import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
-import type { RunOwners } from './run-owners.ts';
+import { RunMomentDeduplicator, type RunOwners } from './runs.ts';
 import { type Sanitised, sanitise } from './sanitise.ts';
 
 /** The events of one request as they arrived. */
@@ -34,7 +33,7 @@ export type IntakeVerdict =
   | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
 
-type Intake =
+export type Intake =
   | { readonly kind: 'judged'; readonly arrival: Arrival; readonly verdicts: readonly IntakeVerdict[] }
   /** The Idempotency-Key is known with another body. */
   | { readonly kind: 'key_reused' };

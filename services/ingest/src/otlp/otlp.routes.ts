@@ -17,12 +17,12 @@ import {
   callerOf,
   type Platform,
   type PlatformConfig,
-  port,
   ProblemException,
   ProblemFilter,
+  port,
+  type RouteSettings,
   readInSlices,
   routeOf,
-  type RouteSettings,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';

@@ -38,7 +38,6 @@ describe('the records of decisions that the gateway made', () => {
         record: async (_tenantId, event) => {
           await recordEvent(event);
           events.push(event);
-          return 'event';
         },
       },
       metrics: new ProtocolMetrics(),

@@ -21,13 +21,12 @@ import {
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DecideQuota } from '../admission/quotas.ts';
 import { questionKeyOf } from '../http/events-request.ts';
 import { transportable } from './call-content.ts';
-import { DecideQuota } from './decide-quota.ts';
 import { DecisionGateway } from './decision-gateway.ts';
-import { KnownRuns } from './known-runs.ts';
+import { KnownRuns, OwnRuns } from './known-runs.ts';
 import type { Answered } from './local-decisions.ts';
-import { OwnRuns } from './own-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
 import { TreeLimiter } from './tree-limiter.ts';

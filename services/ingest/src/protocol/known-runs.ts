@@ -1,6 +1,7 @@
 import { type DecisionRequest, MAX_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlens/contracts';
-import { type Platform, withDeadline } from '@agentlens/platform';
+import { type Caller, type Platform, requireAgent, withDeadline } from '@agentlens/platform';
 import { BoundedMap, type RunContext, type RunContexts } from '@agentlens/state';
+import type { RunOwners } from '../intake/runs.ts';
 
 /** Maximum number of runs that this instance caches; the oldest are evicted. */
 const MAX_RUNS = 20_000;
@@ -184,4 +185,28 @@ function validMs(context: RunContext | undefined): number {
 
 function nameOf(tenantId: string, runId: string): string {
   return `${tenantId}/${runId}`;
+}
+
+/** Restricts calls under a bound key to the agents of the key and their runs. */
+export class OwnRuns {
+  constructor(
+    private readonly runs: KnownRuns,
+    private readonly owners: RunOwners,
+  ) {}
+
+  /**
+   * A call that names no agent is about the agent that started the run. If the state store does not answer, only the
+   * named agent is checked: rejecting the question would let the client continue without an answer.
+   *
+   * @throws ProblemException 403
+   */
+  async require(caller: Caller, runId: string, agentId?: string | null): Promise<void> {
+    if (caller.agents === undefined) return;
+    const { tenantId } = caller;
+    const starter = await this.runs.agentOf(tenantId, runId);
+    const speaker = agentId || starter || UNKNOWN_AGENT_ID;
+    requireAgent(caller, speaker);
+    const owner = starter ?? (await this.owners.claimIfKnown(tenantId, runId, speaker));
+    if (owner !== undefined) requireAgent(caller, owner, 'path.runId');
+  }
 }

@@ -15,9 +15,9 @@ import {
   bearerOf,
   type Caller,
   CurrentCaller,
+  ProblemException,
   parseOr400,
   port,
-  ProblemException,
   requireAgent,
   Serves,
 } from '@agentlens/platform';

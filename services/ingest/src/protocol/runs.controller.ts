@@ -15,8 +15,8 @@ import {
   type Clock,
   ControlBoard,
   type ControlState,
-  controlStateMessage,
   CurrentCaller,
+  controlStateMessage,
   moreSevere,
   parseOr400,
   port,
@@ -33,9 +33,8 @@ import { eventsOf, idempotencyKeyOf } from '../http/events-request.ts';
 import { BATCH_ROUTE } from '../http/unread-refusals.ts';
 import { handlebar } from '../intake/dialect.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { KnownRuns } from './known-runs.ts';
+import { KnownRuns, OwnRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
-import { OwnRuns } from './own-runs.ts';
 import { readBody, readRunId } from './read-body.ts';
 import { TreeLimiter } from './tree-limiter.ts';
 

@@ -4,7 +4,7 @@ import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { IngestMetrics } from '../ingest-metrics.ts';
 import { BatchPublisher } from './batch-publisher.ts';
-import type { OutgoingBatch } from './outgoing-batch.ts';
+import type { OutgoingBatch } from './messages.ts';
 
 const outgoing = (batch = aBatch()): OutgoingBatch => ({
   tenantId: batch.tenantId,

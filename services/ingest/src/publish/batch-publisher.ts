@@ -3,7 +3,7 @@ import { agentEvents } from '@agentlens/contracts';
 import { BusUnavailable, type EncodedMessage, type EventBus, InFlight, observeQueue } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IngestMetrics } from '../ingest-metrics.ts';
-import type { OutgoingBatch } from './outgoing-batch.ts';
+import type { OutgoingBatch } from './messages.ts';
 
 const MAX_IN_FLIGHT = 256;
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;

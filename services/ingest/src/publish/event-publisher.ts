@@ -3,8 +3,7 @@ import { settleAll } from '@agentlens/messaging';
 import type { Arrival, IdentifiedEvent } from '../intake/identity.ts';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { FULL_MESSAGE, type MessageCoalescer } from './message-coalescer.ts';
-import { type MessagePart, messageIdOf, messageParts } from './message-parts.ts';
-import { outgoing } from './outgoing-batch.ts';
+import { type MessagePart, messageIdOf, messageParts, outgoing } from './messages.ts';
 
 /**
  * With an Idempotency-Key, this many events get their own message, so that the broker recognises a retry of the whole

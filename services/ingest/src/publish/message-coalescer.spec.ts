@@ -6,8 +6,7 @@ import { IngestMetrics } from '../ingest-metrics.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { ManualTimer } from './manual-timer.testing.ts';
 import { MessageCoalescer } from './message-coalescer.ts';
-import type { MessagePart } from './message-parts.ts';
-import type { OutgoingBatch } from './outgoing-batch.ts';
+import type { MessagePart, OutgoingBatch } from './messages.ts';
 
 function part(fields: Partial<MessagePart> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): MessagePart {
   const { count = 1, eventFields, ...rest } = fields;

@@ -3,8 +3,7 @@ import { type Context, context, type Link, trace } from '@opentelemetry/api';
 import { LIMITS } from '../intake/limits.ts';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { type CommitTimer, GroupCommit } from './group-commit.ts';
-import type { MessagePart } from './message-parts.ts';
-import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
+import { type MessagePart, type OutgoingBatch, outgoing } from './messages.ts';
 
 /** At this size the overhead of a message is negligible, so it is published at once. */
 export const FULL_MESSAGE = 500;

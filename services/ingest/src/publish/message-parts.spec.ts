@@ -3,7 +3,7 @@ import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { IdentifiedEvent } from '../intake/identity.ts';
-import { messageIdOf, messageParts } from './message-parts.ts';
+import { messageIdOf, messageParts } from './messages.ts';
 
 const sized = fc.record({ agent: fc.integer({ min: 0, max: 9 }), bytes: fc.integer({ min: 1, max: 990_000 }) });
 

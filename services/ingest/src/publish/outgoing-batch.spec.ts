@@ -2,7 +2,7 @@ import { agentEvents, factsOfBatch } from '@agentlens/contracts';
 import { encodeMessage } from '@agentlens/messaging';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { outgoing } from './outgoing-batch.ts';
+import { outgoing } from './messages.ts';
 
 describe('an outgoing batch', () => {
   it('is published as the bus would publish the batch', () => {

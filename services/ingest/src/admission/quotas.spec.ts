@@ -2,7 +2,7 @@ import { createMemoryState, type Quota, type QuotaAnswer } from '@agentlens/stat
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LeasedQuota } from './leased-quota.ts';
+import { LeasedQuota } from './quotas.ts';
 
 /** The shared quota with a count of its requests. */
 class CountedQuota implements Quota {
@@ -42,7 +42,7 @@ describe('a leased quota', () => {
   });
 
   it('leases once for concurrent requests', async () => {
-    const answers = await Promise.all(Array.from({ length: SLICE }, () => take(1)));
+    const answers = await Promise.all(Array.from({ length: SLICE }, async () => take(1)));
     expect(answers.every(({ allowed }) => allowed)).toBe(true);
     expect(shared.asked).toBe(1);
   });

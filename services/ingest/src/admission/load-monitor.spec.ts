@@ -3,7 +3,8 @@ import { ACK, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { aBatch, eventually, type FixedClock, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Admission } from './admission.ts';
+import { FairShare } from './fair-share.ts';
+import { LoadMonitor } from './load-control.ts';
 
 const TICK_MS = 250;
 const EVENTS_PER_MESSAGE = 100;
@@ -11,10 +12,11 @@ const EVENTS_PER_MESSAGE = 100;
 /** Publishes `coming` messages, settles the `newest` and `oldest` ones, then advances the clock. */
 type Tick = (coming: number, newest: number, oldest?: number) => Promise<void>;
 
-describe('Admission', () => {
+describe('LoadMonitor', () => {
   let clock: FixedClock;
   let bus: EventBus;
-  let admission: Admission;
+  let shares: FairShare;
+  let monitor: LoadMonitor;
   /** Callbacks that settle one message each, in the order in which the messages were delivered. */
   let inHand: (() => void)[];
   let published: number;
@@ -24,7 +26,8 @@ describe('Admission', () => {
   beforeEach(() => {
     clock = fixedClock();
     bus = createMemoryBus({ clock, drainMs: 0 });
-    admission = new Admission(bus, clock, createLogger({ name: 'test', level: 'silent' }));
+    shares = new FairShare();
+    monitor = new LoadMonitor(shares, bus, clock, createLogger({ name: 'test', level: 'silent' }));
     inHand = [];
     [published, settled] = [0, 0];
     isOver = false;
@@ -52,9 +55,9 @@ describe('Admission', () => {
       const due = settled + settling.length;
       for (const settle of settling) settle();
       await eventually(() => expect(settled).toBe(due));
-      admission.admit('acme', coming * EVENTS_PER_MESSAGE);
+      shares.admit('acme', coming * EVENTS_PER_MESSAGE, clock.now());
       clock.advance(TICK_MS);
-      await admission.tick();
+      await monitor.tick();
     };
   }
 
@@ -64,7 +67,7 @@ describe('Admission', () => {
     for (let i = 0; i < 8; i++) await tick(20, 19);
     for (let i = 0; i < 20; i++) {
       await tick(20, 20, i >= 8 ? 1 : 0);
-      levels.add(admission.level);
+      levels.add(shares.level);
     }
     expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
   });
@@ -74,7 +77,7 @@ describe('Admission', () => {
     const levels = new Set<number>();
     for (let i = 0; i < 24; i++) {
       await tick(20, i < 12 ? 0 : 20);
-      levels.add(admission.level);
+      levels.add(shares.level);
     }
     expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
   });
@@ -82,6 +85,6 @@ describe('Admission', () => {
   it('rejects tenants if more messages arrive than are settled, even if the newest ones are settled', async () => {
     const tick = await evaluate(50);
     for (let i = 0; i < 16; i++) await tick(20, 10);
-    expect(admission.level).toBeLessThan((20 * EVENTS_PER_MESSAGE * 1_000) / TICK_MS);
+    expect(shares.level).toBeLessThan((20 * EVENTS_PER_MESSAGE * 1_000) / TICK_MS);
   });
 });

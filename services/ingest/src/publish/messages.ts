@@ -1,4 +1,14 @@
-import { type AgentEvent, derivedId, partitionOf } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  batchBody,
+  derivedId,
+  type EventBatch,
+  type EventBatchFacts,
+  eventBatchHeaders,
+  partitionOf,
+  subjectOfEvents,
+} from '@agentlens/contracts';
+import type { EncodedMessage } from '@agentlens/messaging';
 import type { IdentifiedEvent } from '../intake/identity.ts';
 import { LIMITS } from '../intake/limits.ts';
 
@@ -45,4 +55,26 @@ export function messageParts(tenantId: string, events: readonly IdentifiedEvent[
 export function messageIdOf(part: MessagePart, key: string, receivedAtMs: number): string {
   const content = part.events.map((event) => event.hash).join('');
   return derivedId(receivedAtMs, part.tenantId, key, part.partition, content);
+}
+
+/** A serialised batch. Its events need not be kept until it is safe. */
+export interface OutgoingBatch {
+  readonly tenantId: string;
+  /** The number of events. */
+  readonly events: number;
+  readonly message: EncodedMessage;
+}
+
+/** The batch without its events. */
+type BatchLabel = Omit<EventBatch, 'events'> & EventBatchFacts;
+
+/**
+ * @param texts its events as JSON
+ * @param bytes their size in UTF-8, with a separator for each
+ */
+export function outgoing(label: BatchLabel, texts: readonly string[], bytes: number): OutgoingBatch {
+  const { id, tenantId, events } = label;
+  const body = batchBody(label, texts, bytes);
+  const message = { subject: subjectOfEvents(label), messageId: id, headers: eventBatchHeaders(label), body };
+  return { tenantId, events, message };
 }
