@@ -5,7 +5,7 @@ import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-m
 import { limitsFor } from '../src/breakers/limits.ts';
 import { deciderWords, pathsHint } from '../src/decisions/decider.ts';
 import { age, countdown, csvLine, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
-import { FrameReader } from '../src/live-data/stream-client.ts';
+import { FrameReader } from '../src/live-data/sse.ts';
 import { EventContents, type Stretch, stretchesOf } from '../src/run/event-contents.ts';
 import { costWords, measuredText } from '../src/run/measured.ts';
 import { detailOf } from '../src/run/payload-text.ts';

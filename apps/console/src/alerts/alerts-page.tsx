@@ -5,9 +5,10 @@ import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts'
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { DECIDED } from '../approvals/decided.ts';
-import { limitsFor, useLimits } from '../breakers/limits.ts';
+import { limitsFor } from '../breakers/limits.ts';
 import { LimitsDialog } from '../breakers/limits-dialog.tsx';
 import { ResetDialog } from '../breakers/reset-dialog.tsx';
+import { useLimits } from '../breakers/use-limits.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { Page } from '../shell/page.tsx';

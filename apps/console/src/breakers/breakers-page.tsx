@@ -11,10 +11,10 @@ import { Read } from '../ui/faces.tsx';
 import { State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
-import { useLimits } from './limits.ts';
 import { LimitsDialog } from './limits-dialog.tsx';
 import { BREAKER_REASONS } from './reasons.ts';
 import { ResetDialog } from './reset-dialog.tsx';
+import { useLimits } from './use-limits.ts';
 
 const MARKS = {
   open: { icon: 'breakers', tone: 'block', word: 'Open' },

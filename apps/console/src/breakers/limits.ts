@@ -1,6 +1,4 @@
-import { client } from '../api/client.ts';
 import type { BreakerLimits } from '../api/model.ts';
-import { useRead } from '../live-data/live-store.ts';
 
 interface Whose {
   /** Absent: the limits that the agent has for each of its runs. */
@@ -16,9 +14,4 @@ export function limitsFor(whose: Whose | 'tree', known: BreakerLimits): BreakerL
   const { runId, agentId } = whose;
   const own = runId === undefined ? undefined : of('run', runId);
   return own ?? of('agent', agentId) ?? of('tenant') ?? known.defaults;
-}
-
-/** The breaker limits of the tenant and of its agents and runs, read once for every page that shows one. */
-export function useLimits() {
-  return useRead(['breakers', 'limits'], (signal) => client.getBreakerLimits({ signal }));
 }

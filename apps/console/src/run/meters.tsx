@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { RunDetail } from '../api/model.ts';
-import { limitsFor, useLimits } from '../breakers/limits.ts';
+import { limitsFor } from '../breakers/limits.ts';
+import { useLimits } from '../breakers/use-limits.ts';
 import { count, countdown, duration, money } from '../figures/figures.ts';
 import { Gauge } from '../ui/gauge.tsx';
 import { useNow } from '../ui/moment.tsx';

@@ -1,0 +1,1 @@
+function e(e,t){let n=(e,n)=>t.limits.find(t=>t.scope===e&&(n===void 0||t.scopeId===n))?.limits;if(e===`tree`)return n(`tree`)??t.defaults;let{runId:r,agentId:i}=e;return(r===void 0?void 0:n(`run`,r))??n(`agent`,i)??n(`tenant`)??t.defaults}export{e as t};
