@@ -11,7 +11,7 @@ import {
 } from '@agentlens/contracts';
 import * as guardrails from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
-import { type ControlState, createLogger, withTreeLimit } from '@agentlens/platform';
+import { type ControlState, createLogger, stateOfRun } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { BreakerService } from '../services/guardrail-evaluator/src/breakers/breaker.service.ts';
 import { BreakerFeeder } from '../services/guardrail-evaluator/src/breakers/breaker-feeder.ts';
@@ -175,8 +175,7 @@ export class DecisionWorld {
   }
 
   async ask(request: DecisionRequest): Promise<Answered> {
-    const { tenantId, agentId, runId, ancestors } = request;
-    const order = withTreeLimit(this.#stateOf(tenantId, agentId, runId, ancestors), request);
+    const order = stateOfRun({ stateOf: (...asked) => this.#stateOf(...asked) }, request);
     const ask = async (): Promise<Answered> => {
       const asked = await this.#bus.request(COMMANDS.decide, request);
       if (!asked.ok) throw new Error(asked.problem.error);

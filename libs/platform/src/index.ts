@@ -38,10 +38,9 @@ export {
   ControlTables,
   controlStateMessage,
   formatPosition,
-  moreSevere,
   parsePosition,
   START_POSITION,
-  withTreeLimit,
+  stateOfRun,
 } from './control/index.ts';
 export { DecisionMetrics } from './decisions/decision-metrics.ts';
 export {

@@ -55,11 +55,30 @@ function ancestorText(runId: string): string {
   return `Run ${runId}, from which this one came,`;
 }
 
+/** A run as a question or a call about it names it. */
+type RunOfOrders = Pick<
+  DecisionRequest,
+  'tenantId' | 'agentId' | 'runId' | 'ancestors' | 'startedAs' | 'overTreeLimit' | 'receivedAt'
+>;
+
+interface Orders {
+  stateOf(tenantId: string, agentId: string, runId: string, ancestors?: readonly string[]): ControlState;
+}
+
+/**
+ * The most severe state of a run: by the orders for the agent that started it, for the agent that asks, and by the
+ * limits of its tree. Gateways ask for it first; the evaluator checks it again.
+ */
+export function stateOfRun(orders: Orders, run: RunOfOrders): ControlState {
+  const { tenantId, agentId, runId, ancestors, startedAs } = run;
+  const asking = orders.stateOf(tenantId, agentId, runId, ancestors);
+  const starter = startedAs?.agentId;
+  if (starter === undefined || starter === agentId) return withTreeLimit(asking, run);
+  return withTreeLimit(moreSevere(orders.stateOf(tenantId, starter, runId, ancestors), asking), run);
+}
+
 /** The state of a run, also considering the limit of its tree that it exceeds. */
-export function withTreeLimit(
-  state: ControlState,
-  { overTreeLimit, receivedAt }: Pick<DecisionRequest, 'overTreeLimit' | 'receivedAt'>,
-): ControlState {
+function withTreeLimit(state: ControlState, { overTreeLimit, receivedAt }: RunOfOrders): ControlState {
   if (overTreeLimit === undefined) return state;
   const id = `tree:${overTreeLimit.limit}`;
   const reason = treeLimitMessage(overTreeLimit);
@@ -84,6 +103,6 @@ function ofDirective({ id, paused, modelOverride }: Directive): ControlState {
 }
 
 /** Returns the more severe state, for example of two agents that share a run. */
-export function moreSevere(one: ControlState, other: ControlState): ControlState {
+function moreSevere(one: ControlState, other: ControlState): ControlState {
   return SEVERITY[other.kind] > SEVERITY[one.kind] ? other : one;
 }

@@ -7,4 +7,4 @@ export {
   parsePosition,
   START_POSITION,
 } from './control-item.ts';
-export { type ControlState, controlStateMessage, moreSevere, withTreeLimit } from './control-state.ts';
+export { type ControlState, controlStateMessage, stateOfRun } from './control-state.ts';

@@ -1,4 +1,4 @@
-import { moreSevere, orderedOutcome, withTreeLimit } from '@agentlens/platform';
+import { orderedOutcome, stateOfRun } from '@agentlens/platform';
 import {
   type Answer,
   type CallStage,
@@ -12,10 +12,7 @@ import {
 export function checkOrders({ control }: Pick<DecisionPorts, 'control'>): CallStage {
   return {
     run(call) {
-      const ordered = call.callers
-        .map(({ tenantId, agentId, runId, ancestors }) => control.stateOf(tenantId, agentId, runId, ancestors))
-        .reduce(moreSevere);
-      const state = withTreeLimit(ordered, call.request);
+      const state = stateOfRun(control, call.request);
       return state.kind === 'none' ? undefined : { outcome: orderedOutcome(state) };
     },
   };

@@ -19,10 +19,9 @@ import {
   type Clock,
   type ControlBoard,
   type ControlState,
-  moreSevere,
   orderedOutcome,
   type Platform,
-  withTreeLimit,
+  stateOfRun,
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
@@ -164,7 +163,7 @@ export class DecisionGateway {
 
   async decide(request: DecisionRequest, settings: DecisionSettings): Promise<Answered> {
     const { requestId } = request;
-    const controlState = this.#controlState(request);
+    const controlState = stateOfRun(this.#parts.board, request);
     this.#reportOddities(request);
     const answer = () => this.#answer(request, controlState, settings);
     // Newer orders take precedence over a cached answer.
@@ -235,19 +234,9 @@ export class DecisionGateway {
   }
 
   #ordered(request: DecisionRequest): Decision | undefined {
-    const controlState = this.#controlState(request);
+    const controlState = stateOfRun(this.#parts.board, request);
     if (controlState.kind === 'none') return undefined;
     return { ...this.#blank(request), ...orderedOutcome(controlState), bypasses: [] };
-  }
-
-  #controlState(request: DecisionRequest): ControlState {
-    const { tenantId, agentId, runId, ancestors, startedAs } = request;
-    const { board } = this.#parts;
-    const named = board.stateOf(tenantId, agentId, runId, ancestors);
-    const starter = startedAs?.agentId;
-    const ordered =
-      starter === undefined ? named : moreSevere(named, board.stateOf(tenantId, starter, runId, ancestors));
-    return withTreeLimit(ordered, request);
   }
 
   /** Records each oddity once per run, without delaying the answer. */

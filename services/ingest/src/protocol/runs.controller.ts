@@ -17,12 +17,11 @@ import {
   type ControlState,
   CurrentCaller,
   controlStateMessage,
-  moreSevere,
   parseOr400,
   port,
   requireAgent,
   Serves,
-  withTreeLimit,
+  stateOfRun,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
@@ -48,6 +47,13 @@ interface LockdownAnswer {
     readonly lockdownId?: string;
   };
   readonly modelOverride?: NonNullable<Directive['modelOverride']>['model'];
+}
+
+interface RunPlace {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly runId: string;
+  readonly ancestors: string[];
 }
 
 function lockdownAnswer(controlState: ControlState): LockdownAnswer {
@@ -129,10 +135,10 @@ export class ProtocolRunsController {
     const { tenantId, treeLimits } = caller;
     const ancestors = await this.runs.ancestors(tenantId, runId);
     const overTreeLimit = await this.trees.started({ tenantId, runId, ancestors }, treeLimits);
-    const ordered = await this.#controlState(tenantId, start.agentId, runId, ancestors);
+    const { agentId } = start;
     return {
       runId,
-      ...lockdownAnswer(this.#limited(ordered, overTreeLimit)),
+      ...lockdownAnswer(await this.#stateOf({ tenantId, agentId, runId, ancestors }, overTreeLimit)),
       ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
     };
   }
@@ -168,25 +174,16 @@ export class ProtocolRunsController {
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
     const ancestors = await this.runs.ancestors(tenantId, runId);
     const overTreeLimit = await this.trees.running({ tenantId, runId, ancestors }, caller.treeLimits);
-    const ordered = await this.#controlState(tenantId, agentId, runId, ancestors);
-    return { runId, ...lockdownAnswer(this.#limited(ordered, overTreeLimit)) };
+    return { runId, ...lockdownAnswer(await this.#stateOf({ tenantId, agentId, runId, ancestors }, overTreeLimit)) };
   }
 
-  #limited(ordered: ControlState, overTreeLimit: OverTreeLimit | undefined): ControlState {
-    return withTreeLimit(ordered, { overTreeLimit, receivedAt: new Date(this.clock.now()).toISOString() });
-  }
-
-  /** Combines the orders for the agent that the call names and for the agent that started the run. */
-  async #controlState(
-    tenantId: string,
-    agentId: string,
-    runId: string,
-    ancestors: readonly string[],
-  ): Promise<ControlState> {
-    const named = this.board.stateOf(tenantId, agentId, runId, ancestors);
-    const starter = await this.runs.agentOf(tenantId, runId);
-    if (starter === undefined || starter === agentId) return named;
-    return moreSevere(named, this.board.stateOf(tenantId, starter, runId, ancestors));
+  /** The state of a run that `agentId` starts or keeps alive, and that another agent may have started. */
+  async #stateOf(run: RunPlace, overTreeLimit: OverTreeLimit | undefined): Promise<ControlState> {
+    const starter = await this.runs.agentOf(run.tenantId, run.runId);
+    return stateOfRun(this.board, {
+      ...{ ...run, overTreeLimit, receivedAt: new Date(this.clock.now()).toISOString() },
+      ...(starter === undefined ? {} : { startedAs: { agentId: starter } }),
+    });
   }
 
   /** Valid events are accepted regardless of the rest of the batch, because older clients drop a rejected batch. */
