@@ -68,7 +68,8 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
       const budget = { scope: 'agent', scopeId: 'poor', period: 'day', limitUsd: 0.1, name: 'Little' };
       expect(await client.post('/api/budgets', budget)).toMatchObject({ status: 201 });
       const ask = async (runId: string, name: string, agentId = 'bot') => {
-        const question = { phase: 'tool.before', agentId, tool: { name }, args: {}, tags: {} };
+        // An approval that is not requested in time would let the call pass.
+        const question = { phase: 'tool.before', agentId, tool: { name }, args: {}, tags: {}, deadlineMs: 5_000 };
         const { status, body } = await client.post(`/v1/runs/${runId}/evaluate`, question);
         expect({ status, missing: missing(shape, body) }).toEqual({ status: 200, missing: [] });
         expect(missing({ kind: 'string', ...CAUSES[body.cause.kind] } as never, body.cause)).toEqual([]);
