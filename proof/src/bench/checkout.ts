@@ -47,13 +47,15 @@ async function sameDependencies(root: string, tree: string): Promise<boolean> {
 }
 
 async function lockedPackages(root: string): Promise<string> {
-  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Record<string, unknown>;
-  };
-  const others = Object.entries(lock.packages).filter(
-    ([path]) => path.startsWith('node_modules/') && !path.startsWith(`node_modules/${SCOPE}/`),
+  const others = Object.entries(await lockOf(root)).filter(
+    ([path]) => path.includes('node_modules/') && !path.startsWith(`node_modules/${SCOPE}/`),
   );
   return JSON.stringify(others);
+}
+
+async function lockOf(root: string): Promise<Record<string, unknown>> {
+  const text = await readFile(join(root, 'package-lock.json'), 'utf8');
+  return (JSON.parse(text) as { readonly packages: Record<string, unknown> }).packages;
 }
 
 /**
@@ -73,5 +75,12 @@ async function shareDependencies(root: string, tree: string): Promise<void> {
     }
     const target = await readlink(link);
     if (existsSync(join(to, SCOPE, target))) await symlink(target, join(to, SCOPE, name));
+  }
+  // Some workspaces have packages in versions of their own.
+  const nested = Object.keys(await lockOf(root)).flatMap(
+    (path) => /^(?!node_modules\/)(.+?)\/node_modules\//.exec(path)?.[1] ?? [],
+  );
+  for (const workspace of new Set(nested)) {
+    await symlink(join(root, workspace, 'node_modules'), join(tree, workspace, 'node_modules'));
   }
 }
