@@ -17,7 +17,7 @@ const modules = tracked.filter((path) => /^(libs|services|apps|integrations\/js|
 const lines = (path: string) => read(path).split('\n').length - 1;
 
 /** Upper bounds that go down, except for the files of a new feature. */
-const MAX_SOURCES = 1_579;
+const MAX_SOURCES = 1_580;
 const MAX_SHORT_SHARE = 0.21;
 const MAX_SHORT_WITH_ONE_IMPORTER = 40;
 /** Words of README and docs. */

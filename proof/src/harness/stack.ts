@@ -252,5 +252,6 @@ export interface HarnessRule {
   readonly actionConfig: object;
   readonly cooldownMinutes: number;
   readonly agentId?: string;
+  readonly selector?: object;
   readonly dryRun?: boolean;
 }

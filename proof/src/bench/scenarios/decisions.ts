@@ -14,6 +14,7 @@ import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
 import { killedTree } from './decisions/killed-tree.ts';
+import { labelled } from './decisions/labels.ts';
 import { neighbours } from './decisions/neighbours.ts';
 import { inOneProcess, withSchemaLock } from './decisions/one-at-a-time.ts';
 import { startOpa } from './decisions/opa.ts';
@@ -71,6 +72,7 @@ export const decisions: Scenario = {
     try {
       const endpoints = { connection, emptyUrl: await addressOf(empty) };
       await withSchemaLock(bench, stage, { ...endpoints, askingUrl: asking.url, opaUrl: opa?.url });
+      await labelled(bench, stage, asking.url);
       await ruleChanges(bench, stage, [stage.stack.ingestUrl, second.url]);
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
