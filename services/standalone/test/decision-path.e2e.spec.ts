@@ -102,8 +102,12 @@ describe.each([
     const set = (decisionPath: string) => admin.patch('/api/settings', { decisionPath });
     expect(await set('nowhere')).toMatchObject({ status: 400, body: { details: [{ path: 'decisionPath' }] } });
     expect(await set('evaluator')).toMatchObject({ status: 200, body: { decisionPath: 'evaluator' } });
-    await eventually(async () => expect(decider(await evaluate('run-1', 'search'))).toBe('evaluator'), PATIENTLY);
-    expect(decider(await evaluate('run-1', 'search'))).toBe('evaluator');
+    // A gateway that decides gives a reason when it asks.
+    await eventually(async () => {
+      expect(decider(await evaluate('run-4', 'search'))).toBe('evaluator');
+      const { body } = await admin.get('/api/decisions?runId=run-4&limit=1');
+      expect(body.decisions[0]?.decider).toEqual({ by: 'evaluator' });
+    }, PATIENTLY);
     expect((await set('gateway')).status).toBe(200);
     await decidedHere('run-1', 'search', { verdict: 'ALLOW' });
   });
