@@ -5,6 +5,7 @@ import {
   type BreakerStore,
   type CallUsage,
   checkBreaker,
+  type EventMark,
   recordUsage,
   type StoredBreaker,
   tripBreaker,
@@ -26,6 +27,8 @@ const RUNS_AT_ONCE = 200;
 
 interface Counted {
   readonly event: AgentEvent;
+  /** Clients choose event ids, so two agents may use the same one. */
+  readonly name: string;
   readonly usage: CallUsage;
   /** Why the breaker of the run opened in the agent's process; null if it did not. */
   readonly tripped: BreakerReason | null;
@@ -60,7 +63,8 @@ export class BreakerFeeder {
     const counts = await this.#counts(tenantId);
     const counted = batch.events.flatMap((event): Counted[] => {
       const [usage, tripped] = [counts ? usageOfEvent(event) : null, trippedBy(event)];
-      return usage === null && tripped === null ? [] : [{ event, usage: usage ?? {}, tripped }];
+      if (usage === null && tripped === null) return [];
+      return [{ event, name: JSON.stringify([event.agentId, event.id]), usage: usage ?? {}, tripped }];
     });
     if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
@@ -91,25 +95,18 @@ export class BreakerFeeder {
 
   async #countInTrees(tenantId: string, list: readonly Counted[]): Promise<void> {
     const limits = this.#parts.limits.of(tenantId)?.tree ?? null;
-    const lines = [
-      ...new Map(list.map(({ event }) => lineOf(event)).map((line) => [JSON.stringify(line), line])).values(),
-    ];
-    // Clients choose event ids, so two agents may use the same one.
-    const marks = list.map(({ event: { id, agentId, occurredAt } }) => ({
-      ...{ id: `${agentId}/${id}`, atMs: Date.parse(occurredAt) },
-    }));
+    const lines = list.map(({ event }) => lineOf(event));
+    const marks = list.map(({ name, event }) => ({ id: name, atMs: Date.parse(event.occurredAt) }));
     const question = { tenantId, agentId: list[0]?.event.agentId ?? '', lines, events: marks };
     await this.#trees.revise<void>(question, (trees, before) => {
-      const repeated = new Set(before.map((at) => list[at]));
+      const { fresh, events } = uncounted(list, marks, before);
       const nowMs = this.#parts.now();
-      const byRoot = Map.groupBy(list, ({ event }) => trees.rootOf(event.runId));
-      const changes = [...byRoot].flatMap(([root, its]) => {
-        if (its.every((one) => repeated.has(one))) return [];
+      const byRoot = Map.groupBy(fresh, ({ event }) => trees.rootOf(event.runId));
+      const changes = [...byRoot].map(([root, its]) => {
         const from = trees.of(root);
-        const breaker = opened(from, used(from, its, repeated, nowMs), limits, nowMs);
-        return [[root, { breaker, limits, agentId: its.at(-1)?.event.agentId }] as const];
+        const breaker = opened(from, used(from, its, nowMs), limits, nowMs);
+        return [root, { breaker, limits, agentId: its.at(-1)?.event.agentId }] as const;
       });
-      const events = marks.filter((_, at) => !repeated.has(list[at]));
       return { changes: new Map(changes), events, answer: undefined };
     });
   }
@@ -129,23 +126,22 @@ export class BreakerFeeder {
     const marks = list.map(({ event }) => ({ id: event.id, atMs: Date.parse(event.occurredAt) }));
     const question = { tenantId, agentId, refs: watched.map(({ ref }) => ref), events: marks };
     return this.#parts.transactions.revise<void>(question, (breakers, before) => {
-      const repeated = new Set(before.map((at) => list[at]));
+      const { fresh, events } = uncounted(list, marks, before);
       // Every batch writes a breaker of the agent, so that a concurrent count of the same events conflicts and is
       // retried.
-      const fresh = list.filter((one) => !repeated.has(one));
       if (fresh.length === 0) return { revisions: [], answer: undefined };
+      const isFresh = new Set(fresh);
       const nowMs = this.#parts.now();
       const revisions = watched.flatMap(({ ref, list: its, opens }, at): Revision[] => {
         const from = breakers[at];
         if (from === undefined) return [];
-        const reported = used(from, its, repeated, nowMs);
-        const reason =
-          ref.scope === 'run' ? its.find((one) => fresh.includes(one) && one.tripped !== null)?.tripped : null;
+        const own = its.filter((one) => isFresh.has(one));
+        const reported = used(from, own, nowMs);
+        const reason = ref.scope === 'run' ? own.find(({ tripped }) => tripped !== null)?.tripped : null;
         if (reason == null) return [{ ref, from, to: opened(from, reported, opens, nowMs), limits: opens }];
         const limits = runLimits(this.#parts.limits.of(tenantId), agentId, ref.scopeId);
         return [{ ref, from, to: tripBreaker(reported, reason, nowMs), limits }];
       });
-      const events = marks.filter((_, at) => !repeated.has(list[at]));
       return { revisions, events, answer: undefined };
     });
   }
@@ -156,14 +152,19 @@ function lineOf({ runId, parentRunId }: AgentEvent): readonly string[] {
   return parentRunId === undefined ? [runId] : [runId, parentRunId];
 }
 
-function used(from: StoredBreaker, list: readonly Counted[], repeated: ReadonlySet<unknown>, nowMs: number): Breaker {
-  const ids = new Set<string>();
-  return list.reduce((breaker, one) => {
-    const { event, usage } = one;
-    // A tree has events of several agents, which may use the same id.
-    const id = JSON.stringify([event.agentId, event.id]);
-    if (repeated.has(one) || ids.has(id)) return breaker;
-    ids.add(id);
+/** @param counted indices of those that were counted before */
+function uncounted(list: readonly Counted[], marks: readonly EventMark[], counted: readonly number[]) {
+  const repeated = new Set(counted);
+  const isNew = (_: unknown, at: number) => !repeated.has(at);
+  return { fresh: list.filter(isNew), events: marks.filter(isNew) };
+}
+
+/** An event that appears twice in the list counts once. */
+function used(from: StoredBreaker, list: readonly Counted[], nowMs: number): Breaker {
+  const names = new Set<string>();
+  return list.reduce((breaker, { event, name, usage }) => {
+    if (names.has(name)) return breaker;
+    names.add(name);
     const { state } = breaker;
     const probed = state.kind === 'half_open' && reportsOf(event, state.probe);
     return recordUsage(breaker, probed ? { ...usage, by: state.probe } : usage, nowMs);

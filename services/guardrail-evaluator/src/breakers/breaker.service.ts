@@ -21,6 +21,8 @@ import { probeName } from './usage-of-event.ts';
 
 /** Minimum interval between two notes that a tenant asks for decisions. */
 const NOTE_EVERY_MS = 3_600_000;
+/** The beginning of the key of every run tree. */
+const ANY_TREE = recordKey({ scope: 'tree', scopeId: '' });
 
 export type BreakerVerdict =
   | { readonly allowed: true }
@@ -47,8 +49,8 @@ export class BreakerService {
   }
 
   /**
-   * Returns true if the store need not be read: the breakers of the run, its agent and its tree were closed a moment ago, this
-   * instance has not changed them since, and the call adds nothing that could open them.
+   * Returns true if the store need not be read: the breakers of the run, its agent and its tree were closed a moment
+   * ago, this instance has not changed them since, and the call adds nothing that could open them.
    */
   remembers(request: DecisionRequest): boolean {
     const { tenantId, agentId, runId, phase, metrics } = request;
@@ -147,7 +149,8 @@ function placeOf({ runId, ancestors = [] }: DecisionRequest, limits: TenantLimit
 
 /** A run may belong to a tree whose topmost run the question does not name. */
 function hasTree(opened: OpenBreakers): boolean {
-  return [...opened.keys()].some((key) => key.startsWith(recordKey({ scope: 'tree', scopeId: '' })));
+  for (const key of opened.keys()) if (key.startsWith(ANY_TREE)) return true;
+  return false;
 }
 
 type Limits = Parameters<typeof checkBreaker>[1];

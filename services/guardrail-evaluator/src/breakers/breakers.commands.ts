@@ -112,25 +112,39 @@ async function reset(
 ) {
   const agentId = scope === 'agent' ? scopeId : await repository.agentOf(tenantId, scope, scopeId);
   if (agentId === null) return { ok: false, problem: UNKNOWN_RUN } as const;
-  if (scope === 'tree') {
-    const question = { tenantId, agentId, lines: [[scopeId]] };
-    const reset = await new TreeBreakers(transactions).revise(question, (trees) => {
-      const root = trees.rootOf(scopeId);
-      return {
-        changes: new Map([[root, { breaker: newlyClosed(), limits: null }]]),
-        answer: { root, before: trees.of(root).breaker.state },
-      };
-    });
-    await repository.recordReset(tenantId, { scope, scopeId: reset.root }, reset.before, author);
-    return { ok: true, value: { ok: true } } as const;
-  }
-  const ref = { scope, scopeId };
-  const before = await transactions.revise<object | undefined>({ tenantId, agentId, refs: [ref] }, ([from]) => {
-    if (from === undefined) return { revisions: [], answer: undefined };
-    return { revisions: [{ ref, from, to: newlyClosed() }], answer: from.breaker.state };
-  });
+  const asked = { tenantId, agentId, ref: { scope, scopeId } };
+  const { ref, before } = await (scope === 'tree' ? closeTree(transactions, asked) : close(transactions, asked));
   await repository.recordReset(tenantId, ref, before, author);
   return { ok: true, value: { ok: true } } as const;
+}
+
+interface AskedReset {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly ref: BreakerRef;
+}
+
+interface ClosedBreaker {
+  readonly ref: BreakerRef;
+  readonly before: object | undefined;
+}
+
+function close(transactions: BreakerTransactions, { ref, ...whose }: AskedReset): Promise<ClosedBreaker> {
+  return transactions.revise<ClosedBreaker>({ ...whose, refs: [ref] }, ([from]) => {
+    if (from === undefined) return { revisions: [], answer: { ref, before: undefined } };
+    return { revisions: [{ ref, from, to: newlyClosed() }], answer: { ref, before: from.breaker.state } };
+  });
+}
+
+/** Closes the breaker of the tree that the run belongs to. */
+function closeTree(transactions: BreakerTransactions, { ref, ...whose }: AskedReset): Promise<ClosedBreaker> {
+  return new TreeBreakers(transactions).revise<ClosedBreaker>({ ...whose, lines: [[ref.scopeId]] }, (trees) => {
+    const root = trees.rootOf(ref.scopeId);
+    return {
+      changes: new Map([[root, { breaker: newlyClosed(), limits: null }]]),
+      answer: { ref: { ...ref, scopeId: root }, before: trees.of(root).breaker.state },
+    };
+  });
 }
 
 /** A new state object even if the breaker is closed: the reset clears the counters and must be announced. */
