@@ -1,3 +1,4 @@
+import type { DecisionPath } from '@agentlens/contracts';
 import type { Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
@@ -7,7 +8,7 @@ export interface TenantsTable {
   name: string;
   created_at: Timestamp;
   decision_fail_mode: Generated<'allow' | 'block'>;
-  decision_path: Generated<'gateway' | 'evaluator'>;
+  decision_path: Generated<DecisionPath>;
   default_breaker: Generated<'on' | 'off'>;
   decision_arguments: Generated<'none' | 'redacted'>;
   denied_calls: Generated<'deny' | 'ask'>;

@@ -3,7 +3,6 @@ export {
   type CallUsage,
   CLOSED_BREAKER,
   check,
-  join,
   type NextCall,
   overLimit,
   record,
@@ -12,4 +11,4 @@ export {
 export { confidenceFall } from './confidence-fall.ts';
 export { DEFAULT_BREAKER_LIMITS, LIMIT_OF_REASON, NO_BREAKER_LIMITS } from './default-limits.ts';
 export { usageOfEvent, usageOfQuestion } from './reported-usage.ts';
-export { type JoinedTrees, joinTrees, type RunLine } from './trees.ts';
+export { joinTrees, type RunLine } from './trees.ts';

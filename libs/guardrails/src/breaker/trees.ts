@@ -3,7 +3,7 @@ import { type Breaker, CLOSED_BREAKER, join } from './breaker.ts';
 /** A run and its known ancestors, nearest first. */
 export type RunLine = readonly string[];
 
-export interface JoinedTrees {
+interface JoinedTrees {
   /** Trees to read as well. If there are any, the rest is empty. */
   readonly missing: readonly string[];
   /** The topmost known run of the tree of each run. */

@@ -1,4 +1,5 @@
 import type { Client } from '@agentlens/client';
+import { BREAKER_SCOPES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { AGENT, actionsWith, id, type McpTool, PAGE, reason, USUAL_LIMIT, words } from '../tool.ts';
 
@@ -76,7 +77,7 @@ const BREAKERS_PATH = '/breakers';
 const breakerFields = {
   ...AGENT,
   ...PAGE,
-  scope: z.enum(['run', 'tree', 'agent']),
+  scope: z.enum(BREAKER_SCOPES),
   id: id.describe('id of the run or agent, or of a run of the tree'),
   state: words.describe('e.g. open,half_open'),
 };

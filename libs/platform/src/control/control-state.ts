@@ -1,4 +1,5 @@
 import type { ControlOrder, ControlScope, DecisionRequest, Directive, OverTreeLimit } from '@agentlens/contracts';
+import type { ControlBoard } from './control-board.ts';
 
 /** Control state of a run. `killed` outranks `paused`, regardless of the scope of the orders. */
 export interface ControlState {
@@ -61,15 +62,11 @@ type RunOfOrders = Pick<
   'tenantId' | 'agentId' | 'runId' | 'ancestors' | 'startedAs' | 'overTreeLimit' | 'receivedAt'
 >;
 
-interface Orders {
-  stateOf(tenantId: string, agentId: string, runId: string, ancestors?: readonly string[]): ControlState;
-}
-
 /**
  * The most severe state of a run: by the orders for the agent that started it, for the agent that asks, and by the
  * limits of its tree. Gateways ask for it first; the evaluator checks it again.
  */
-export function stateOfRun(orders: Orders, run: RunOfOrders): ControlState {
+export function stateOfRun(orders: Pick<ControlBoard, 'stateOf'>, run: RunOfOrders): ControlState {
   const { tenantId, agentId, runId, ancestors, startedAs } = run;
   const asking = orders.stateOf(tenantId, agentId, runId, ancestors);
   const starter = startedAs?.agentId;
