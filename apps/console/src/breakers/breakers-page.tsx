@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Breaker, BreakerLimits } from '../api/model.ts';
-import { count, money, shortId } from '../figures/figures.ts';
+import { count, money } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
@@ -12,7 +12,7 @@ import { State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { LimitsDialog } from './limits-dialog.tsx';
-import { BREAKER_REASONS } from './reasons.ts';
+import { BREAKER_REASONS, runOfBreaker } from './reasons.ts';
 import { ResetDialog } from './reset-dialog.tsx';
 import { useLimits } from './use-limits.ts';
 
@@ -83,7 +83,7 @@ function List({ breakers }: { breakers: readonly Breaker[] }) {
                 </Link>{' '}
                 {breaker.scope !== 'agent' && (
                   <Link className="mono t2" to="/runs/$id" params={{ id: breaker.scopeId }}>
-                    {breaker.scope === 'tree' && 'tree of '}run {shortId(breaker.scopeId)}
+                    {runOfBreaker(breaker)}
                   </Link>
                 )}
               </td>

@@ -1,3 +1,6 @@
+import type { Breaker } from '../api/model.ts';
+import { shortId } from '../figures/figures.ts';
+
 /** Reasons for opening a breaker. */
 export const BREAKER_REASONS: Readonly<Record<string, string>> = {
   tokens: 'token limit exceeded',
@@ -7,3 +10,8 @@ export const BREAKER_REASONS: Readonly<Record<string, string>> = {
   confidence: 'confidence dropped',
   operator: 'by an operator',
 };
+
+/** The run, or the tree of runs, whose breaker it is. */
+export function runOfBreaker({ scope, scopeId }: Pick<Breaker, 'scope' | 'scopeId'>): string {
+  return `${scope === 'tree' ? 'tree of ' : ''}run ${shortId(scopeId)}`;
+}

@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import type { Breaker } from '../api/model.ts';
-import { shortId } from '../figures/figures.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { useRejection } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
+import { runOfBreaker } from './reasons.ts';
 
-function nameOf({ scope, scopeId }: Pick<Breaker, 'scope' | 'scopeId'>): string {
-  if (scope === 'agent') return scopeId;
-  return scope === 'tree' ? `the tree of run ${shortId(scopeId)}` : `run ${shortId(scopeId)}`;
+function nameOf(breaker: Pick<Breaker, 'scope' | 'scopeId'>): string {
+  if (breaker.scope === 'agent') return breaker.scopeId;
+  return `${breaker.scope === 'tree' ? 'the ' : ''}${runOfBreaker(breaker)}`;
 }
 
 /** Closes an open breaker, after asking. */

@@ -2,7 +2,7 @@ import './now.css';
 import { Link } from '@tanstack/react-router';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Now } from '../api/model.ts';
-import { BREAKER_REASONS } from '../breakers/reasons.ts';
+import { BREAKER_REASONS, runOfBreaker } from '../breakers/reasons.ts';
 import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, percent, shortId } from '../figures/figures.ts';
 import { useNowRead } from '../shell/nav.tsx';
@@ -187,7 +187,7 @@ function Held({ now }: { now: Now }) {
                 <span className="strong">
                   {breaker.scope === 'agent'
                     ? visibleName(breaker.agentId)
-                    : `${visibleName(breaker.agentId)}, ${breaker.scope === 'tree' ? 'tree of ' : ''}run ${shortId(breaker.scopeId)}`}
+                    : `${visibleName(breaker.agentId)}, ${runOfBreaker(breaker)}`}
                 </span>{' '}
                 <span className="t3">
                   breaker

@@ -39,10 +39,7 @@ export function BudgetLine({ standing: { budget, pots } }: { standing: BudgetSta
   const now = useNow();
   const pot = pots[0];
   const spent = pot?.spentUsd ?? 0;
-  const { courseUsd, spentAtMs, endMs } =
-    pot === undefined
-      ? { courseUsd: undefined, spentAtMs: undefined, endMs: undefined }
-      : projectionOf(budget, pot, now);
+  const { courseUsd, spentAtMs, endMs } = projectionOf(budget, pot, now);
   const text = courseText(budget.limitUsd, spent, courseUsd, spentAtMs, endMs);
   return (
     <Link className="bud" to="/spend" search={{ budget: budget.id }}>

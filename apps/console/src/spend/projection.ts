@@ -23,12 +23,13 @@ interface Projection {
   readonly endMs: number | undefined;
 }
 
-/** Where a pot is heading. */
+/** Where a pot is heading; nothing can be said of a budget without one. */
 export function projectionOf(
   budget: Pick<Budget, 'period' | 'limitUsd'>,
-  pot: Pick<Pot, 'periodStart' | 'spentUsd'>,
+  pot: Pick<Pot, 'periodStart' | 'spentUsd'> | undefined,
   atMs: number,
 ): Projection {
+  if (pot === undefined) return { courseUsd: undefined, spentAtMs: undefined, endMs: undefined };
   const startMs = Date.parse(`${pot.periodStart}T00:00:00Z`);
   const endMs = periodEndMs(budget.period, startMs);
   const elapsed = atMs - startMs;

@@ -174,10 +174,7 @@ function Budgets({
               {standings.map(({ budget, pots }) => {
                 const pot = pots[0];
                 const spent = pot?.spentUsd ?? 0;
-                const { courseUsd, spentAtMs, endMs } =
-                  pot === undefined
-                    ? { courseUsd: undefined, spentAtMs: undefined, endMs: undefined }
-                    : projectionOf(budget, pot, now);
+                const { courseUsd, spentAtMs, endMs } = projectionOf(budget, pot, now);
                 return (
                   <tr key={budget.id} className={budget.id === shown?.budget.id ? 'sel cur' : ''}>
                     <td>

@@ -1,1 +1,0 @@
-import{Ot as e,X as t}from"./common-DQ0IFZN1.js";import{n}from"./rule-words-BiOB1ZMP.js";var r=e();function i({rule:e}){let i=t(n(e));return(0,r.jsx)(`span`,{className:`rule-sentence clip`,title:i,children:i})}export{i as t};
