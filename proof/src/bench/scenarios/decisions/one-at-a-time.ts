@@ -3,7 +3,7 @@ import { Latencies } from '../../../harness/statistics.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
-import { type Endpoints, EVALUATOR_WAY, OPA_WAY, waysOf } from './ways.ts';
+import { type Endpoints, EVALUATOR_WAY, OPA_WAY, type Way, waysOf } from './ways.ts';
 
 const WARM_UP = 300;
 
@@ -48,33 +48,15 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: 
   const ids = await stage.setRules(variant.absent === undefined ? variant.rules : [...variant.rules, absentRule()]);
   if (variant.absent !== undefined) await stage.addAbsent(ids.at(-1) ?? '', variant.absent - 1);
   const ways = waysOf(stage, endpoints);
-  const seconds = bench.seconds / 4;
-  for (const way of ways) for (let i = 0; i < WARM_UP; i++) await way.ask(i);
-  const meter = new UsageMeter(stage.stack);
-  const startedAt = performance.now();
-  const found = new Map(ways.map(({ name }) => [name, new Latencies()]));
-  let [asked, unexpected] = [0, 0];
-  // Takes turns, so that other load on the machine affects all of them equally.
-  while (performance.now() - startedAt < seconds * 1000 * ways.length) {
-    for (const way of ways) {
-      const sentAt = performance.now();
-      const allowed = await way.ask(WARM_UP + asked);
-      found.get(way.name)?.record((performance.now() - sentAt) * 1000);
-      if (way.decides) asked += 1;
-      if (!allowed) unexpected += 1;
-    }
-  }
-  const measuredSeconds = (performance.now() - startedAt) / 1000;
-  const { cpuMicros, rssBytes } = meter.stop();
-  for (const way of ways) await way.close?.();
-  const latency = Object.fromEntries([...found].map(([name, latencies]) => [name, latencies.summary()]));
+  const { latency, asked, unexpected, seconds, usage } = await askInTurn(stage, ways, bench.seconds / 4);
+  const { cpuMicros, rssBytes } = usage;
   const ratio = (way: string, to: string, q: 'p50' | 'p99' = 'p50') => {
     const [one, other] = [latency[way], latency[to]];
     return one === undefined || other === undefined ? {} : { [`${way} : ${to}, ${q}`]: (one[q] / other[q]).toFixed(2) };
   };
   bench.found({
     ...{ scenario: 'decisions', variant: variant.name, shape: stage.stack.shape, unit: 'request', count: asked },
-    ...{ seconds: measuredSeconds, latency, rssBytes },
+    ...{ seconds, latency, rssBytes },
     cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
     checks: [{ name: 'answers other than ALLOW', expected: 0, actual: unexpected }],
     notes: {
@@ -85,6 +67,33 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: 
       ...ratio('HTTP', OPA_WAY, 'p99'),
     },
   });
+}
+
+/**
+ * Asks one question at a time. The ways take turns, so that other load on the machine affects all of them equally.
+ *
+ * @param secondsEach duration for each way
+ */
+export async function askInTurn({ stack }: Stage, ways: readonly Way[], secondsEach: number) {
+  for (const way of ways) for (let i = 0; i < WARM_UP; i++) await way.ask(i);
+  const meter = new UsageMeter(stack);
+  const startedAt = performance.now();
+  const found = new Map(ways.map(({ name }) => [name, new Latencies()]));
+  let [asked, unexpected] = [0, 0];
+  while (performance.now() - startedAt < secondsEach * 1000 * ways.length) {
+    for (const way of ways) {
+      const sentAt = performance.now();
+      const allowed = await way.ask(WARM_UP + asked);
+      found.get(way.name)?.record((performance.now() - sentAt) * 1000);
+      if (way.decides) asked += 1;
+      if (!allowed) unexpected += 1;
+    }
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const usage = meter.stop();
+  for (const way of ways) await way.close?.();
+  const latency = Object.fromEntries([...found].map(([name, latencies]) => [name, latencies.summary()]));
+  return { latency, asked, unexpected, seconds, usage };
 }
 
 function absentRule(): HarnessRule {
