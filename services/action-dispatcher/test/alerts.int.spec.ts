@@ -7,6 +7,7 @@ import {
 } from '@agentlens/contracts';
 import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { MAX_PER_MINUTE } from '../src/alerts/alert.service.ts';
 import { type Dispatching, firedBy, START } from './dispatching.ts';
@@ -155,6 +156,9 @@ describe('alerts', () => {
       const id = row?.alert_id ?? '';
       granted(await review.decide(id, 'acknowledge', { tenantId }));
       granted(await review.decide(id, 'cancel', { tenantId, reason: 'done' }));
+      const { rows: audited } = await sql<{ after: object }>`
+        select after from audit_entries where target = 'alert' and after->>'id' = ${id}`.execute(world.db);
+      expect(audited.map(({ after }) => Object.keys(after)).flat()).not.toContain('message');
       await eventually(() => expect(receiver.requests).toHaveLength(3));
       const hook = new Webhook(KEY);
       world.clock.set(new Date().toISOString());

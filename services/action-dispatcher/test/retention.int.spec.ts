@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
-import { openDatabase } from '@agentlens/database';
+import { openDatabase, recordChanges } from '@agentlens/database';
 import { createLogger } from '@agentlens/platform';
 import { aTrigger } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -166,6 +166,63 @@ describe('retention', () => {
     const { rows } = await sql`
       select detail, exchange from delivery_attempts where delivery_id in ('notified-2', 'acted-2')`.execute(world.db);
     expect(rows).toEqual([{ detail: null, exchange: null }]);
+  });
+
+  describe('of the audit log', () => {
+    const entries = async () => {
+      const query = openDatabase({ url: world.url, role: 'query', maxConnections: 1 });
+      const rows = await query.db
+        .selectFrom('audit_entries')
+        .select(['target_id', 'reason', 'before', 'after', 'person'])
+        .where('target', '=', 'alert')
+        .orderBy('target_id')
+        .execute();
+      await query.close();
+      return rows;
+    };
+    /** As versions before 0052 wrote them; the alert itself may be gone for long. */
+    const entry = (runId: string) =>
+      recordChanges(world.db, [
+        {
+          tenantId: 'acme',
+          at: START,
+          kind: 'alert.denied',
+          targetId: `a-${runId}`,
+          author: { keyId: 'k', keyName: 'key', person: 'bob' },
+          reason: 'ann may not',
+          before: { runId, status: 'pending', title: 'Mail?', message: 'mail with {"to":"ann"}' },
+          after: { runId, status: 'denied', title: 'Mail?', message: 'mail with {"to":"ann"}', reason: 'ann may not' },
+        },
+      ]);
+    const erased = (runId: string) => ({
+      target_id: `a-${runId}`,
+      reason: null,
+      before: { runId, status: 'pending' },
+      after: { runId, status: 'denied' },
+      person: 'bob',
+    });
+
+    it.each(['erase', 'delete'] as const)('removes the texts with the run (%s), and nothing else', async (verb) => {
+      await entry('gone');
+      await entry('stays');
+      const [, kept] = await entries();
+
+      await new RunActions(world.db)[verb]('globex', ['gone']);
+      expect((await entries())[0]?.reason).toBe('ann may not');
+      await new RunActions(world.db)[verb]('acme', ['gone']);
+
+      expect(await entries()).toEqual([erased('gone'), kept]);
+      expect(JSON.stringify(kept)).toContain('ann may not');
+    });
+
+    it('lets the dispatcher write nothing else', async () => {
+      await entry('run');
+      await sql`update audit_entries set reason = 'invented'`.execute(world.db);
+
+      expect(await entries()).toEqual([erased('run')]);
+      await expect(sql`update audit_entries set person = 'eve'`.execute(world.db)).rejects.toThrow(/permission denied/);
+      await expect(sql`delete from audit_entries`.execute(world.db)).rejects.toThrow(/permission denied/);
+    });
   });
 
   it('drops trigger partitions that are entirely past retention', async () => {

@@ -56,8 +56,8 @@ export class AlertDecisions {
   async #record(tx: Transaction<Tables>, row: AlertRow, after: Alert, { verb, author, reason }: AlertVerdict) {
     const at = new Date(this.now()).toISOString();
     const { tenantId, id: targetId } = after;
-    const before = alertFromRow(row);
-    await recordChanges(tx, [{ tenantId, at, kind: KINDS[verb], targetId, author, reason, before, after }]);
+    const kept = { before: withoutTexts(alertFromRow(row)), after: withoutTexts(after) };
+    await recordChanges(tx, [{ tenantId, at, kind: KINDS[verb], targetId, author, reason, ...kept }]);
   }
 
   async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<CommandAnswer<Alert>> {
@@ -131,6 +131,11 @@ function decided(row: AlertRow): CommandAnswer<Alert> {
       hint: status === 'expired' ? 'Its deadline has passed.' : `Decided${by}; the first decision stands.`,
     },
   };
+}
+
+/** The message quotes the call, and the audit log outlives it. The entry has the reason in a column of its own. */
+function withoutTexts({ title: _title, message: _message, reason: _reason, ...rest }: Alert): object {
+  return rest;
 }
 
 function reasonOf({ reason }: AlertVerdict): string | null {

@@ -7,9 +7,11 @@ export class RunActions {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * Deletes all data of these runs except orders: a killed run stays killed. Safe to repeat. @throws database errors
+   * Deletes all data of these runs except orders: a killed run stays killed. The audit log keeps who decided which
+   * approval and loses the texts. Safe to repeat. @throws database errors
    */
   async delete(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
+    await this.#eraseAudit(tenantId, runIds);
     await sql`
       with runs as (select unnest(${[...runIds]}::text[]) as run_id),
       triggers as (
@@ -33,12 +35,13 @@ export class RunActions {
   }
 
   /**
-   * Erases the contents and keeps the rows: deletes sealed calls and sent messages, and removes the texts of triggers
-   * and alerts and the responses of receivers. Deliveries in progress are left to finish.
+   * Erases the contents and keeps the rows: deletes sealed calls and sent messages, and removes the texts of triggers,
+   * alerts and their audit entries and the responses of receivers. Deliveries in progress are left to finish.
    *
    * @throws database errors
    */
   async erase(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
+    await this.#eraseAudit(tenantId, runIds);
     await sql`
       with runs as (select unnest(${[...runIds]}::text[]) as run_id),
       triggers as (
@@ -66,5 +69,13 @@ export class RunActions {
       where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is null
         and a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
     return { ok: true, value: { ok: true } };
+  }
+
+  /** Finds the entries by run, because they outlive the alert. What an update removes is the database's (0052). */
+  async #eraseAudit(tenantId: string, runIds: readonly string[]): Promise<void> {
+    await sql`
+      update audit_entries set reason = null
+      where tenant_id = ${tenantId} and target = 'alert' and after->>'runId' = any(${[...runIds]}::text[])
+        and (reason is not null or after ?| array['title', 'message', 'reason'])`.execute(this.db);
   }
 }
