@@ -158,7 +158,7 @@ describe('alerts', () => {
       granted(await review.decide(id, 'cancel', { tenantId, reason: 'done' }));
       const { rows: audited } = await sql<{ after: object }>`
         select after from audit_entries where target = 'alert' and after->>'id' = ${id}`.execute(world.db);
-      expect(audited.map(({ after }) => Object.keys(after)).flat()).not.toContain('message');
+      expect(audited.flatMap(({ after }) => Object.keys(after))).not.toContain('message');
       await eventually(() => expect(receiver.requests).toHaveLength(3));
       const hook = new Webhook(KEY);
       world.clock.set(new Date().toISOString());

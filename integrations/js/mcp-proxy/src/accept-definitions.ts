@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 import { isRecord } from './json-rpc.ts';
-import { pinsFile, ToolPins } from './pins.ts';
+import { type DefinitionChange, Pins, pinsFile, shortHash } from './pins.ts';
 
 const TIMEOUT_MS = 10_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * `agentlens-mcp accept`: shows the definitions that wait, and accepts those that are named. The key needs the scope
- * `review`. Answers the exit code.
+ * `agentlens-mcp accept`: shows the definitions that wait, and accepts those that are named as they were shown, with
+ * their hash: a server may have changed one since. The key needs the scope `review`. Answers the exit code.
  *
  * @throws Error if the key may not review, or the platform does not answer
  */
@@ -23,16 +23,36 @@ export async function acceptDefinitions(
     options: { server: { type: 'string' }, pins: { type: 'string' } },
   });
   if (values.server === undefined) throw new Error('missing: --server <name>');
-  const pins = new ToolPins(values.pins ?? pinsFile(values.server, env));
+  const pins = new Pins(values.pins ?? pinsFile(values.server, env));
+  const { waiting } = pins;
   if (positionals.length === 0) {
-    for (const { tool, what, difference } of pins.waiting) say(`${tool} is ${what}\n  ${difference.join('\n  ')}`);
-    if (pins.waiting.length === 0) say('no definition waits');
+    for (const change of waiting) say(`${nameIn(change)} is ${change.what}\n  ${change.difference.join('\n  ')}`);
+    say(waiting.length === 0 ? 'no definition waits' : 'to accept one: agentlens-mcp accept --server … NAME@HASH');
     return 0;
   }
   await needReviewer(env);
-  const unknown = positionals.filter((tool) => !pins.accept(tool));
-  for (const tool of unknown) say(`${tool} does not wait`);
-  return unknown.length === 0 ? 0 : 1;
+  let exitCode = 0;
+  for (const named of positionals) {
+    const change = waiting.find((one) => nameIn(one) === named);
+    if (change !== undefined && pins.accept(change)) continue;
+    exitCode = 1;
+    const other = waiting.find((one) => nameIn(one).startsWith(`${named}@`) || sameName(nameIn(one), named));
+    say(
+      other === undefined
+        ? `${named} does not wait`
+        : `name the definition with its hash, as it is shown now: ${nameIn(other)}`,
+    );
+  }
+  return exitCode;
+}
+
+/** `search@1a2b3c4d5e6f`; what is no tool has its kind in front: `prompt:plan@…`. */
+function nameIn({ kind, name, hash }: DefinitionChange): string {
+  return `${kind === 'tool' ? '' : `${kind.replace(' ', '-')}:`}${name}@${shortHash(hash)}`;
+}
+
+function sameName(one: string, other: string): boolean {
+  return one.slice(0, one.lastIndexOf('@')) === other.slice(0, other.lastIndexOf('@'));
 }
 
 async function needReviewer(env: Environment): Promise<void> {

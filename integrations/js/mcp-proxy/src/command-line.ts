@@ -6,7 +6,7 @@ export const USAGE = `Guards the tools of an MCP server.
 
   agentlens-mcp --server <name> --agent <slug> -- <command> [argument…]
   agentlens-mcp --server <name> --agent <slug> --listen 127.0.0.1:3410 --upstream https://…
-  agentlens-mcp accept --server <name> [tool…]      accepts definitions that wait; without a tool it shows them
+  agentlens-mcp accept --server <name> [name@hash…]  accepts definitions that wait; without a name it shows them
 
   --server <name>        the server's name in rules: its tools are <name>.<tool>
   --agent <slug>         the agent that these calls are counted to
@@ -14,8 +14,8 @@ export const USAGE = `Guards the tools of an MCP server.
   --env <NAME>           a variable that the server gets, besides PATH, HOME and the like; may be repeated
   --no-wait              answer at once that a human has to approve, instead of waiting for him
   --fail-mode <mode>     what an undecided call gets: open (default) or closed
-  --pin <mode>           tools whose definition is new or changed: off, warn (default) or quarantine, which hides and
-                         refuses them until a person accepts them
+  --pin <mode>           tools, prompts and instructions that are new or changed: off, warn (default) or quarantine,
+                         which hides and refuses them until a person accepts them
   --pins <file>          where accepted definitions are kept
   --listen <host:port>   serve streamable HTTP instead of starting a server
   --upstream <url>       where that server answers

@@ -1,7 +1,7 @@
 import type { AgentLensClient } from '@agentlens/sdk';
 import { Guard, type GuardOptions } from '@agentlens/sdk/adapter';
 import { PinGuard } from './pin-guard.ts';
-import { type PinMode, ToolPins } from './pins.ts';
+import { type PinMode, Pins } from './pins.ts';
 
 export interface ProxyOptions extends Omit<GuardOptions, 'run'> {
   /** The server's name in rules: its tools are `<server>.<tool>`. */
@@ -10,7 +10,7 @@ export interface ProxyOptions extends Omit<GuardOptions, 'run'> {
   readonly progressEveryMs?: number;
   /** Names of variables that the server gets, besides PATH, HOME and the like. It never inherits the proxy's others. */
   readonly environment?: readonly string[];
-  /** What is done about tools whose definition is new or changed; `file` keeps what was accepted. Absent: nothing. */
+  /** What is done about tools, prompts and instructions that are new or changed; `file` keeps what was accepted. Absent: nothing. */
   readonly pin?: { readonly mode: PinMode; readonly file: string };
 }
 
@@ -26,6 +26,6 @@ export function pinGuardOf(lens: AgentLensClient, options: ProxyOptions): PinGua
   const { pin, server } = options;
   if (pin === undefined || pin.mode === 'off') return undefined;
   const guard = guardOf(lens, { ...options, waitForApproval: true });
-  const pins = new ToolPins(pin.file, ({ message }) => guard.warn(`accepted definitions are not kept: ${message}`));
+  const pins = new Pins(pin.file, ({ message }) => guard.warn(`accepted definitions are not kept: ${message}`));
   return new PinGuard({ mode: pin.mode, pins, server, guard, warn: (message) => guard.warn(message) });
 }

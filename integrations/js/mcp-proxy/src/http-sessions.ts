@@ -6,6 +6,8 @@ import { Session } from './session.ts';
 
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
+/** A client may invent ids; each session holds a run and some 25 kB. */
+const MAX_SESSIONS = 1_000;
 
 export interface HttpSessionsSettings {
   readonly guard: Guard;
@@ -22,6 +24,8 @@ export class HttpSession {
   /** Sends the server something with the headers of the session's last request. */
   tellServer: (message: Message) => void = () => undefined;
   lastUsedAt = Date.now();
+  /** True if the server gave it its id. */
+  isNamed = false;
 
   constructor({ guard, server, progressEveryMs, pins }: HttpSessionsSettings) {
     this.session = new Session({
@@ -72,16 +76,32 @@ export class HttpSessions {
     this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
 
-  of(id: string | undefined): HttpSession {
-    const session = (id === undefined ? undefined : this.#known.get(id)) ?? new HttpSession(this.#settings);
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** The session with this id; a new one if the id is unknown, for example since before a restart of the proxy. */
+  async find(id: string | undefined): Promise<HttpSession> {
+    const known = id === undefined ? undefined : this.#known.get(id);
+    const session = known ?? new HttpSession(this.#settings);
     session.lastUsedAt = Date.now();
-    if (id !== undefined) this.#known.set(id, session);
+    if (id === undefined) return session;
+    // The order of the map is the order of use.
+    this.#known.delete(id);
+    this.#known.set(id, session);
+    if (known === undefined) await this.#makeRoom(id);
     return session;
   }
 
   /** The server has given it this id. */
-  named(id: string, session: HttpSession): void {
+  name(id: string, session: HttpSession): void {
+    session.isNamed = true;
     this.#known.set(id, session);
+  }
+
+  /** The server does not know the id: only its clients may keep it. */
+  async refused(id: string | undefined, session: HttpSession): Promise<void> {
+    if (id !== undefined && !session.isNamed && this.#known.get(id) === session) await this.end(id);
   }
 
   async end(id: string | undefined): Promise<void> {
@@ -93,6 +113,14 @@ export class HttpSessions {
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     await Promise.all([...this.#known.keys()].map((id) => this.end(id)));
+  }
+
+  /** Ends the session that was idle for longest. Ids that the server gave come last, so that others cannot displace them. */
+  async #makeRoom(newest: string): Promise<void> {
+    if (this.#known.size <= MAX_SESSIONS) return;
+    const idle = [...this.#known].filter(([id, { isBusy }]) => id !== newest && !isBusy);
+    const [id] = idle.find(([, { isNamed }]) => !isNamed) ?? idle[0] ?? [newest];
+    await this.end(id);
   }
 
   async #sweep(): Promise<void> {

@@ -1,17 +1,23 @@
 import type { Guard } from '@agentlens/sdk/adapter';
 import { isRecord, type Message } from './json-rpc.ts';
-import type { DefinitionChange, PinMode, ToolPins } from './pins.ts';
+import { type Definition, type DefinitionChange, definePromptText, type PinMode, type Pins } from './pins.ts';
 
 export interface PinGuardSettings {
   readonly mode: PinMode;
-  readonly pins: ToolPins;
+  readonly pins: Pins;
   readonly server: string;
   /** Opens runs in which reviews are asked for; it waits for a person in every mode of the proxy's own guard. */
   readonly guard: Guard;
   readonly warn: (message: string) => void;
 }
 
-/** Holds what a server says of its tools against what was accepted. One for all sessions of a proxy. */
+/** What the client has to list again after a review. */
+export type ListKind = 'tools' | 'prompts';
+
+/** A warning is for a terminal; a review has the whole difference. */
+const MAX_WARNING_CHARS = 2_000;
+
+/** Holds what a server says against what was accepted. One for all sessions of a proxy. */
 export class PinGuard {
   readonly #settings: PinGuardSettings;
   readonly #reported = new Set<string>();
@@ -20,57 +26,96 @@ export class PinGuard {
     this.#settings = settings;
   }
 
-  /** Why a tool must not be called; undefined if it may. */
-  refuses(tool: string): string | undefined {
+  /** Why a tool must not be called, or a prompt not be read; undefined if it may. */
+  refuses(kind: 'tool' | 'prompt', name: string): string | undefined {
     const { mode, pins, server } = this.#settings;
-    if (mode !== 'quarantine' || pins.isAccepted(tool)) return undefined;
+    if (mode !== 'quarantine' || pins.isAccepted(kind, name)) return undefined;
     pins.reload();
-    if (pins.isAccepted(tool)) return undefined;
-    return `The definition of ${server}.${tool} is new or changed and waits for a review. List the tools again later.`;
+    if (pins.isAccepted(kind, name)) return undefined;
+    return `The definition of ${server}.${name} is new or changed and waits for a review. List the ${kind}s again later.`;
   }
 
-  /** The answer to `tools/list` as the client may see it. `accepted` is called when a review added a tool. */
-  listed(answer: Message, accepted: () => void): Message {
+  /** The answer to a list as the client may see it. `accepted` is called when a review added an entry. */
+  listed(list: ListKind, answer: Message, accepted: () => void): Message {
     const { mode, pins } = this.#settings;
-    const tools = answer.result?.tools;
-    if (mode === 'off' || !Array.isArray(tools)) return answer;
+    const entries = answer.result?.[list];
+    if (mode === 'off' || !Array.isArray(entries)) return answer;
     pins.reload();
-    // In `warn` mode a server is believed the first time.
-    const isFirst = mode === 'warn' && pins.isEmpty;
-    const kept = tools.filter((tool) => {
-      if (!isRecord(tool) || typeof tool.name !== 'string') return mode === 'warn';
-      const change = pins.see(tool);
-      if (change === undefined) return true;
-      if (!isFirst) this.#report(change, accepted);
-      if (mode === 'warn') pins.accept(change.tool);
-      return mode === 'warn';
+    const kind = list === 'tools' ? 'tool' : 'prompt';
+    const believes = this.#believes(kind);
+    const kept = entries.filter((fields) => {
+      if (!isRecord(fields) || typeof fields.name !== 'string') return mode === 'warn';
+      return this.#passes({ kind, name: fields.name, fields }, believes, accepted);
     });
-    return kept.length === tools.length ? answer : { ...answer, result: { ...answer.result, tools: kept } };
+    return kept.length === entries.length ? answer : { ...answer, result: { ...answer.result, [list]: kept } };
+  }
+
+  /** The answer to `initialize` or `server/discover`: clients put its `instructions` into the system prompt. */
+  introduced(answer: Message): Message {
+    const { mode, pins } = this.#settings;
+    const { instructions } = answer.result ?? {};
+    if (mode === 'off' || instructions === undefined) return answer;
+    pins.reload();
+    const definition = { kind: 'instructions', name: 'instructions', fields: { instructions } } as const;
+    if (this.#passes(definition, this.#believes('instructions'), () => undefined)) return answer;
+    const { instructions: _held, ...result } = answer.result ?? {};
+    return { ...answer, result };
+  }
+
+  /** Why the text of a prompt must not reach the client. The first text for a set of arguments is believed. */
+  refusesText(prompt: string, args: unknown, result: Readonly<Record<string, unknown>>): string | undefined {
+    const { mode, pins, server } = this.#settings;
+    if (mode === 'off') return undefined;
+    pins.reload();
+    const definition = definePromptText(prompt, args, result);
+    const isFirst = !pins.isPinned(definition.kind, definition.name);
+    if (this.#passes(definition, isFirst, () => undefined)) return undefined;
+    return `The text of ${server}.${prompt} changed and waits for a review.`;
+  }
+
+  /** In `warn` mode a server is believed the first time it says anything of a kind. */
+  #believes(kind: Definition['kind']): boolean {
+    const { mode, pins } = this.#settings;
+    return mode === 'warn' && pins.isEmpty(kind);
+  }
+
+  #passes(definition: Definition, believes: boolean, accepted: () => void): boolean {
+    const { mode, pins } = this.#settings;
+    const change = pins.see(definition);
+    if (change === undefined) return true;
+    if (!believes) this.#report(change, accepted);
+    if (mode === 'warn' || believes) pins.accept(change);
+    return mode === 'warn' || believes;
   }
 
   #report(change: DefinitionChange, accepted: () => void): void {
     const { mode, server, warn } = this.#settings;
-    const { tool, what, difference } = change;
-    const key = JSON.stringify(change);
+    const { kind, name, what, hash, difference } = change;
+    const key = JSON.stringify([kind, name, hash]);
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
     const outcome = mode === 'quarantine' ? ' It is hidden and refused until a person accepts it.' : '';
-    warn(`the definition of ${server}.${tool} is ${what}.${outcome}\n  ${difference.join('\n  ')}`);
+    const subject = kind === 'tool' ? `definition of ${server}.${name}` : `${kind} ${server}.${name}`;
+    const shown = difference.map((line) =>
+      line.length > MAX_WARNING_CHARS ? `${line.slice(0, MAX_WARNING_CHARS)}… (${line.length} characters)` : line,
+    );
+    warn(`the ${subject} ${kind === 'instructions' ? 'are' : 'is'} ${what}.${outcome}\n  ${shown.join('\n  ')}`);
     this.#review(change, accepted).catch((error: unknown) => {
       this.#reported.delete(key);
       warn(
-        `a review of ${server}.${tool} could not be asked for: ${error instanceof Error ? error.message : String(error)}`,
+        `a review of ${server}.${name} could not be asked for: ${error instanceof Error ? error.message : String(error)}`,
       );
     });
   }
 
   /** A run of its own: a denied review ends no call of the client's. */
-  async #review({ tool, what, difference }: DefinitionChange, accepted: () => void): Promise<void> {
+  async #review(change: DefinitionChange, accepted: () => void): Promise<void> {
     const { mode, server, pins, guard, warn } = this.#settings;
+    const { kind, name: tool, what, hash, difference } = change;
     const scope = await guard.open(undefined);
     try {
       const quarantined = mode === 'quarantine';
-      scope.run.record('mcp.tool_definition', { server, tool, what, difference, quarantined });
+      scope.run.record('mcp.tool_definition', { server, tool, kind, what, hash, difference, quarantined });
       if (mode !== 'quarantine') return;
       let asked = false;
       const waiting = () => {
@@ -78,17 +123,17 @@ export class PinGuard {
         return () => undefined;
       };
       const name = `${server}.accept-tool-definition`;
-      const decision = await scope.tools.before({ name, args: { tool, what, difference } }, { waiting });
+      // The whole difference and the hash of the whole: the approval is for exactly this definition.
+      const args = { tool, kind, what, hash, difference };
+      const decision = await scope.tools.before({ name, args }, { waiting });
       if (decision.verdict !== 'ALLOW') return;
       if (!asked) {
         warn(`no rule asks a person about ${name}: add one with approval, or run agentlens-mcp accept`);
         return;
       }
       pins.reload();
-      // What was accepted is what was shown.
-      const now = pins.waiting.find((change) => change.tool === tool);
-      if (now === undefined || JSON.stringify(now.difference) !== JSON.stringify(difference)) return;
-      pins.accept(tool);
+      // What was accepted is what was shown: not what the server says by now.
+      if (!pins.accept(change)) return;
       await scope.tools.after(decision.callId, { result: 'accepted' });
       accepted();
     } finally {

@@ -40,6 +40,12 @@ export async function serveHttp(
       response.writeHead(403).end('This origin may not call.');
       return;
     }
+    if (isLoopback(host) && !isLocalName(request, origins)) {
+      response
+        .writeHead(403)
+        .end('This proxy serves localhost only: send that as the Host, or name it in --allow-origin.');
+      return;
+    }
     handler.handle(request, response).catch((error: unknown) => {
       say(error instanceof Error ? error.message : String(error));
       if (!response.headersSent) response.writeHead(502);
@@ -74,7 +80,7 @@ class HttpHandler {
     const id = headerOf(request, 'mcp-session-id');
     const message = await this.#messageOf(request, response);
     if (message === undefined) return;
-    const session = this.#sessions.of(id);
+    const session = await this.#sessions.find(id);
     session.tellServer = (told) => this.#upstream.tell(request, told);
     try {
       if (message === null) await this.#forward({ request, response, session, body: '' });
@@ -142,7 +148,10 @@ class HttpHandler {
     const { answer, stop } = await this.#upstream.send(request, body);
     response.once('close', stop);
     const named = headerOf(answer, 'mcp-session-id');
-    if (named !== undefined) this.#sessions.named(named, session);
+    if (named !== undefined) this.#sessions.name(named, session);
+    // 404 is how a server says that it has no such session; 400 how some do.
+    if (answer.statusCode === 404 || answer.statusCode === 400)
+      await this.#sessions.refused(headerOf(request, 'mcp-session-id'), session);
     const type = headerOf(answer, 'content-type') ?? '';
     if (!response.headersSent)
       for (const [name, value] of this.#upstream.headersOf(answer)) response.setHeader(name, value);
@@ -229,7 +238,20 @@ function listening(server: Server, host: string, port: number): Promise<void> {
 function mayCall(request: IncomingMessage, origins: readonly string[]): boolean {
   const origin = headerOf(request, 'origin');
   if (origin === undefined || origins.includes(origin)) return true;
-  return URL.canParse(origin) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname);
+  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
+}
+
+/** A page whose name was pointed at this machine sends that name, and no origin where it only reads. */
+function isLocalName(request: IncomingMessage, origins: readonly string[]): boolean {
+  const name = `http://${headerOf(request, 'host') ?? ''}`;
+  if (!URL.canParse(name)) return false;
+  const { hostname } = new URL(name);
+  const allowed = origins.filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).hostname);
+  return isLoopback(hostname) || allowed.includes(hostname);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || /^(127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 }
 
 function headerOf({ headers }: IncomingMessage, name: string): string | undefined {

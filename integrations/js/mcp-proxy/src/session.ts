@@ -11,7 +11,7 @@ import {
   type Request,
   refusalOf,
 } from './json-rpc.ts';
-import type { PinGuard } from './pin-guard.ts';
+import type { ListKind, PinGuard } from './pin-guard.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
 /** How often a client learns that a call still waits for a person, ms. */
@@ -44,10 +44,16 @@ export type Verdict =
 const PASS: Verdict = { pass: true };
 const DROP: Verdict = { pass: false };
 
+/** `callId` is undefined for a request that is not decided. */
+interface OpenRequest {
+  readonly method: string;
+  readonly params: Request['params'];
+  callId?: string;
+}
+
 /** The requests of one side that have no answer yet. Each side numbers its own. */
 class Requests {
-  /** Undefined for a request that is not decided. */
-  readonly open = new Map<Id, { readonly method: string; callId?: string }>();
+  readonly open = new Map<Id, OpenRequest>();
   readonly waiting = new Map<Id, AbortController>();
 }
 
@@ -114,13 +120,13 @@ export class Session {
     const { id, method } = request;
     if (own.open.has(id))
       return { pass: false, answer: invalid(null, `the id ${id} is of a request without an answer`) };
-    const entry: { method: string; callId?: string } = { method };
+    const entry: OpenRequest = { method, params: request.params };
     own.open.set(id, entry);
     if (!isDecided(request)) return PASS;
-    const quarantined = isToolCall(request) ? this.#settings.pins?.refuses(request.params.name) : undefined;
+    const quarantined = this.#quarantined(request);
     if (quarantined !== undefined) {
       own.open.delete(id);
-      return { pass: false, answer: refusalOf(id, quarantined) };
+      return { pass: false, answer: isToolCall(request) ? refusalOf(id, quarantined) : errorOf(id, quarantined) };
     }
     const { name, args, tags, withArgs, refusal } = this.#asked(request);
     const cancel = new AbortController();
@@ -145,6 +151,13 @@ export class Session {
     }
     entry.callId = decision.callId;
     return decision.args === args ? PASS : { pass: false, send: withArgs(decision.args) };
+  }
+
+  #quarantined(request: Request): string | undefined {
+    const { pins } = this.#settings;
+    if (isToolCall(request)) return pins?.refuses('tool', request.params.name);
+    const name = request.method === 'prompts/get' ? request.params?.name : undefined;
+    return typeof name === 'string' ? pins?.refuses('prompt', name) : undefined;
   }
 
   #asked(request: Request): Asked {
@@ -188,7 +201,11 @@ export class Session {
     if (request === undefined) return DROP;
     asking.open.delete(id);
     const { result, error } = answer;
-    if (request.method === 'tools/list' && asking === this.#ofClient) return this.#listed(answer);
+    if (asking === this.#ofClient) {
+      if (request.method === 'tools/list') return this.#listed('tools', answer);
+      if (request.method === 'prompts/list') return this.#listed('prompts', answer);
+      if (request.method === 'initialize' || request.method === 'server/discover') return this.#introduced(answer);
+    }
     const { callId, method } = request;
     if (callId === undefined) return PASS;
     const scope = await this.#scope();
@@ -200,17 +217,29 @@ export class Session {
     }
     const failure = error ?? (result?.isError === true ? result.content : undefined);
     const decision = await scope.tools.after(callId, { result, error: failure });
+    const held = method === 'prompts/get' ? this.#heldText(request, result) : undefined;
+    if (held !== undefined) return { pass: false, send: errorOf(id, held) };
     if (decision?.verdict !== 'BLOCK') return PASS;
     const text = refusalText(decision);
     return { pass: false, send: method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text) };
   }
 
-  #listed(answer: Message): Verdict {
+  #listed(list: ListKind, answer: Message): Verdict {
     const { pins, toClient } = this.#settings;
-    const changed = () => toClient({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
-    const seen = pins?.listed(answer, changed) ?? answer;
-    this.#catalog.learn(seen.result);
+    const changed = () => toClient({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
+    const seen = pins?.listed(list, answer, changed) ?? answer;
+    if (list === 'tools') this.#catalog.learn(seen.result);
     return seen === answer ? PASS : { pass: false, send: seen };
+  }
+
+  #introduced(answer: Message): Verdict {
+    const seen = this.#settings.pins?.introduced(answer) ?? answer;
+    return seen === answer ? PASS : { pass: false, send: seen };
+  }
+
+  #heldText({ params }: OpenRequest, result: Message['result']): string | undefined {
+    if (result === undefined || typeof params?.name !== 'string') return undefined;
+    return this.#settings.pins?.refusesText(params.name, params.arguments, result);
   }
 
   async #cancelled(id: unknown, own: Requests): Promise<Verdict> {

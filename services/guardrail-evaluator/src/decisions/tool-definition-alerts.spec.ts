@@ -50,6 +50,17 @@ describe('alerts about tool definitions', () => {
     expect(first?.about).not.toBe(second?.about);
   });
 
+  it('name prompts and instructions as what they are, and tell two changes with an equal beginning apart', async () => {
+    await report({ kind: 'prompt', tool: 'plan', hash: 'a' });
+    await report({ kind: 'prompt', tool: 'plan', hash: 'b' });
+    await report({ kind: 'instructions', tool: 'instructions' });
+    expect(raised.map(({ title }) => title)).toEqual([
+      'The MCP prompt files.plan is changed',
+      'The MCP prompt files.plan is changed',
+      'The instructions of the MCP server files are changed',
+    ]);
+  });
+
   it('are raised later if the dispatcher was away', async () => {
     dispatcherIsAway = true;
     await report({});

@@ -4,14 +4,14 @@ import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { DailyAlerts } from '../daily-alerts.ts';
 
-/** Recorded by the MCP proxy when a tool definition is new or changed. */
+/** Recorded by the MCP proxy when a tool, a prompt or the instructions of a server are new or changed. */
 const SOURCE_TYPE = 'mcp.tool_definition';
 const MAX_ALERTS_PER_BATCH = 20;
 const MAX_NAME_CHARS = 200;
 const MAX_LINES = 10;
 const MAX_LINE_CHARS = 1_000;
 
-/** Raises an alert, once per change and UTC day, when an MCP server defines a tool in a new way. */
+/** Raises an alert, once per change and UTC day, when an MCP server tells models something new. */
 export class ToolDefinitionAlerts {
   readonly #alerts: DailyAlerts;
 
@@ -25,7 +25,8 @@ export class ToolDefinitionAlerts {
       const text = textOf(payload);
       this.#alerts.raise({
         ...{ tenantId, kind: 'rule', severity: 'warn', agentId, runId, occurredAt, ...text },
-        identity: [agentId, text.title, text.message],
+        // The message is cut; the hash is of the whole definition.
+        identity: [agentId, text.title, text.message, shown(payload.hash, MAX_NAME_CHARS)],
       });
     }
   }
@@ -36,17 +37,23 @@ export class ToolDefinitionAlerts {
 }
 
 /** The payload comes from an agent, so every part is bounded and made visible. */
-function textOf({ server, tool, what, quarantined, difference }: AgentEvent['payload']) {
-  const name = `${shown(server, MAX_NAME_CHARS)}.${shown(tool, MAX_NAME_CHARS)}`;
+function textOf({ server, tool, kind, what, quarantined, difference }: AgentEvent['payload']) {
   const lines = (Array.isArray(difference) ? difference : []).slice(0, MAX_LINES);
   const outcome =
     quarantined === true
       ? 'It is hidden and refused until a person accepts it.'
       : 'Agents can use it: the proxy only warns.';
   return {
-    title: `The MCP tool ${name} is ${what === 'changed' ? 'changed' : 'new'}`,
+    title: `${describeSubject(kind, shown(server, MAX_NAME_CHARS), shown(tool, MAX_NAME_CHARS))} ${what === 'changed' ? 'changed' : 'new'}`,
     message: [outcome, ...lines.map((line) => shown(line, MAX_LINE_CHARS))].join('\n'),
   };
+}
+
+function describeSubject(kind: unknown, server: string, name: string): string {
+  if (kind === 'instructions') return `The instructions of the MCP server ${server} are`;
+  if (kind === 'prompt') return `The MCP prompt ${server}.${name} is`;
+  if (kind === 'prompt text') return `The text of the MCP prompt ${server}.${name} is`;
+  return `The MCP tool ${server}.${name} is`;
 }
 
 function shown(text: unknown, maxChars: number): string {
