@@ -370,6 +370,9 @@ void describe('a call in an approval', () => {
   void it('is read from its message, and kept as text where it was cut', () => {
     const told = callInMessage('Agent a asks to call pay with {"amount":412.5,"card":"[credit_card]"}');
     assert.equal(inOneLine(told), 'amount 412.5, card [credit_card]');
+    const reversed = callInMessage('Agent a asks to call pay with {"to\u202e":"ann\u2066"}');
+    assert.equal(inOneLine(reversed), 'to\\u202e ann\\u2066');
+    assert.equal(inOneLine(callInMessage('Agent a asks to call pay with {"to":"\u202e…')), '{"to":"\\u202e…');
     assert.ok(isRedacted(told.args?.card));
     assert.deepEqual(callInMessage('Agent a asks to call pay with {"amount":41…'), {
       args: undefined,

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
 import { shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { useNowRead } from '../shell/nav.tsx';
@@ -33,8 +34,7 @@ export function ApprovalsPage() {
     (signal) => client.getAlert({ params: { id: search.id ?? '' }, signal }),
     search.id !== undefined && !queue.some(({ id }) => id === search.id),
   );
-  const chosen =
-    queue.find(({ id }) => id === search.id) ?? (search.id === undefined ? undefined : named.data) ?? queue[0];
+  const chosen = search.id === undefined ? queue[0] : (queue.find(({ id }) => id === search.id) ?? named.data);
   const at = queue.findIndex(({ id }) => id === chosen?.id);
   const choose = (id: string | undefined) => change({ id });
   return (
@@ -86,7 +86,9 @@ export function ApprovalsPage() {
           }
           onDecided={() => choose(undefined)}
         />
-      ) : waiting.data === undefined ? (
+      ) : search.id !== undefined && named.error !== null ? (
+        <NotFound id={search.id} error={named.error} onShowQueue={() => choose(undefined)} />
+      ) : waiting.data === undefined || search.id !== undefined ? (
         waiting.error === null ? (
           <Loading rows={10} />
         ) : (
@@ -107,6 +109,29 @@ export function ApprovalsPage() {
         </div>
       )}
     </Page>
+  );
+}
+
+/** Another approval in its place could be decided by mistake. */
+function NotFound({ id, error, onShowQueue }: { id: string; error: Error; onShowQueue: () => void }) {
+  const problem = problemOf(error);
+  return (
+    <div className="pad">
+      <Empty
+        title={
+          problem.status === 404
+            ? `There is no approval with the id ${visibleName(id)}.`
+            : `The approval ${visibleName(id)} could not be loaded.`
+        }
+        act={
+          <button type="button" className="b" onClick={onShowQueue}>
+            Show what is waiting
+          </button>
+        }
+      >
+        {problem.status === 404 ? 'It may have been deleted with its run.' : problem.message}
+      </Empty>
+    </div>
   );
 }
 

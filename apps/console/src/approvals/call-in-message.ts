@@ -1,3 +1,4 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { asText } from '../ui/as-text.ts';
 import { Digits, parseExact } from '../ui/exact-json.ts';
 
@@ -17,14 +18,14 @@ export function callInMessage(message: string): ToldCall {
   return { args: parseExact(text) as Record<string, unknown> | undefined, text };
 }
 
-/** The first values of a call on one line. */
+/** The first values of a call on one line, safe to display. */
 export function inOneLine({ args, text }: ToldCall): string {
-  if (args === undefined) return text ?? '';
-  return Object.entries(args)
+  if (args === undefined) return visible(text ?? '');
+  const values = Object.entries(args)
     .filter(([, value]) => typeof value !== 'object' || value instanceof Digits)
     .slice(0, 3)
-    .map(([name, value]) => `${name} ${asText(value)}`)
-    .join(', ');
+    .map(([name, value]) => `${name} ${asText(value)}`);
+  return visible(values.join(', '));
 }
 
 /** Labels of redacted values, such as `[credit_card]`. */

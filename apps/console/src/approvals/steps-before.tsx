@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { detailOf, isMessage, wantedInRow } from '../run/payload-text.ts';
@@ -51,7 +52,7 @@ export function StepsBefore({ alert }: { alert: Alert }) {
                 className={waits ? 'ic ask' : 't3'}
               />
               <span className="clip">
-                <b>{said ? '' : step.name}</b>{' '}
+                <b>{said ? '' : visibleName(step.name)}</b>{' '}
                 <bdi className="t2">{waits ? 'needs approval' : detailOf(step, contents)}</bdi>
               </span>
               {step.state === 'failed' ? <span className="tag bad">error</span> : <span />}

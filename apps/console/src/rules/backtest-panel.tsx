@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Rule } from '../api/model.ts';
 import { count, counted, money, percentOf, shortId } from '../figures/figures.ts';
@@ -123,7 +124,9 @@ function Examples({ id }: { id: string }) {
               <td className={one.outcome === 'harmless' ? 'warn' : 't2'}>
                 {one.outcome === 'harmless' && one.kind !== 'trigger' ? 'false rejection' : one.kind}
               </td>
-              <td className="mono clip">{one.toolName ?? one.message}</td>
+              <td className="mono clip">
+                {one.toolName === undefined ? visible(one.message) : visibleName(one.toolName)}
+              </td>
               <td className="t2">
                 {one.runId !== undefined && (
                   <Link

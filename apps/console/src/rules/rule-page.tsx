@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { visible } from '../../../../libs/contracts/src/visible.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleStatus, RuleSummary } from '../api/model.ts';
@@ -166,7 +166,7 @@ function Shown({
                       <Moment at={trigger.triggeredAt} />
                     </td>
                     <td className="clip w100">
-                      {trigger.agentId} <span className="t3">{trigger.metadata.message}</span>
+                      {visibleName(trigger.agentId)} <span className="t3">{visible(trigger.metadata.message)}</span>
                     </td>
                     <td className="r t2">{trigger.metadata.dryRun ? 'would have' : trigger.actionResult}</td>
                   </tr>

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { RunDetail } from '../api/model.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Read } from '../ui/faces.tsx';
@@ -43,7 +44,7 @@ export function Detail({ run, step, tab, onTab }: DetailProps) {
     <>
       <div className="row">
         <h2 className="clip">
-          <bdi>{step.name}</bdi>
+          <bdi>{visibleName(step.name)}</bdi>
         </h2>
         <span className="t3 nowrap">
           <Moment at={new Date(step.startMs).toISOString()} ms />

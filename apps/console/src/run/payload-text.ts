@@ -1,3 +1,4 @@
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import type { StoredEvent } from '../api/model.ts';
 import { callInMessage } from '../approvals/call-in-message.ts';
 import type { EventContents } from './event-contents.ts';
@@ -40,8 +41,12 @@ export function wantedInRow(step: Step): RunEntry[] {
 
 const DETAIL_LENGTH = 90;
 
-/** Beginning of a step's text, as far as it is loaded. */
+/** Beginning of a step's text, as far as it is loaded, safe to display. */
 export function detailOf(step: Step, contents: EventContents): string {
+  return visible(rawDetail(step, contents));
+}
+
+function rawDetail(step: Step, contents: EventContents): string {
   if (step.entry !== undefined) {
     const event = contents.of(step.entry);
     return event === undefined ? step.detail : textOf(event.payload);
@@ -55,7 +60,7 @@ export function detailOf(step: Step, contents: EventContents): string {
 
 /** A custom event with a text is shown like a message. */
 export function isMessage(step: Step, contents: EventContents): boolean {
-  return step.kind === 'message' || (step.kind === 'other' && detailOf(step, contents) !== '');
+  return step.kind === 'message' || (step.kind === 'other' && rawDetail(step, contents) !== '');
 }
 
 const ERROR_LENGTH = 32;
@@ -71,5 +76,5 @@ export function errorOf(step: Step, contents: EventContents): string {
       : typeof error === 'object' && error !== null && 'message' in error
         ? String(error.message)
         : 'failed';
-  return text.length > ERROR_LENGTH ? `${text.slice(0, ERROR_LENGTH)}…` : text;
+  return visible(text.length > ERROR_LENGTH ? `${text.slice(0, ERROR_LENGTH)}…` : text);
 }

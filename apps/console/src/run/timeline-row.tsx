@@ -138,7 +138,7 @@ function Name({ row, contents }: { row: Row; contents: EventContents }) {
       <Icon name={ICONS[isMessage(first, contents) ? 'message' : first.kind]} size={14} className="kd" />
       <span className="clip">
         <bdi>
-          <b>{first.name}</b>
+          <b>{visibleName(first.name)}</b>
         </bdi>{' '}
         <bdi className="t3">{steps.length > 1 ? counted(steps.length, 'equal call') : detailOf(first, contents)}</bdi>
       </span>

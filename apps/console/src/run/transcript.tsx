@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { RunDetail } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
 import { actorOf } from '../runs/run-task.ts';
@@ -76,7 +77,7 @@ function Message({ run, step, contents }: { run: RunDetail; step: Step; contents
   if (isMessage(step, contents)) {
     return (
       <>
-        <b className="clip">{actorOf(run) ?? run.agentId}</b>
+        <b className="clip">{visibleName(actorOf(run) ?? run.agentId)}</b>
         <p className="plain">{detail || <span className="t3">…</span>}</p>
       </>
     );
@@ -85,12 +86,12 @@ function Message({ run, step, contents }: { run: RunDetail; step: Step; contents
     const answer = contents.of(step.result);
     return (
       <>
-        <b className="clip">{step.name}</b>
+        <b className="clip">{visibleName(step.name)}</b>
         <p className="plain">
           {answer === undefined ? (
             <span className="t3">…</span>
           ) : (
-            textOf(answer.payload) || <span className="t3">no text</span>
+            visible(textOf(answer.payload)) || <span className="t3">no text</span>
           )}
         </p>
       </>
@@ -111,11 +112,11 @@ function Message({ run, step, contents }: { run: RunDetail; step: Step; contents
       <VerdictMark mark={mark} wordless />
       <p className="clip">
         <span className="mono">
-          {step.name}
+          {visibleName(step.name)}
           {step.kind === 'tool' && `(${detail})`}
         </span>{' '}
         {step.kind !== 'tool' && <span className="t3">{detail}</span>}
-        {step.state === 'blocked' && <span className="bad plain">{step.decision?.message}</span>}
+        {step.state === 'blocked' && <span className="bad plain">{visible(step.decision?.message ?? '')}</span>}
         {step.state === 'waiting' && <span className="warn">needs approval</span>}
         {step.endMs !== undefined && step.endMs > step.startMs && (
           <span className="t3"> {duration(step.endMs - step.startMs)}</span>

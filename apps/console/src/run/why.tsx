@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { visible } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert, Decision, Rule, RuleFinding } from '../api/model.ts';
 import { deciderWords } from '../decisions/decider.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
@@ -66,7 +67,7 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
             {decision.verdict} {decision.control} {decision.cause.kind}
           </span>
         </div>
-        <div className="plain">“{decision.message}”</div>
+        <div className="plain">“{visible(decision.message)}”</div>
       </div>
       <Facts
         facts={[
