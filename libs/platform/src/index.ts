@@ -71,5 +71,5 @@ export { AesSecretBox } from './secret-box.ts';
 export { port, portProviders } from './service-ports.ts';
 export { AnnouncedReads, type SettingsReader, TenantSettingsCache } from './settings/tenant-settings-cache.ts';
 export { type PipelineStage, type Release, runStages } from './stages.ts';
-export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
+export { mapInSlices, nextSlice, readInSlices, runInSlices } from './time-slices.ts';
 export { withDeadline } from './with-deadline.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS } from '@agentlens/contracts';
-import { ProblemException } from '@agentlens/platform';
+import { ProblemException, runInSlices } from '@agentlens/platform';
 import { modelNames } from '@agentlens/prices';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
@@ -8,6 +8,8 @@ import { type Invoice, type InvoiceLine, readInvoice } from './invoice.ts';
 
 const MAX_DAYS = 366;
 const MAX_UNSEEN = 100;
+/** The answer has a row for each. */
+const MAX_MODELS = 2_000;
 
 type RecordedRow = { day: string; model: string; usd: number };
 
@@ -18,8 +20,8 @@ export class InvoiceQueries {
 
   /** @throws ProblemException 422 if the file cannot be read */
   async check(tenantId: string, { csv, provider }: { readonly csv: string; readonly provider?: string | undefined }) {
-    const { format, lines, skipped } = invoiceOr422(csv);
-    const days = lines.map(({ day }) => day).sort();
+    const { format, lines, skipped } = await invoiceOr422(csv);
+    const days = [...new Set(lines.map(({ day }) => day))].sort();
     const [from = '', to = from] = [days[0], days.at(-1)];
     if (Date.parse(to) - Date.parse(from) > MAX_DAYS * DAY_MS) throw unreadable(`spans more than ${MAX_DAYS} days`);
     const { rows } = await this.reads.read(tenantId, (db) =>
@@ -32,14 +34,16 @@ export class InvoiceQueries {
           ${provider === undefined ? sql`` : sql`and provider = ${provider}`}
         group by 1, 2`.execute(db),
     );
-    return { format, from, to, skippedLines: skipped, ...compared(lines, rows) };
+    return { format, from, to, skippedLines: skipped, ...(await compare(lines, rows)) };
   }
 }
 
-function invoiceOr422(csv: string): Invoice {
+async function invoiceOr422(csv: string): Promise<Invoice> {
   try {
-    const invoice = readInvoice(csv);
+    const invoice = await readInvoice(csv);
     if (invoice.lines.length === 0) throw new Error('has no line with a day and a cost');
+    if (new Set(invoice.lines.map(({ model }) => model)).size > MAX_MODELS)
+      throw new Error(`names more than ${MAX_MODELS} models; check the column of the model`);
     return invoice;
   } catch (error) {
     throw unreadable(error instanceof Error ? error.message : 'is no CSV');
@@ -68,16 +72,23 @@ class Sides {
   }
 }
 
-export function compared(lines: readonly InvoiceLine[], rows: readonly RecordedRow[]) {
+/** Compares in slices: an invoice may have 50,000 lines. */
+export async function compare(lines: readonly InvoiceLine[], rows: readonly RecordedRow[]) {
   const [byDay, byModel, cells] = [new Sides(), new Sides(), new Sides()];
+  const names = new Map<string, string>();
   const add = (side: 'invoiced' | 'recorded', { day, model, usd }: RecordedRow) => {
-    const name = plainName(model);
+    const name = names.get(model) ?? plainName(model);
+    names.set(model, name);
     byDay.add(day, side, usd);
     byModel.add(name, side, usd);
     cells.add(`${day} ${name}`, side, usd);
   };
-  for (const line of lines) add('invoiced', line);
-  for (const row of rows) add('recorded', row);
+  await runInSlices(
+    (function* () {
+      for (const line of lines) yield add('invoiced', line);
+      for (const row of rows) yield add('recorded', row);
+    })(),
+  );
   const invoiced = sum(lines);
   const explained = cells.entries().reduce((all, [, { invoicedUsd, recordedUsd }]) => {
     return all + Math.max(0, Math.min(invoicedUsd, recordedUsd));
