@@ -70,9 +70,43 @@ describe('search by text', () => {
     await event('umlaut', 1, { text: 'Prüfung der STRASSE' });
     expect(await found('text=Prüfung')).toEqual(['umlaut']);
     expect(await found('text=strasse')).toEqual(['umlaut']);
+    expect(await found('text=PRÜFUNG')).toEqual(['umlaut']);
+    await event('han', 1, { text: '请查明订单' });
+    expect(await found(`text=${encodeURIComponent('订单')}`)).toEqual(['han']);
   });
+
+  it('finds accents in any composition', async () => {
+    await event('composed', 1, { text: 'Caf\u00e9 Zo\u00eb' });
+    await event('decomposed', 2, { text: 'Cafe\u0301 Zoe\u0308' });
+    for (const text of ['caf\u00e9 zo', 'cafe\u0301 zo', 'CAF\u00c9 ZO'])
+      expect(await found(`text=${encodeURIComponent(text)}`)).toEqual(['composed', 'decomposed']);
+  });
+
+  it('finds what texts inside JSON texts say, at any depth and with any escapes', async () => {
+    const ascii = (value: unknown) =>
+      JSON.stringify(value).replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const said = { note: 'first line\nhe said "naïve \u{1f600}" twice' };
+    await event('inner', 1, { result: JSON.stringify(said) });
+    await event('python', 2, { result: ascii(said) });
+    await event('nested', 3, { result: JSON.stringify({ body: ascii(said) }) });
+    for (const text of ['line\nhe said', 'said "naïve', 'NAÏVE \u{1f600}" twice']) {
+      const { hits } = await search(`text=${encodeURIComponent(text)}`);
+      expect(hits.map(({ eventId }: { readonly eventId: string }) => eventId)).toEqual(['inner', 'python', 'nested']);
+      for (const { excerpt } of hits) expect(excerpt).toContain('he said "naïve \u{1f600}" twice');
+    }
+  });
+
+  it.each(['a.c', 'f(x)', '[ab]+', 'C:\\temp', '50 % {x}', "it's", 'née|là', 'a*é?'])(
+    'takes %j as it is, and nothing that only resembles it',
+    async (text) => {
+      await event(`exact ${text}`, 1, { text: `see ${text} there`, inner: JSON.stringify({ text }) });
+      await event(`other ${text}`, 1, { text: text.replace(/./gu, '$&x') });
+      expect(await found(`text=${encodeURIComponent(text)}`)).toEqual([`exact ${text}`]);
+    },
+  );
 
   it('rejects a text that is too short', async () => {
     expect((await api.get('/api/search/text?text=ab')).status).toBe(400);
+    expect((await api.get(`/api/search/text?text=${encodeURIComponent('单')}`)).status).toBe(400);
   });
 });

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { client } from '../api/client.ts';
+import { isSearchable } from '../api/searchable.ts';
 import { useSettled } from '../ui/use-settled.ts';
 import type { Step } from './story.ts';
 
@@ -16,7 +17,6 @@ export const STEP_FILTERS = [
 ] as const;
 
 const SETTLE_MS = 200;
-const MIN_SEARCH_CHARS = 3;
 const MAX_HITS = 100;
 
 /** Ids of calls and events of a run whose contents have a text, from the server. */
@@ -27,7 +27,7 @@ function useHits(runId: string, startedAt: string, text: string) {
       const { hits } = await client.searchText({ query: { text, runId, from: startedAt, limit: MAX_HITS }, signal });
       return new Set(hits.flatMap(({ callId, eventId }) => [...(callId === undefined ? [] : [callId]), eventId]));
     },
-    enabled: text.length >= MIN_SEARCH_CHARS,
+    enabled: isSearchable(text),
     placeholderData: (before) => before,
   });
 }

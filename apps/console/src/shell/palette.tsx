@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react';
 import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
+import { isSearchable } from '../api/searchable.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { shortClock } from '../time/zone.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -119,14 +120,13 @@ function OpenPalette() {
 }
 
 const SETTLE_MS = 200;
-const MIN_TEXT_CHARS = 3;
 const SEARCHED_RANGE = '30d';
 
 /** Runs by a part of their id, anything by its id, and events by a text in their contents. */
 function useFound(text: string): { readonly groups: readonly { name: string; hits: Hit[] }[]; readonly busy: boolean } {
   const navigate = useNavigate();
   const settled = useSettled(text, SETTLE_MS);
-  const enabled = settled.length >= MIN_TEXT_CHARS;
+  const enabled = isSearchable(settled);
   const runs = useQuery({
     queryKey: ['search', 'runs', settled],
     queryFn: ({ signal }) =>

@@ -71,11 +71,23 @@ export const getNow = operation({
 });
 
 export const MIN_SEARCH_CHARS = 3;
+/** A word of a script such as Han is often two characters long. */
+const MIN_OTHER_SEARCH_CHARS = 2;
+
+/** True if a text is long enough to search for. */
+export function isSearchable(text: string): boolean {
+  const chars = Array.from(text).length;
+  return chars >= MIN_SEARCH_CHARS || (chars >= MIN_OTHER_SEARCH_CHARS && /[^\p{ASCII}]/u.test(text));
+}
 
 export const TextSearchQuery = consistent(
   z.object({
     text: SearchText.trim()
-      .min(MIN_SEARCH_CHARS, `must be at least ${MIN_SEARCH_CHARS} characters`)
+      .min(MIN_OTHER_SEARCH_CHARS)
+      .refine(
+        isSearchable,
+        `must be at least ${MIN_SEARCH_CHARS} characters, or ${MIN_OTHER_SEARCH_CHARS} of which one is not ASCII`,
+      )
       .max(200, 'must be at most 200 characters'),
     agentId: ClientId.optional(),
     runId: ClientId.optional(),
@@ -95,7 +107,7 @@ const TextHit = z
     name: z.string().optional().meta({ description: 'Tool or model.' }),
     callId: z.string().optional(),
     isError: z.boolean(),
-    excerpt: z.string().meta({ description: 'The text around the match, as JSON.' }),
+    excerpt: z.string().meta({ description: 'The text around the match.' }),
   })
   .meta({ id: 'TextHit' });
 export type TextHit = z.infer<typeof TextHit>;
@@ -107,8 +119,8 @@ export const searchText = operation({
   tag: 'Service',
   summary:
     'Events whose prompts, answers, arguments, results or errors contain a text, newest first. The text may be any part of ' +
-    'a word or several words as written; A to Z match in any case, letters of other scripts if the locale of the ' +
-    'database folds them. Contents past their retention are not found. Reads backwards from the end of the range ' +
+    'a word or several words, in any case and with accents in any composition; texts inside JSON texts are found as ' +
+    'they read. Contents past their retention are not found. Reads backwards from the end of the range ' +
     '(default: the last 7 days) for at most 3 seconds; if it did not reach the start, ask again with `to` set to ' +
     '`searchedFrom`.',
   scope: 'read',

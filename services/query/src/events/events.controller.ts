@@ -14,6 +14,7 @@ import { Controller, Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { answerOf, totalOf, type WrittenPage } from '../http/page.ts';
 import { foundOr404, type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { containsText } from '../search/contained-text.ts';
 import { eventPage } from './event-page.ts';
 import { eventFromRow } from './stored-event.ts';
 
@@ -108,7 +109,7 @@ function matching(db: ReadOnly, tenantId: string, filter: EventFilter) {
     query = query.where((eb) => eb.or([eb('source_type', 'in', types), eb('kind', 'in', types)]));
   }
   if (filter.search !== undefined) {
-    query = query.where(sql<boolean>`strpos(lower(payload::text), lower(${filter.search})) > 0`);
+    query = query.where(containsText(sql`payload::text`, filter.search));
   }
   if (filter.excludeMetrics) {
     query = query.where(sql<boolean>`kind <> 'cost.recorded'

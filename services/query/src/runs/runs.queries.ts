@@ -19,6 +19,7 @@ import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf, type WrittenPage } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { containsText } from '../search/contained-text.ts';
 import { decisionFromRow, selectDecisions } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
 import { governedBy, runFromRow } from './run-view.ts';
@@ -133,7 +134,7 @@ export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQu
     query = query.where(sql<boolean>`(error_count > 0 or status = 'failed') = ${filter.hasError}`);
   if (filter.wasBlocked !== undefined)
     query = query.where(sql<boolean>`${hasBlockedCall(tenantId)} = ${filter.wasBlocked}`);
-  if (filter.search !== undefined) query = query.where(contains(filter.search));
+  if (filter.search !== undefined) query = query.where(containsText(NAMES, filter.search));
   if (filter.tags !== undefined) query = query.where(hasAnyTag(filter.tags));
   for (const tag of filter.tagsAll ?? []) query = query.where(hasAnyTag([tag]));
   if (filter.ruleId !== undefined) query = query.where(firedBy(tenantId, filter.ruleId));
@@ -147,13 +148,8 @@ function hasBlockedCall(tenantId: string) {
     and decisions.effect in ('block', 'terminate'))`;
 }
 
-/** Searches ids, names and tags. The range of time bounds how many runs are read. */
-function contains(text: string) {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, (special) => `\\${special}`)}%`;
-  return sql<boolean>`(run_id ilike ${pattern} or agent_id ilike ${pattern} or session_id ilike ${pattern}
-    or actor_id ilike ${pattern} or model ilike ${pattern} or array_to_string(tags, ' ') ilike ${pattern}
-    or run_tags::text ilike ${pattern})`;
-}
+/** Ids, names and tags of a run, one a line. The range of time bounds how many runs are read. */
+const NAMES = sql<string>`concat_ws(e'\\n', run_id, agent_id, session_id, actor_id, model, array_to_string(tags, e'\\n'), run_tags::text)`;
 
 /** Searches tags. `name=value` matches a tag of the run; any text matches a tag of the run's events. */
 function hasAnyTag(tags: readonly string[]) {

@@ -2,8 +2,9 @@ import { DAY_MS } from '@agentlens/contracts';
 import { type TextHit, type TextSearchQuery, withEnds } from '@agentlens/operations';
 import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { containsText, excerptAround } from './contained-text.ts';
 
 const DEFAULT_RANGE_MS = 7 * DAY_MS;
 const BUDGET_MS = 3_000;
@@ -14,8 +15,6 @@ const SLOW_SLICE_MS = 400;
 const MAX_SLICE_MS = 1_000;
 const SMALLER = 8;
 const SHORTEST_SLICE = 1_000;
-const CHARS_BEFORE = 24;
-const CHARS_AFTER = 80;
 
 interface Row extends Omit<TextHit, 'excerpt' | 'name' | 'callId'> {
   readonly name: string | null;
@@ -84,31 +83,16 @@ async function slicedRows(
       and occurred_at < ${new Date(toMs).toISOString()}::timestamptz
       ${agentId === undefined ? sql`` : sql`and agent_id = ${agentId}`}
       ${runId === undefined ? sql`` : sql`and run_id = ${runId}`}
-      and ${contains(text)}
+      and ${containsText(sql`payload::text`, text)}
     order by occurred_at desc, event_id desc limit ${limit}`.execute(db);
   return rows;
 }
 
-const ASCII = /^[\x20-\x7e]*$/;
-
-/** Compares with the text as it stands in JSON. */
-function contains(text: string): RawBuilder<boolean> {
-  const written = JSON.stringify(text).slice(1, -1);
-  // Half the CPU time of `ilike`, which folds the case of every script.
-  if (ASCII.test(written)) return sql`position(${written.toLowerCase()} in lower(payload::text collate "C")) > 0`;
-  const pattern = `%${written.replaceAll(/[\\%_]/g, (special) => `\\${special}`)}%`;
-  return sql`payload::text ilike ${pattern}`;
-}
-
 function hitOf({ payload, name, callId, ...row }: Row, text: string): TextHit {
-  const written = JSON.stringify(text).slice(1, -1);
-  const at = Math.max(0, payload.toLowerCase().indexOf(written.toLowerCase()));
-  const start = Math.max(0, at - CHARS_BEFORE);
-  const end = Math.min(payload.length, at + written.length + CHARS_AFTER);
   return {
     ...row,
     ...(name === null ? {} : { name }),
     ...(callId === null ? {} : { callId }),
-    excerpt: `${start > 0 ? '…' : ''}${payload.slice(start, end)}${end < payload.length ? '…' : ''}`.toWellFormed(),
+    excerpt: excerptAround(payload, text),
   };
 }
