@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { FrameQueue } from './frame-queue.ts';
+import { FrameQueue, FrameRoom } from './frame-queue.ts';
 
 /** A reader that accepts data only on `take`. */
 class SlowReader extends Writable {
@@ -26,11 +26,13 @@ class SlowReader extends Writable {
   }
 }
 
+const room = () => new FrameRoom().forKey('key');
+
 const frame = (n: number) => ({ event: 'event', data: { n }, id: String(n) });
 
 describe('frame queue', () => {
   it('keeps frames until it is started, then sends them in order', async () => {
-    const queue = new FrameQueue(() => undefined);
+    const queue = new FrameQueue(() => undefined, room());
     const reader = new SlowReader();
     queue.push(frame(1));
     queue.push(frame(2));
@@ -40,7 +42,7 @@ describe('frame queue', () => {
   });
 
   it('drops the oldest frames for a blocked reader and reports their number and where to resume', async () => {
-    const queue = new FrameQueue(() => undefined, { frames: 2, bytes: 10_000 });
+    const queue = new FrameQueue(() => undefined, room(), { frames: 2, bytes: 10_000 });
     const reader = new SlowReader();
     queue.start(reader);
     for (let n = 1; n <= 6; n++) queue.push(frame(n));
@@ -54,7 +56,7 @@ describe('frame queue', () => {
   });
 
   it('limits the bytes that wait', async () => {
-    const queue = new FrameQueue(() => undefined, { frames: 1_000, bytes: 500 });
+    const queue = new FrameQueue(() => undefined, room(), { frames: 1_000, bytes: 500 });
     const reader = new SlowReader();
     queue.start(reader);
     queue.push(frame(0));
@@ -68,7 +70,7 @@ describe('frame queue', () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.integer({ min: 1, max: 5 }), async (steps, frames) => {
         let dropped = 0;
-        const queue = new FrameQueue(() => (dropped += 1), { frames, bytes: 10_000 });
+        const queue = new FrameQueue(() => (dropped += 1), room(), { frames, bytes: 10_000 });
         const reader = new SlowReader();
         queue.start(reader);
         let pushed = 0;
@@ -86,8 +88,32 @@ describe('frame queue', () => {
     );
   });
 
+  it('limits the bytes that wait for all readers of a key, and of an instance', async () => {
+    const whole = new FrameRoom(5_000, 8_000);
+    const big = (n: number) => ({ event: 'event', data: `${n} ${'é'.repeat(200)}`, id: String(n) });
+    const queues = ['a', 'a', 'a', 'b', 'b', 'c'].map((key) => {
+      let dropped = 0;
+      const queue = new FrameQueue(() => (dropped += 1), whole.forKey(key), { frames: 1_000, bytes: 10_000 });
+      const reader = new SlowReader();
+      queue.start(reader);
+      return { queue, reader, dropped: () => dropped };
+    });
+    for (let n = 0; n < 40; n++) for (const { queue } of queues) queue.push(big(n));
+    // Each queue keeps its newest frame in any case.
+    expect(whole.bytes).toBeLessThan(8_000 + queues.length * 500);
+    for (const { queue, reader, dropped } of queues) {
+      expect(dropped()).toBeGreaterThan(10);
+      await reader.take();
+      await reader.take();
+      expect(reader.got[1]).toContain(`"count":${dropped()}`);
+      queue.close();
+      queue.push(big(99));
+    }
+    expect(whole.bytes).toBe(0);
+  });
+
   it('sends nothing to a reader that has disconnected', () => {
-    const queue = new FrameQueue(() => undefined);
+    const queue = new FrameQueue(() => undefined, room());
     const reader = new SlowReader();
     queue.start(reader);
     reader.destroy();

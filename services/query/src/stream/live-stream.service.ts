@@ -10,6 +10,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common';
 import { metrics } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { FrameRoom } from './frame-queue.ts';
 import { type Feed, LiveStream } from './live-stream.ts';
 import { OpenStreams } from './open-streams.ts';
 
@@ -45,6 +46,8 @@ interface StreamRequest {
 /** Turns a request into a live stream of a feed. */
 @Injectable()
 export class LiveStreamService {
+  readonly #room = new FrameRoom();
+
   constructor(
     private readonly streams: OpenStreams,
     private readonly metrics: StreamMetrics,
@@ -65,6 +68,7 @@ export class LiveStreamService {
       session: browserSessionOf(request),
       keys: this.keys,
       clock: this.clock,
+      room: this.#room.forKey(caller.keyId),
       onEnd: (ended) => this.streams.remove(ended),
       onDropped: () => this.metrics.dropped('slow_reader_frame', 1),
     });
@@ -74,6 +78,7 @@ export class LiveStreamService {
       await feed.open();
     } catch (error) {
       this.streams.remove(stream);
+      stream.frames.close();
       await feed.close();
       throw error;
     }

@@ -4,6 +4,7 @@ import type { KeyCheck } from '@agentlens/platform';
 import { eventually, fixedClock } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LiveFeed } from './live-feed.ts';
+import { FrameRoom } from './frame-queue.ts';
 import { LiveStream } from './live-stream.ts';
 import { SessionUpdates } from './session-updates.ts';
 
@@ -49,6 +50,7 @@ function aStream(check: () => KeyCheck) {
     key: 'key',
     keys: { check: async () => check() },
     clock: fixedClock(),
+    room: new FrameRoom().forKey('k'),
     onEnd: (gone) => ended.push(gone),
     onDropped: () => undefined,
   });

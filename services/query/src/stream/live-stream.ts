@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Clock, EventStream, type KeyDirectory } from '@agentlens/platform';
-import { FrameQueue } from './frame-queue.ts';
+import { FrameQueue, type SharedRoom } from './frame-queue.ts';
 
 const HEARTBEAT_MS = 30_000;
 const RETRY_MS = 2_000;
@@ -21,6 +21,8 @@ interface LiveStreamOptions {
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: LiveStream) => void;
+  /** Shared with the other streams of the key and of the instance. */
+  readonly room: SharedRoom;
   /** Called when a frame was dropped because the client does not read. */
   readonly onDropped: () => void;
 }
@@ -32,15 +34,16 @@ export class LiveStream {
   readonly #events: EventStream;
   #feed: Feed | undefined;
 
-  constructor({ keyId, key, session, keys, clock, onEnd, onDropped }: LiveStreamOptions) {
+  constructor({ keyId, key, session, keys, clock, room, onEnd, onDropped }: LiveStreamOptions) {
     this.keyId = keyId;
-    this.frames = new FrameQueue(onDropped);
+    this.frames = new FrameQueue(onDropped, room);
     this.#events = new EventStream({
       ...{ key, session, keys, clock, retryMs: RETRY_MS, heartbeatMs: HEARTBEAT_MS },
       push: (frame) => this.frames.push(frame),
       heartbeatId: () => this.#feed?.frameId,
       onEnd: async () => {
         onEnd(this);
+        this.frames.close();
         await this.#closeFeed();
       },
     });
