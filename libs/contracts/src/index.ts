@@ -161,7 +161,7 @@ export {
   UNPRICED_REASONS,
   type UnpricedReason,
 } from './prices.ts';
-export { detailsOf, otherVersion, Problem, ProblemDetail } from './problems.ts';
+export { detailsOf, otherVersion, Problem, ProblemDetail, unstorableText } from './problems.ts';
 export {
   MAX_REPRICE_DAYS,
   REPRICE_NOTES,

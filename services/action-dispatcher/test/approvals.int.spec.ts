@@ -77,6 +77,8 @@ describe('approvals', () => {
       status: 'denied',
       reason: 'not today',
     });
+    for (const toolName of [again.toolName.toUpperCase(), `${again.toolName}\u200b`, `\u202d${again.toolName} `])
+      expect(granted(await review.resolve(aCall({ callId: 'f', toolName })))).toMatchObject({ id: denied.id });
     const others = [
       aCall({ callId: 'c', argsHash: 'b'.repeat(64) }),
       aCall({ callId: 'd', toolName: 'other' }),

@@ -93,6 +93,23 @@ const query = fc
   .array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 4 })
   .map((pairs) => pairs.map(([name, text]) => `${name}=${text}`).join('&'));
 
+describe('texts that the database cannot store', () => {
+  const writes = QUERY_OPERATIONS.filter((op) => op.body !== undefined && op.forwarded !== true);
+
+  it.each(writes.map((op) => [op.method.toUpperCase(), op.path]))('are refused by %s %s', async (method, path) => {
+    for (const [name, body] of [
+      ['note', { note: 'a\u0000b' }],
+      ['deep.0', { deep: ['half \ud83d'] }],
+    ] as const) {
+      const { status, body: problem } = await api.call(method as 'POST', path.replace(/:\w+/g, 'x'), { body });
+      expect({ status, problem }).toMatchObject({
+        status: 400,
+        problem: { details: [{ path: name, message: expect.stringContaining('NUL or a lone surrogate') }] },
+      });
+    }
+  });
+});
+
 describe('bad parameters', () => {
   it.each(reads.map((op) => op.path))('never break GET %s', async (path) => {
     await fc.assert(

@@ -1,5 +1,5 @@
-import type { JsonObject, ProblemDetail } from '@agentlens/contracts';
-import { problemsOf, unstorableText } from '../rules/problems.ts';
+import { type JsonObject, type ProblemDetail, unstorableText } from '@agentlens/contracts';
+import { problemsOf } from '../rules/problems.ts';
 import { type ValidatedRule, type ValidDraft, validateDraft } from '../rules/validate-rule.ts';
 import { PolicyImport, type RuleSpec } from './policy-spec.ts';
 

@@ -6,13 +6,14 @@ import {
   type RolloutUnit,
   RuleDraft,
   unknownName,
+  unstorableText,
 } from '@agentlens/contracts';
 import type { z } from 'zod';
 import { ACTIONS, isMasked, mapActionSecrets, maskSecret } from '../actions/index.ts';
 import type { Phase } from '../catalog/condition-module.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { askableIn } from '../decisions/selectors.ts';
-import { problemsOf, unstorableText } from './problems.ts';
+import { problemsOf } from './problems.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
 /** Reports conflicts between condition, action and selector. Unknown types are reported elsewhere. */

@@ -1,4 +1,4 @@
-import { type ProblemDetail, unknownName } from '@agentlens/contracts';
+import { type ProblemDetail, unknownName, unstorableText } from '@agentlens/contracts';
 import type { Operation } from '@agentlens/operations';
 import { type CallHandler, createParamDecorator, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -35,7 +35,7 @@ export class ReadRequest implements NestInterceptor {
       params: params && parseOr400(params, request.params),
       query: query && parseOr400(query, request.query),
       headers: headers && parseOr400(headers, request.headers, 'headers'),
-      body: forwarded ? (request.body ?? null) : body && parseOr400(body, request.body),
+      body: forwarded ? (request.body ?? null) : body && parseOr400(body, storable(request.body)),
     };
   }
 
@@ -46,6 +46,13 @@ export class ReadRequest implements NestInterceptor {
       .map((name): ProblemDetail => ({ path: name, message: unknownName('parameter', name, this.#known) }));
     if (details.length > 0) throw new ProblemException(400, 'Validation failed', { details: details.slice(0, 20) });
   }
+}
+
+/** Every text of a body may end in a column or in JSON of the database. @throws ProblemException 400 */
+function storable(body: unknown): unknown {
+  const details = unstorableText(body);
+  if (details.length > 0) throw new ProblemException(400, 'Validation failed', { details });
+  return body;
 }
 
 /** Injects the validated request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */

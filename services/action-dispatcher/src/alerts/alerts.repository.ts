@@ -1,11 +1,6 @@
-import {
-  type ApprovalBinding,
-  alertChanged,
-  type ControlOrder,
-  type EndedCall,
-  MAX_ANCESTORS,
-} from '@agentlens/contracts';
+import { ApprovalBinding, alertChanged, type ControlOrder, type EndedCall, MAX_ANCESTORS } from '@agentlens/contracts';
 import { type AlertsTable, alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
+import { foldedName } from '@agentlens/guardrails/names';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
@@ -137,22 +132,30 @@ export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promis
     .executeTakeFirst();
 }
 
-/** The latest denial of an equal call of the run: same tool and arguments, with any call id and rule. */
-export function deniedCall(
+/** Equal arguments under different tools: more denials of one run than a person gives. */
+const MAX_DENIALS_READ = 200;
+
+/**
+ * The latest denial of an equal call of the run: same arguments and a tool of the same name as rules compare it, with
+ * any call id and rule. Another case or an invisible character makes no other tool.
+ */
+export async function deniedCall(
   tx: Tx,
   tenantId: string,
   agentId: string,
   { runId, toolName, argsHash }: ApprovalBinding,
 ): Promise<AlertRow | undefined> {
-  return ofTenant(tx, tenantId)
+  const rows = await ofTenant(tx, tenantId)
     .where('kind', '=', 'approval')
     .where('run_id', '=', runId)
     .where('agent_id', '=', agentId)
     .where('status', '=', 'denied')
-    .where(sql<boolean>`approval ->> 'toolName' = ${toolName} and approval ->> 'argsHash' = ${argsHash}`)
+    .where(sql<boolean>`approval ->> 'argsHash' = ${argsHash}`)
     .orderBy('created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .limit(MAX_DENIALS_READ)
+    .execute();
+  const wanted = foldedName(toolName);
+  return rows.find(({ approval }) => foldedName(ApprovalBinding.parse(approval).toolName) === wanted);
 }
 
 /** Changes no version and publishes nothing. */

@@ -20,6 +20,8 @@ import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 
 const DEMO_AGENT = 'demo-agent';
 const MAX_RUNNING_AGENTS = 5;
+/** A demo agent runs for about a minute. */
+const RETRY_AFTER_S = 15;
 const DEADLINE_MS = 5_000;
 
 /** Runs the demo agent on this server. Its events and questions take the same path as those of any other agent. */
@@ -39,7 +41,10 @@ export class DemoController implements BeforeApplicationShutdown {
   start(@CurrentCaller() caller: Caller): { runId: string; agentId: string } {
     requireAgent(caller, DEMO_AGENT);
     if (this.#running.size >= MAX_RUNNING_AGENTS) {
-      throw new ProblemException(429, 'Enough demo agents run here', { hint: 'Wait until one of them has ended.' });
+      throw new ProblemException(429, 'Enough demo agents run here', {
+        hint: 'Wait until one of them has ended.',
+        headers: { 'retry-after': String(RETRY_AFTER_S) },
+      });
     }
     const runId = `demo-${randomUUID().slice(0, 8)}`;
     const world = this.#worldOf(caller, runId);
