@@ -24,7 +24,11 @@ const GATEWAY = {
 };
 const EVERYTHING_ELSE = {
   publicUrl: 'https://a.example.com',
-  settings: { AGENTLENS_RETENTION_DAYS: 30, AGENTLENS_LOG_LEVEL: 'warn' },
+  settings: {
+    AGENTLENS_RETENTION_DAYS: 30,
+    AGENTLENS_LOG_LEVEL: 'warn',
+    AGENTLENS_HTTP_BODY_LIMIT_BYTES: 10_485_760,
+  },
   extraEnv: [{ name: 'TZ', value: 'UTC' }],
   extraVolumes: [{ name: 'extra', emptyDir: {} }],
   extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
@@ -97,6 +101,7 @@ export const WRONG_VALUES = [
   [{ gateway: { enabled: true } }, 'gateway.parentRefs must name'],
   [{ autoscaling: { kind: 'keda', lag: { enabled: true } } }, 'autoscaling.lag.prometheus is required'],
   [{ settings: { AGENTLENS_SECRET_KEY: 'x' } }, 'belongs in a Secret'],
+  [{ namePrefix: `${'n'.repeat(44)}-` }, 'shorter release name or set namePrefix'],
   [{ secrets: { firstKeys: true } }, 'existing'],
 ];
 

@@ -38,6 +38,8 @@ function workloadProblems(document) {
   must(pod.automountServiceAccountToken === false, 'automountServiceAccountToken must be false');
   must(pod.enableServiceLinks === false, 'enableServiceLinks must be false');
   for (const container of [...(pod.initContainers ?? []), ...(pod.containers ?? [])]) {
+    for (const { name, value } of container.env ?? [])
+      must(!/^\d(\.\d+)?e\+\d+$/.test(value ?? ''), `${name} must be written without an exponent, not ${value}`);
     const security = container.securityContext ?? {};
     const { requests = {}, limits = {} } = container.resources ?? {};
     const at = `container ${container.name}`;

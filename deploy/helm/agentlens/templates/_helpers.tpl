@@ -6,6 +6,11 @@
 {{ include "agentlens.prefix" .root }}{{ .name }}
 {{- end -}}
 
+{{/* A value as text. Helm reads numbers as floats and would write a million as 1e+06. */}}
+{{- define "agentlens.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) (lt . 9e15) (gt . -9e15) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end -}}
+
 {{/* Name of what the whole release shares: the service account, the secret. */}}
 {{- define "agentlens.shared" -}}
 {{- trimSuffix "-" (include "agentlens.prefix" .) | default "agentlens" -}}
@@ -177,7 +182,7 @@ postgres://{{ .user }}@{{ $host }}:{{ $postgres.port }}/{{ $postgres.database }}
 - { name: NODE_EXTRA_CA_CERTS, value: /etc/agentlens/certificates/{{ $values.certificates.key }} }
 {{- end }}
 {{- range $name, $value := $values.settings }}
-- { name: {{ $name }}, value: {{ $value | toString | quote }} }
+- { name: {{ $name }}, value: {{ include "agentlens.text" $value | quote }} }
 {{- end }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}
