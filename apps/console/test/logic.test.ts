@@ -422,5 +422,7 @@ void describe('an exported line', () => {
   void it('quotes what CSV needs quoted, and keeps texts from being formulas', () => {
     assert.equal(csvLine(['a', 'b,c', 'say "x"', 1.5, undefined]), 'a,"b,c","say ""x""",1.5,\r\n');
     assert.equal(csvLine(['=SUM(A1)', '-1', '@x', -1]), "'=SUM(A1),'-1,'@x,-1\r\n");
+    assert.equal(csvLine(['\uff1dSUM(A1)', ' =1', 'a;=1', 'a; b']), `'\uff1dSUM(A1),' =1,"a;'=1","a; b"\r\n`);
+    assert.equal(csvLine(['one\n=1', '\tx']), `"one\n'=1","'\tx"\r\n`);
   });
 });

@@ -87,14 +87,20 @@ export function shortId(id: string): string {
   return `${visibleName(id.slice(0, 8))}…${visibleName(id.slice(-8))}`;
 }
 
-/** One line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a leading apostrophe. */
+/**
+ * Where a spreadsheet would begin a formula: at the start of a cell, and after what begins a cell or a line for one that
+ * expects another delimiter. Spaces before it and full-width signs count too.
+ */
+const FORMULA = /(^|[;\t\r\n])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/g;
+
+/** One line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe. */
 export function csvLine(values: readonly unknown[]): string {
   const cells = values.map((value) => {
     if (value === undefined || value === null) return '';
     if (typeof value === 'number') return String(value);
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    const safe = text.replace(FORMULA, "$1'");
+    return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   });
   return `${cells.join(',')}\r\n`;
 }
