@@ -1,3 +1,5 @@
+import { TRANSPILE } from './scripts/transpile-options.mjs';
+
 /** One configuration for the whole repository: sources are read directly, no build is needed. */
 export default {
   testEnvironment: 'node',
@@ -10,19 +12,7 @@ export default {
   ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2024',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          keepClassNames: true,
-        },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
+    '^.+\\.ts$': ['@swc/jest', { ...TRANSPILE, sourceMaps: 'inline' }],
   },
   moduleNameMapper: process.env.PROOF_PROPERTY_SEED ? { '^fast-check$': '<rootDir>/test/seeded-fast-check.mjs' } : {},
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { composeProblems } from './deploy-rules/compose-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
+import { tools } from './tools.mjs';
 
 const root = join(import.meta.dirname, '..');
 const file = process.argv[2] ?? join(root, 'docker-compose.yml');
@@ -26,7 +27,7 @@ const STYLE_OFF = [
 ];
 
 function styleProblems() {
-  const manifest = createRequire(import.meta.url).resolve('dclint/package.json');
+  const manifest = createRequire(join(tools().folder, 'package.json')).resolve('dclint/package.json');
   const { bin } = JSON.parse(readFileSync(manifest, 'utf8'));
   const script = join(dirname(manifest), typeof bin === 'string' ? bin : bin.dclint);
   const off = STYLE_OFF.flatMap((rule) => ['--disable-rule', rule]);

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import { load } from '../tools/load.mjs';
 import {
   combinations,
   KUBERNETES_VERSIONS,
@@ -22,8 +23,10 @@ import { report } from './deploy-rules/report.mjs';
 import { unknownFields } from './deploy-rules/unknown-fields.mjs';
 import { findTool } from './go-tools.mjs';
 import { environmentsOf, findPython } from './python-environments.mjs';
+import { tools } from './tools.mjs';
 
 const root = join(import.meta.dirname, '..');
+const home = tools().folder;
 const chart = join(root, 'deploy', 'helm', 'agentlens');
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -64,7 +67,7 @@ function check(text, where) {
 async function schemaProblems({ document, where }) {
   const { apiVersion, kind, metadata } = document;
   const at = `${where}: ${kind}/${metadata?.name}`;
-  const models = await import(modelsOf(apiVersion)).catch(() => ({}));
+  const models = await load(modelsOf(apiVersion)).catch(() => ({}));
   const Model = models[kind];
   if (!Model) return [`${at}: unknown kind ${apiVersion} ${kind}`];
   try {
@@ -144,7 +147,7 @@ try {
   for (const object of objects.values()) problems.push(...(await schemaProblems(object)));
   problems.push(
     ...unknownFields(
-      root,
+      home,
       [...objects.values()].map(({ document }) => document),
       modelsOf,
     ),

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 9)) {
-  const program = process.platform === 'win32' ? 'node.exe' : 'node';
-  const bundled = fileURLToPath(new URL(`../node_modules/node/bin/${program}`, import.meta.url));
-  // Guards against the wrapper of an npm-installed Node whose binary is missing.
+  const program = process.platform === 'win32' ? 'node.exe' : 'bin/node';
+  const system = process.platform === 'win32' ? 'win' : process.platform;
+  const bundled = fileURLToPath(new URL(`../node_modules/node-${system}-${process.arch}/${program}`, import.meta.url));
   if (!existsSync(bundled) || process.env.AGENTLENS_NODE_HANDED_OVER === 'yes') {
     console.error(`AgentLens needs Node >= 24.9, found ${process.version}.`);
-    console.error('Run "npm ci" without --ignore-scripts, which installs the right Node, or install Node 24.');
+    console.error('On Linux, Windows and Intel Macs "npm ci" installs the right Node. Elsewhere, install Node 24.');
     process.exit(1);
   }
   const child = spawn(bundled, process.argv.slice(1), {

@@ -1,11 +1,11 @@
-// Runs the TypeScript sources directly, for development: `node --import ./scripts/source-loader.mjs …`. Decorators and
-// parameter properties need a compiler, so Node's type stripping is not enough. Options match jest.config.mjs.
+// Runs the TypeScript sources directly, for development: `node --import ./scripts/source-loader.mjs …`.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
+import { TRANSPILE } from './transpile-options.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/agentlens-sources');
@@ -25,17 +25,7 @@ function compiled(path, source) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    const { code } = transformSync(source, {
-      filename: path,
-      jsc: {
-        target: 'es2024',
-        parser: { syntax: 'typescript', decorators: true },
-        transform: { legacyDecorator: true, decoratorMetadata: true },
-        keepClassNames: true,
-      },
-      module: { type: 'es6' },
-      sourceMaps: 'inline',
-    });
+    const { code } = transformSync(source, { ...TRANSPILE, filename: path, sourceMaps: 'inline' });
     const draft = `${file}.${process.pid}`;
     writeFileSync(draft, code);
     renameSync(draft, file);

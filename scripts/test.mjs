@@ -2,10 +2,12 @@
 // a path among them it also tests the Python package, if Python is installed (PYTHON_TESTS=off skips that).
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dockerAnswers } from '../libs/testing/src/servers/docker.ts';
+import { dockerAnswers, dockerMayAnswer } from '../libs/testing/src/servers/docker.ts';
 import { findProgram } from '../libs/testing/src/servers/find-program.ts';
 import { NATS_PACKAGE } from '../libs/testing/src/servers/nats.ts';
+import { installOnce } from './install-once.mjs';
 import { testPython } from './test-python.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,6 +25,7 @@ process.exit(jestExit === 0 && !pythonPassed ? 1 : jestExit);
  * Finds or downloads the servers once before the tests, so that a machine that cannot run them reports that at once.
  */
 async function prepareServers() {
+  if (await dockerMayAnswer()) installOnce(join(root, 'tools/containers'), 'what starts servers in containers');
   if (await dockerAnswers()) {
     console.log('agentlens: a Docker engine answers; Postgres, NATS and Redis run in containers');
     return;

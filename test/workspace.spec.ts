@@ -100,15 +100,16 @@ describe('the workspace', () => {
     }
   });
 
-  it('says of every install script whether it runs, by name: npm 12 runs no other, and no Node would come along', () => {
+  it('says of every install script whether it runs, by name: npm 12 runs no other', () => {
     const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8')) as unknown;
     const { packages } = read('package-lock.json') as { packages: Record<string, { hasInstallScript?: boolean }> };
     const { allowScripts } = read('package.json') as { allowScripts: Record<string, boolean> };
-    const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+    const scripted = Object.entries(packages).filter(
+      ([path, { hasInstallScript }]) => path !== '' && hasInstallScript === true,
+    );
     // Without addresses in the lockfile npm matches no versions, only names.
     const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
     expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
-    expect(allowScripts.node).toBe(true);
   });
 });
 

@@ -5,11 +5,12 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * Finds misspelled fields, which the schemas accept and a cluster drops silently. The objects are written as typed
- * literals, so that the compiler rejects fields that the types do not have. `modelsOf(apiVersion)` names their module.
+ * literals, so that the compiler rejects fields that the types do not have. `modelsOf(apiVersion)` names their module,
+ * which is found from the folder `home`.
  */
-export function unknownFields(root, documents, modelsOf) {
-  mkdirSync(join(root, '.cache'), { recursive: true });
-  const folder = mkdtempSync(join(root, '.cache', 'kubernetes-'));
+export function unknownFields(home, documents, modelsOf) {
+  mkdirSync(join(home, '.cache'), { recursive: true });
+  const folder = mkdtempSync(join(home, '.cache', 'kubernetes-'));
   try {
     const files = documents.map((document, index) => {
       const file = join(folder, `${index}.mts`);

@@ -19,7 +19,8 @@ try {
   run(process.execPath, [`${root}scripts/build.mjs`], root);
   run('npm', ['run', '--silent', 'typecheck'], here);
   // Here and not with the rest: the types that it reads are installed here.
-  run(`${root}node_modules/.bin/oxlint`, ['-c', 'oxlint.json', '--type-aware', '--deny-warnings'], here);
+  const lint = ['oxlint', '-c', 'oxlint.json', '--type-aware', '--deny-warnings'];
+  run(process.execPath, [`${root}scripts/tools.mjs`, ...lint], here);
   run(process.execPath, ['--test', '--test-concurrency=1', `${here}test/**/*.test.ts`], root);
 } catch (error) {
   // The command has said itself what is wrong.

@@ -122,7 +122,7 @@ def start_platform() -> Platform:
     data = Path(tempfile.mkdtemp(prefix="agentlens-python-"))
     port = free_port()
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("AGENTLENS_", "NODE_OPTIONS"))}
-    node = ROOT / "node_modules/.bin/node"
+    node = ROOT / "node_modules/.bin/node"  # Node 24, which the lockfile brings
     log = (data / "log").open("wb")
     process = subprocess.Popen(
         [str(node) if node.exists() else "node", str(MAIN)],

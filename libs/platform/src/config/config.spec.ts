@@ -79,8 +79,9 @@ describe('configuration', () => {
     expect(() => loadConfig('standalone', { [name]: '1' })).toThrow(`${name} is not known. Did you mean ${meant}?`);
   });
 
-  it('ignores variables of Kubernetes and of clients', () => {
+  it('ignores variables of Kubernetes, of clients and of tests', () => {
     const env = {
+      AGENTLENS_TEST_CACHE: '/tmp/downloads',
       AGENTLENS_PORT: 'tcp://10.0.0.1:3400',
       AGENTLENS_INGEST_PORT: 'tcp://10.0.0.1:3400',
       AGENTLENS_INGEST_SERVICE_HOST: 'x',

@@ -8,6 +8,9 @@ import { SECRET_VARIABLES, withSecrets } from './secret-files.ts';
 
 const PREFIX = 'AGENTLENS_';
 
+/** Settings of tests and of the local servers, which share a shell with the platform: where downloads are kept. */
+const TEST_PREFIX = `${PREFIX}TEST_`;
+
 /** Kubernetes sets such variables for every service named `agentlens-...`. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)$/;
 
@@ -17,7 +20,11 @@ const BARE_LINK = /^(tcp|udp|sctp):\/\//;
 /** Rejects unknown AGENTLENS_* names, because a misspelled setting would be ignored silently. */
 function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>, known: readonly string[]): void {
   const unknown = Object.keys(env).filter(
-    (name) => name.startsWith(PREFIX) && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
+    (name) =>
+      name.startsWith(PREFIX) &&
+      !name.startsWith(TEST_PREFIX) &&
+      !known.includes(name) &&
+      !CLIENT_VARIABLES.includes(name),
   );
   const isLink = (name: string) =>
     SERVICE_LINK.test(name) || (name.endsWith('_PORT') && BARE_LINK.test(env[name] ?? ''));

@@ -1,22 +1,60 @@
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
+import { pathToFileURL } from 'node:url';
 
 const PROBE_DEADLINE_MS = 2_000;
 let answer: Promise<boolean> | undefined;
 
-/**
- * Whether a Docker engine answers. Checked once; `AGENTLENS_TEST_SERVERS=local` skips the check. The socket is tried
- * first, so that a machine with only the client installed does not load testcontainers.
- */
+/** `npm test` installs it where a Docker socket opens: see scripts/test.mjs. */
+const CONTAINERS = new URL('../../../../tools/containers/package.json', import.meta.url);
+
+/** The part of testcontainers that is used here. It is installed apart, because most machines have no engine. */
+interface Testcontainers {
+  readonly getContainerRuntimeClient: () => Promise<unknown>;
+  readonly GenericContainer: new (image: string) => Container;
+  readonly Wait: { forListeningPorts(): unknown };
+}
+
+interface Container {
+  withExposedPorts(port: number): this;
+  withWaitStrategy(strategy: unknown): this;
+  withCommand(command: string[]): this;
+  withEnvironment(env: Record<string, string>): this;
+  withCopyContentToContainer(files: { content: string; target: string }[]): this;
+  start(): Promise<StartedContainer>;
+}
+
+interface StartedContainer {
+  getId(): string;
+  getHost(): string;
+  getMappedPort(port: number): number;
+  restart(): Promise<void>;
+  stop(): Promise<unknown>;
+}
+
+/** It loads an optional native module, so it is imported only if an engine may answer. */
+async function loadTestcontainers(): Promise<Testcontainers> {
+  const entry = createRequire(CONTAINERS).resolve('testcontainers');
+  const module = (await import(pathToFileURL(entry).href)) as { default: Testcontainers };
+  return module.default;
+}
+
+/** Whether there is an engine to ask: a named one, or the usual socket. */
+export async function dockerMayAnswer(): Promise<boolean> {
+  if (process.env.AGENTLENS_TEST_SERVERS === 'local') return false;
+  return Boolean(process.env.DOCKER_HOST) || (await socketOpens('/var/run/docker.sock'));
+}
+
+/** Whether a Docker engine answers. Checked once; `AGENTLENS_TEST_SERVERS=local` skips the check. */
 export function dockerAnswers(): Promise<boolean> {
   answer ??= ask();
   return answer;
 }
 
 async function ask(): Promise<boolean> {
-  if (process.env.AGENTLENS_TEST_SERVERS === 'local') return false;
-  if (!process.env.DOCKER_HOST && !(await socketOpens('/var/run/docker.sock'))) return false;
+  if (!(await dockerMayAnswer())) return false;
   try {
-    const { getContainerRuntimeClient } = await import('testcontainers');
+    const { getContainerRuntimeClient } = await loadTestcontainers();
     await Promise.race([
       getContainerRuntimeClient(),
       new Promise((_, reject) => setTimeout(() => reject(new Error('no answer')), PROBE_DEADLINE_MS).unref()),
@@ -54,9 +92,8 @@ export interface RunningContainer {
   stop(): Promise<void>;
 }
 
-/** testcontainers loads an optional native module, so it is imported only if an engine answered. */
 export async function startContainer(spec: ContainerSpec): Promise<RunningContainer> {
-  const { GenericContainer, Wait } = await import('testcontainers');
+  const { GenericContainer, Wait } = await loadTestcontainers();
   let container = new GenericContainer(spec.image)
     .withExposedPorts(spec.port)
     .withWaitStrategy(Wait.forListeningPorts());
