@@ -10,6 +10,7 @@ type EvaluatorPlatform = Pick<
 
 /** Ports of the evaluator, on its own database. */
 export interface EvaluatorPorts extends Omit<EvaluatorPlatform, 'config' | 'database' | 'evaluationTally' | 'health'> {
+  readonly health: Pick<Platform['health'], 'watchLoop'>;
   readonly control: Pick<ControlBoard, 'stateOf'>;
   readonly database: Database;
   /** Absent if the audit is disabled. */
@@ -34,6 +35,7 @@ export function wireEvaluator(platform: EvaluatorPlatform) {
       cooldowns,
       database,
       egressPolicy,
+      health,
       labels,
       logger,
       secrets,

@@ -1,4 +1,5 @@
 import { breakerChanged, rulesChanged } from '@agentlens/contracts';
+import { refusalText } from '@agentlens/database';
 import { DecisionMetrics, DecisionPublisher, TenantSettingsCache } from '@agentlens/platform';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
@@ -70,13 +71,17 @@ export class Decisions {
 
   /** @param announce called when a change is committed and waiting to be announced */
   constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
-    const { bus, breakers: store, budgets, calls, labels, windows, database, clock, control, logger } = ports;
+    const { bus, breakers: store, budgets, calls, labels, windows, database, clock, control, health, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
     this.#rules = rules;
     this.#agents = new AgentDirectory(database, clock);
     this.#breakers = new BreakersRepository(database, now);
-    this.#budgets = new BudgetsRepository(database);
+    this.#budgets = new BudgetsRepository(database, (tenantId, { budgetId, reservationId }, error) => {
+      drops.dropped('ledger_entry', 1);
+      const reason = refusalText(error);
+      logger.error({ tenantId, budgetId, reservationId, reason }, 'dropped an amount that the ledger cannot store');
+    });
     const shared = { bus, logger, now };
     const announced = { ...shared, topic: rulesChanged };
     this.#limits = new TenantSettingsCache({
@@ -93,7 +98,10 @@ export class Decisions {
       reader: this.#breakers.open,
     });
     const limits = this.#limits;
-    this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce, drops });
+    this.#recorder = new BreakerRecorder({
+      ...{ logger, now, store, repository: this.#breakers, announce, drops },
+      progress: health.watchLoop('breaker-records'),
+    });
     const closed = new ClosedBreakers();
     this.#due = new DueBreakers({ bus, limits, now, logger });
     this.#transactions = new BreakerTransactions({
@@ -101,7 +109,13 @@ export class Decisions {
     });
     this.books = new TenantBooks({ rules, limits, budgets: this.#tenantBudgets, open: this.#open, clock });
     this.#budgetStore = new SeededBudgetStore(budgets, this.#budgets, now);
-    this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
+    this.ledger = new LedgerWriter(
+      budgets,
+      this.#budgets,
+      () => this.#tenantBudgets.tenants,
+      logger,
+      health.watchLoop('budget-ledger'),
+    );
     const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
     this.#unpriced = new UnpricedAlerts(bus, logger);
     this.#toolDefinitions = new ToolDefinitionAlerts(bus, logger);
@@ -112,7 +126,7 @@ export class Decisions {
       unpriced: this.#unpriced,
       now,
     });
-    this.#ended = new EndedCalls({ bus, logger });
+    this.#ended = new EndedCalls({ bus, logger, drops, progress: health.watchLoop('ended-calls') });
     const results = new ReportedResults({ ended: this.#ended, rules });
     this.batchWork = [
       (batch) => feeder.count(batch),
@@ -121,8 +135,11 @@ export class Decisions {
       (batch) => this.#toolDefinitions.report(batch),
     ];
     const metrics = new DecisionMetrics();
-    this.#publisher = new DecisionPublisher(bus, metrics, logger);
-    this.#labels = new RecordedLabels({ store: labels, records: new LabelsRepository(database), now, logger });
+    this.#publisher = new DecisionPublisher(bus, metrics, logger, { progress: health.watchLoop('decisions') });
+    this.#labels = new RecordedLabels({
+      ...{ store: labels, records: new LabelsRepository(database), now, logger, drops },
+      progress: health.watchLoop('label-records'),
+    });
     this.labelCommands = new LabelCommands(this.#labels);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
