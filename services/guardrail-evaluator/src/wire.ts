@@ -23,7 +23,10 @@ export function wireEvaluator(platform: EvaluatorPlatform) {
     platform;
   const logger = platform.logger.child({ service: 'guardrail-evaluator' });
   const database = platform.database('guardrail-evaluator');
-  const control = new ControlBoard({ bus, clock, logger, reader: new ControlTables(database) });
+  const control = new ControlBoard({
+    ...{ bus, clock, logger, reader: new ControlTables(database) },
+    onOrder: (order) => evaluator.decisions.ordered(order),
+  });
   const evaluator = new GuardrailEvaluator({
     ...{
       breakers,

@@ -1,5 +1,6 @@
-import { breakerChanged, rulesChanged } from '@agentlens/contracts';
+import { breakerChanged, type ControlOrder, rulesChanged } from '@agentlens/contracts';
 import { refusalText } from '@agentlens/database';
+import { BackgroundWork } from '@agentlens/messaging';
 import { DecisionMetrics, DecisionPublisher, TenantSettingsCache } from '@agentlens/platform';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
@@ -10,7 +11,8 @@ import { BreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { DueBreakers } from '../breakers/due-breakers.ts';
-import { BudgetService } from '../budgets/budget.service.ts';
+import { holderOfOrder } from '../budgets/accounts.ts';
+import { BudgetService, HELD_MS } from '../budgets/budget.service.ts';
 import { BudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
@@ -65,6 +67,7 @@ export class Decisions {
   readonly #unpriced: UnpricedAlerts;
   readonly #toolDefinitions: ToolDefinitionAlerts;
   readonly #labels: RecordedLabels;
+  readonly #releasing = new BackgroundWork();
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -197,9 +200,20 @@ export class Decisions {
     await Promise.all([this.#limits.reload(tenantId), this.#tenantBudgets.reload(tenantId)]);
   }
 
+  /** A killed run makes no more calls, so what it reserved is released at once. Never throws. */
+  ordered({ tenantId, state, scope, scopeId, issuedAt }: ControlOrder): void {
+    const { clock, logger } = this.#ports;
+    if (state !== 'killed' || clock.now() - Date.parse(issuedAt) > HELD_MS) return;
+    const released = this.#budgetStore
+      .release(tenantId, [holderOfOrder({ scope, scopeId })])
+      .catch((err: unknown) => logger.warn({ err, tenantId }, 'releasing the budgets of killed runs failed'));
+    this.#releasing.add(released);
+  }
+
   /** Writes, publishes and announces everything that is pending. */
   async drain(): Promise<void> {
     this.#circuit.stop();
+    await this.#releasing.ended();
     await this.pipeline.drain();
     await this.#labels.stop();
     await this.#ended.stop();
