@@ -31,6 +31,7 @@ import { FactGatherer } from '../services/guardrail-evaluator/src/decisions/fact
 import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/rule-stages.ts';
 import { StateCircuit } from '../services/guardrail-evaluator/src/decisions/state-circuit.ts';
 import { TenantBooks } from '../services/guardrail-evaluator/src/decisions/tenant-books.ts';
+import { EvaluatorDropMetrics } from '../services/guardrail-evaluator/src/evaluator-metrics.ts';
 import { RecordedLabels } from '../services/guardrail-evaluator/src/labels/recorded-labels.ts';
 import { BookCache } from '../services/ingest/src/protocol/book-cache.ts';
 import { type Answered, LocalDecisions } from '../services/ingest/src/protocol/local-decisions.ts';
@@ -104,6 +105,7 @@ export class DecisionWorld {
     const ledger = { spent: async () => [], record: async () => undefined };
     const budgetStore = new SeededBudgetStore(state.budgets, ledger, now);
     this.#budgetStore = budgetStore;
+    const drops = new EvaluatorDropMetrics();
     this.#service = new DecisionPipeline({
       control: { stateOf: (...asked) => this.#stateOf(...asked) },
       rules: this.#current,
@@ -111,11 +113,11 @@ export class DecisionWorld {
       budgets: new BudgetService({ budgetStore, budgets }),
       facts: new FactGatherer({
         ...{ calls: state.calls, windows: state.windows, circuit, logger },
-        labels: new RecordedLabels({ store: state.labels, records: memoryRecords(), now, logger }),
+        labels: new RecordedLabels({ store: state.labels, records: memoryRecords(), now, logger, drops }),
         agents: { agent: async (_, agentId) => (agentId === 'bot-a' ? { tags: ['prod'] } : null) },
       }),
       ...{ bus, circuit, logger, clock: { now } },
-      ended: new EndedCalls({ bus, logger }),
+      ended: new EndedCalls({ bus, logger, drops }),
       publisher: { offer: (decision) => this.published.push(decision) },
       metrics: { decided: () => undefined, refusedByBudget: () => undefined },
       steps: new TenantSteps(now),

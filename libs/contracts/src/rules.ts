@@ -134,7 +134,13 @@ const ruleFields = {
 };
 
 /** Body of `POST /api/guardrails`. */
-export const RuleDraft = z.strictObject(ruleFields);
+export const RuleDraft = z.strictObject({
+  ...ruleFields,
+  onUnavailable: ruleFields.onUnavailable.unwrap().optional().meta({
+    description:
+      'Effect of a decision rule if its facts, or an approval, cannot be requested in time. Default: block with the action require_approval, else allow.',
+  }),
+});
 export type RuleDraft = z.infer<typeof RuleDraft>;
 
 /** A stored rule. `version` increases by one with every change and is part of every trigger's identity. */

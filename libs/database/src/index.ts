@@ -3,6 +3,7 @@ export type { Database, DatabaseRole } from './database.ts';
 export { type DataError, isDataError, isMovedPartition, refusalText } from './database.ts';
 export { DataDirectoryInUse } from './embedded/server.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+export { inHalves } from './in-halves.ts';
 export { migrate, migrateUpTo } from './migrate.ts';
 export { openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay } from './outbox-relay.ts';

@@ -23,6 +23,14 @@ interface OutboxRelayOptions {
   /** Returns true for messages that may be published out of order; adjacent ones are published together. */
   readonly unordered?: (message: OutboxMessage) => boolean;
   readonly onError?: (error: unknown) => void;
+  /**
+   * Returns true for an error of `publish` that is about the message, so that a retry cannot succeed. Such a row is
+   * passed to `onRefused` and deleted, because it would hold up all later rows of every tenant. Default: never.
+   */
+  readonly isRefused?: (error: unknown) => boolean;
+  readonly onRefused?: (message: OutboxMessage, error: unknown) => void;
+  /** Runs each drain of the background loop, to watch its progress. */
+  readonly attempt?: (drain: () => Promise<number>) => Promise<number>;
   /** Poll interval, ms. Default 1,000. */
   readonly pollMs?: number;
 }
@@ -65,7 +73,7 @@ export class OutboxRelay {
 
   /**
    * Publishes one page of rows, deletes them and returns their number; zero if another replica is publishing. A row
-   * that could not be published, and all later rows, stay.
+   * that could not be published, and all later rows, stay, unless it can never be published.
    * @throws the error of `publish`, after deleting the rows that were published
    */
   async drain(): Promise<number> {
@@ -110,7 +118,13 @@ export class OutboxRelay {
   }
 
   async #publish(row: OutboxMessage): Promise<number> {
-    await this.#options.publish(row);
+    const { publish, isRefused = () => false, onRefused } = this.#options;
+    try {
+      await publish(row);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      onRefused?.(row, error);
+    }
     return row.id;
   }
 
@@ -128,10 +142,11 @@ export class OutboxRelay {
   }
 
   async #work(): Promise<void> {
+    const { attempt = (drain) => drain() } = this.#options;
     do {
       this.#again = false;
       try {
-        while (!this.#stopped && (await this.drain()) === PAGE);
+        while (!this.#stopped && (await attempt(() => this.drain())) === PAGE);
       } catch (error) {
         this.#options.onError?.(error);
       }

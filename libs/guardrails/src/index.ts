@@ -141,6 +141,7 @@ export {
   type EventRule,
   isInForce,
   isSuspended,
+  passesUnasked,
   passesUnread,
   type TickRule,
 } from './rules/active-rule.ts';
@@ -157,3 +158,4 @@ export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './
 export { seriesKey, spanStart, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';
 export { ASK_WORDS, askAdvice } from './words/ask-words.ts';
+export { defaultOnUnavailable } from './words/on-unavailable.ts';

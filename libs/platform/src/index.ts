@@ -52,6 +52,7 @@ export {
 } from './decisions/decision-outcome.ts';
 export { DecisionPublisher, keptArguments } from './decisions/decision-publisher.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
+export { LoopProgress } from './health/loop-progress.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { EVENT_STREAM_HEADERS, EventStream, frameText, type StreamFrame } from './http/event-stream.ts';

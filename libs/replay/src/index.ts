@@ -1,3 +1,4 @@
+export { defaultOnUnavailable } from '@agentlens/guardrails';
 export {
   type BacktestCounts,
   type BacktestFinding,

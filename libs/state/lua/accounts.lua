@@ -2,7 +2,7 @@
 -- the last is the part of `spent` that was estimated for calls without a price) and `unpriced` (number of them), and a
 -- sorted set of holds, `<amount>:<reservation>#<number>` by expiry. A reservation is a hash: `i` its id, `n` the number
 -- of calls so far, `o` the open calls, oldest first (JSON, each `[question, estimate, hold, accounts]`), and `b` what
--- ended the last call. Keys of accounts that only a reservation knows are not in KEYS; they have the same hash tag, the
+-- ended the last call, and `x` the keys of its holders (JSON), each a sorted set of keys of reservations by expiry. Keys of accounts that only a reservation knows are not in KEYS; they have the same hash tag, the
 -- tenant's. An account of a run tree ends with the id of a run, and has that id as its eighth member; it stands for the
 -- account of the tree that the run's tree became part of (`joined-tree:<tag>:<id>`, JSON `[id in keys, id]`).
 local function whole(value) return string.format('%.0f', value) end
@@ -53,4 +53,10 @@ local function noteOfTree(account)
   local tree = 'tree-pots:' .. tagOf(account[1]) .. ':' .. account[8]
   redis.call('HSET', tree, account[1], cjson.encode(account))
   if redis.call('PTTL', tree) < tonumber(account[6]) then redis.call('PEXPIRE', tree, account[6]) end
+end
+
+-- Forgets a reservation without open calls with its holders.
+local function leave(reservation)
+  local holders = redis.call('HGET', reservation, 'x')
+  for _, holder in ipairs(cjson.decode(holders or '[]')) do redis.call('ZREM', holder, reservation) end
 end

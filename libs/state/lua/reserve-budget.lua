@@ -1,10 +1,10 @@
 -- KEYS: marker, reservation, then account and holds of each account. ARGV: reservation id, estimate, now, expiry, ttl
--- of the reservation, accounts (JSON), question, maximum number of open calls, then limit, ttl and '1' if it blocks
--- after a call without a price, of each account.
+-- of the reservation, accounts (JSON), question, maximum number of open calls, keys of the holders (JSON), then limit, ttl
+-- and '1' if it blocks after a call without a price, of each account.
 -- Returns {1, expiry}, {0, index of the refusing account} or {-1} if unseeded.
 --- @include "accounts"
 local marker, reservation = KEYS[1], KEYS[2]
-local id, estimate, now, expiry, ttl, given, question, maxOpen = unpack(ARGV, 1, 8)
+local id, estimate, now, expiry, ttl, given, question, maxOpen, holders = unpack(ARGV, 1, 9)
 if redis.call('EXISTS', marker) == 0 then return {-1} end
 local accounts = {}
 for i, account in ipairs(cjson.decode(given)) do accounts[i] = resolved(account) end
@@ -20,8 +20,8 @@ for _, call in ipairs(cjson.decode(before[1] or '[]')) do
 end
 for i = 1, #accounts do
   local account, holds = accounts[i][1], accounts[i][2]
-  local spent, limit = spentIn(account), tonumber(ARGV[6 + 3 * i])
-  if ARGV[8 + 3 * i] == '1' and redis.call('HEXISTS', account, 'unpriced') == 1 then return {0, i - 1} end
+  local spent, limit = spentIn(account), tonumber(ARGV[7 + 3 * i])
+  if ARGV[9 + 3 * i] == '1' and redis.call('HEXISTS', account, 'unpriced') == 1 then return {0, i - 1} end
   if spent >= limit or spent + heldIn(account, holds, now) + tonumber(estimate) > limit then return {0, i - 1} end
 end
 local hold = estimate .. ':' .. id .. '#' .. (before[2] or '0')
@@ -29,11 +29,16 @@ for i = 1, #accounts do
   local account, holds = accounts[i][1], accounts[i][2]
   add(account, 'held', estimate)
   redis.call('ZADD', holds, expiry, hold)
-  keep(account, holds, ARGV[7 + 3 * i])
+  keep(account, holds, ARGV[8 + 3 * i])
   noteOfTree(accounts[i])
 end
 while #open >= tonumber(maxOpen) do table.remove(open, 1) end
 open[#open + 1] = {question, estimate, hold, given}
-redis.call('HSET', reservation, 'i', id, 'n', (tonumber(before[2]) or 0) + 1, 'o', cjson.encode(open))
+redis.call('HSET', reservation, 'i', id, 'n', (tonumber(before[2]) or 0) + 1, 'o', cjson.encode(open), 'x', holders)
 redis.call('PEXPIRE', reservation, ttl)
+for _, holder in ipairs(cjson.decode(holders)) do
+  redis.call('ZREMRANGEBYSCORE', holder, '-inf', now)
+  redis.call('ZADD', holder, expiry, reservation)
+  redis.call('PEXPIRE', holder, tonumber(expiry) - tonumber(now))
+end
 return {1, expiry}

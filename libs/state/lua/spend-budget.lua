@@ -48,7 +48,12 @@ local function spend(reservation, chargeKey, event, cost, accounts, guess)
     return 'r'
   end
   local call = table.remove(open, 1)
-  if #open == 0 then redis.call('HDEL', reservation, 'o') else redis.call('HSET', reservation, 'o', cjson.encode(open)) end
+  if #open == 0 then
+    redis.call('HDEL', reservation, 'o')
+    leave(reservation)
+  else
+    redis.call('HSET', reservation, 'o', cjson.encode(open))
+  end
   redis.call('HSET', reservation, 'b', event)
   if event ~= '' then redis.call('SET', chargeKey, '1', 'PX', chargeTtl) end
   local estimate = tonumber(call[2])

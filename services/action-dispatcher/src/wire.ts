@@ -65,7 +65,7 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
   const { random = Math.random } = options;
   const { pollMs, leaseMs, deadlineMs, observeMs } = { ...TIMINGS, ...options.timings };
 
-  const outbox = new Outbox({ db, bus, logger });
+  const outbox = new Outbox({ db, bus, health, logger });
   const onQueued = () => lanes.wake();
   const onIssued = () => outbox.publishNow();
   const onChanged = () => {
@@ -83,13 +83,15 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
   const acknowledgements = new Acknowledgements(db);
   const sweeper = new ExpirySweeper({
     ...{ db, now, metrics: alertMetrics, everyMs: pollMs, onChanged },
+    progress: health.watchLoop('alert-expiry'),
     onError: (err) => logger.warn({ err }, 'alert expiry failed, will retry'),
   });
 
   // Webhook endpoints
   const webhooks = new WebhookEndpointsService({ db, secrets, egressPolicy, now, onQueued: onChanged });
   const records = new RecordWatch({
-    ...{ db, now, onQueued },
+    ...{ db, now, onQueued, logger },
+    progress: health.watchLoop('webhook-notices'),
     onError: (err) => logger.warn({ err }, 'queueing webhooks for changes and budgets failed, will retry'),
   });
   const breakerAlerts = new BreakerAlerts(alerts, async (notice) => {

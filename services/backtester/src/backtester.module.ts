@@ -47,7 +47,10 @@ export class BacktesterModule implements OnApplicationBootstrap, OnApplicationSh
     const repository = new BacktestsRepository(database, clock);
     const writer = new BacktestWriter(repository, clock, config.retentionDays);
     const url = config.replicaUrl ?? database.pool.options.connectionString ?? '';
-    const runner = new JobRunner({ repository, bus, logger, execute: (job, hooks) => inThread(url, job, hooks) });
+    const runner = new JobRunner({
+      ...{ repository, bus, logger, progress: platform.health.watchLoop('backtests') },
+      execute: (job, hooks) => inThread(url, job, hooks),
+    });
     return { module: BacktesterModule, providers: providersOf({ repository, writer, runner }) };
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { agentEvents, type BacktestProgress, GROUPS } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { BacktestsRepository, ClaimedBacktest, FinishedBacktest } from './backtests.repository.ts';
 import { NO_PROGRESS } from './backtests.repository.ts';
 
@@ -22,11 +22,13 @@ interface JobRunnerDependencies {
   readonly bus: Pick<EventBus, 'lag'>;
   readonly logger: Platform['logger'];
   readonly execute: (job: ClaimedBacktest, hooks: JobHooks) => Promise<FinishedBacktest>;
+  readonly progress?: LoopProgress;
 }
 
 /** Runs queued jobs, one at a time. Any number of instances may run: a lease in Postgres keeps them apart. */
 export class JobRunner {
   readonly #parts: JobRunnerDependencies;
+  readonly #ownProgress = new LoopProgress();
   #rounds = 0;
   #stopping = false;
   #loop: Promise<void> | undefined;
@@ -116,10 +118,14 @@ export class JobRunner {
 
   /** Returns whether there was a job. */
   async #round(): Promise<boolean> {
+    const { progress = this.#ownProgress } = this.#parts;
     try {
       if (this.#rounds++ % SWEEP_EVERY === 0) await this.#parts.repository.dropOld();
-      return await this.runNext();
+      const found = await this.runNext();
+      progress.succeeded();
+      return found;
     } catch (err) {
+      progress.failed();
       this.#parts.logger.warn({ err }, 'looking for backtests failed, will retry');
       return false;
     }

@@ -6,14 +6,24 @@ import { metrics } from '@opentelemetry/api';
  * - `late_value`: an event's contribution to a window that had moved on when the event arrived.
  * - `rule_state`: the newest value of a rule for the console, during a long outage of Postgres.
  * - `breaker_change`: the record of a breaker change, until the breaker is next read.
+ * - `ended_call`: the report that a call ended, because the dispatcher refused it or was away for very long.
+ * - `ledger_entry`: an amount that the budget ledger cannot store; the budget in the state store keeps it.
+ * - `label_record`: the record of a label that the database cannot store; the state store keeps the label.
  * - `evaluation_mark`: the report to the auditor that a message was evaluated, during a long outage of Redis.
  */
-type DroppedByEvaluator = 'late_value' | 'rule_state' | 'breaker_change' | 'evaluation_mark';
+type DroppedByEvaluator =
+  | 'late_value'
+  | 'rule_state'
+  | 'breaker_change'
+  | 'ended_call'
+  | 'ledger_entry'
+  | 'label_record'
+  | 'evaluation_mark';
 
 /** Counts the items that the evaluator drops. */
 export class EvaluatorDropMetrics {
   readonly #dropped = metrics.getMeter('@agentlens/guardrail-evaluator').createCounter('agentlens.evaluator.dropped', {
-    description: 'Dropped late values, rule states, breaker changes and evaluation marks, by kind',
+    description: 'Items that the evaluator dropped, by kind',
   });
 
   dropped(what: DroppedByEvaluator, count: number): void {

@@ -1,8 +1,8 @@
 import { agentEvents, BreakerChanged, breakerChanged, GROUPS, RulesChanged, rulesChanged } from '@agentlens/contracts';
 import { type Database, OutboxRelay, type Tables } from '@agentlens/database';
 import type { Rearming } from '@agentlens/guardrails';
-import type { EventBus } from '@agentlens/messaging';
-import type { HealthAnswer, Platform } from '@agentlens/platform';
+import { BusUnavailable, type EventBus } from '@agentlens/messaging';
+import type { HealthAnswer, LoopProgress, Platform } from '@agentlens/platform';
 import { baselineStart, type DailyRollup, type HealthWindow, healthScore, healthWindow } from '@agentlens/runs';
 import { type Kysely, sql } from 'kysely';
 import { AgentEventsConsumer } from './agent-events.consumer.ts';
@@ -88,20 +88,29 @@ export class GuardrailEvaluator {
   #stopped = false;
 
   constructor(ports: EvaluatorPorts) {
-    const { bus, windows, cooldowns, database, clock, secrets, egressPolicy, logger } = ports;
+    const { bus, windows, cooldowns, database, clock, secrets, egressPolicy, health, logger } = ports;
     const metrics = new EvaluatorMetrics();
     const drops = new EvaluatorDropMetrics();
     const repository = new RulesRepository(database);
     const publisher = new TriggerPublisher(cooldowns, bus, metrics);
     this.#ports = ports;
-    this.#states = new StateRecorder(new StatesRepository(database), drops, logger);
+    this.#states = new StateRecorder(
+      new StatesRepository(database),
+      drops,
+      logger,
+      undefined,
+      health.watchLoop('rule-states'),
+    );
     this.rules = new RuleLibrary(repository, bus, logger, clock);
-    this.#relay = relayOf(database, bus, logger);
+    this.#relay = relayOf(database, bus, logger, health.watchLoop('evaluator-outbox'));
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     const changed = (tenantId: string) => this.#ruleChanged(tenantId);
     this.writer = new RuleWriter(repository, secrets, egressPolicy, clock, changed);
     this.rollouts = new RuleRollouts(this.writer, clock);
-    this.rollbacks = new RollbackMonitor({ rollouts: this.rollouts, database, bus, clock, logger });
+    this.rollbacks = new RollbackMonitor({
+      ...{ rollouts: this.rollouts, database, bus, clock, logger },
+      progress: health.watchLoop('rollbacks'),
+    });
     this.rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
     const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
@@ -198,7 +207,7 @@ function marksOf(
   );
 }
 
-function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger']): OutboxRelay {
+function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger'], progress: LoopProgress): OutboxRelay {
   return new OutboxRelay({
     db,
     writer: WRITER,
@@ -206,6 +215,9 @@ function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger']): O
       topic === breakerChanged.name
         ? bus.publish(breakerChanged, BreakerChanged.parse(body))
         : bus.publish(rulesChanged, RulesChanged.parse(body)),
+    isRefused: (error) => !(error instanceof BusUnavailable),
+    onRefused: ({ id, topic }, err) => logger.error({ err, id, topic }, 'dropped a change that cannot be published'),
+    attempt: (work) => progress.attempt(work),
     onError: (error) => logger.warn({ err: error }, 'publishing changes from the outbox failed, will retry'),
   });
 }

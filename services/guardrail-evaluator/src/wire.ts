@@ -10,6 +10,7 @@ type EvaluatorPlatform = Pick<
 
 /** Ports of the evaluator, on its own database. */
 export interface EvaluatorPorts extends Omit<EvaluatorPlatform, 'config' | 'database' | 'evaluationTally' | 'health'> {
+  readonly health: Pick<Platform['health'], 'watchLoop'>;
   readonly control: Pick<ControlBoard, 'stateOf'>;
   readonly database: Database;
   /** Absent if the audit is disabled. */
@@ -22,7 +23,10 @@ export function wireEvaluator(platform: EvaluatorPlatform) {
     platform;
   const logger = platform.logger.child({ service: 'guardrail-evaluator' });
   const database = platform.database('guardrail-evaluator');
-  const control = new ControlBoard({ bus, clock, logger, reader: new ControlTables(database) });
+  const control = new ControlBoard({
+    ...{ bus, clock, logger, reader: new ControlTables(database) },
+    onOrder: (order) => evaluator.decisions.ordered(order),
+  });
   const evaluator = new GuardrailEvaluator({
     ...{
       breakers,
@@ -34,6 +38,7 @@ export function wireEvaluator(platform: EvaluatorPlatform) {
       cooldowns,
       database,
       egressPolicy,
+      health,
       labels,
       logger,
       secrets,

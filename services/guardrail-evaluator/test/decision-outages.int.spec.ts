@@ -2,7 +2,7 @@ import { type Alert, COMMANDS, type Decision, decisionDecided, type GuardrailRul
 import { migrate, openDatabase } from '@agentlens/database';
 import type { CallHistory } from '@agentlens/guardrails';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
-import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
 import { connectRedisState } from '@agentlens/state';
 import { eventually, freshDatabase, startRedis, type TcpProxy, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -43,6 +43,7 @@ beforeAll(async () => {
     control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     logger: createLogger({ name: 'test', level: 'silent' }),
+    health: new HealthRegistry(),
   };
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
   await bus.serve(COMMANDS.resolveApproval, async (question) => {

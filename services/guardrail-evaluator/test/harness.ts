@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { connectNatsBus, type EventBus } from '@agentlens/messaging';
-import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
 import { connectRedisState, type StateStores } from '@agentlens/state';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
 import type { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
@@ -77,6 +77,7 @@ export async function openHarness(): Promise<Harness> {
         secrets: new AesSecretBox([secretKey]),
         egressPolicy: { allow: [] },
         logger,
+        health: new HealthRegistry(),
       };
       const { evaluator, stop } = await startEvaluator({ ...ports, ...change(ports) });
       const replica: Replica = {

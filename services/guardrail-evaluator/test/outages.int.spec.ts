@@ -1,7 +1,7 @@
 import { agentEvents, COMMANDS, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { migrate, openDatabase } from '@agentlens/database';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
-import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import { aBatch, anEvent, eventually, freshDatabase, startRedis, tcpProxy } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -42,6 +42,7 @@ async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: strin
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     egressPolicy: { allow: [] },
     logger: createLogger({ name: 'test', level: 'silent' }),
+    health: new HealthRegistry(),
   });
   closeLater(evaluator, stop);
   return evaluator;

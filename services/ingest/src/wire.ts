@@ -68,7 +68,7 @@ export function wireIngest(platform: Platform) {
   const ownRuns = new OwnRuns(runs, owners);
   const heartbeats = new Heartbeats(bus, metrics, logger);
   const quota = new DecideQuota(now);
-  const path = new DecisionPathParts({ config, bus, board, metrics, clock, logger });
+  const path = new DecisionPathParts({ config, bus, board, metrics, clock, health, logger });
   const decisions = new DecisionGateway({ bus, board, ingestor, metrics, clock, logger, path });
   const channel = new ControlChannel({ bus, board, listeners, runs, keys, clock, health, metrics, logger });
   const tickets = new StreamTickets({ secrets, clock });

@@ -132,6 +132,19 @@ describe('rules', () => {
     expect((await api.get('/api/guardrails?passesUnread=maybe', key)).status).toBe(400);
   });
 
+  it('can be filtered by whether they let a call pass if approval cannot be requested', async () => {
+    await api.insert('tenants', { id: 'umbrella', name: 'umbrella', created_at: NOW });
+    const { key } = await api.newKey(['read'], 'umbrella');
+    const row = aRuleRow({
+      ...{ tenant_id: 'umbrella', condition_type: 'tool_name', condition_config: { value: 'pay' } },
+      ...{ action_type: 'require_approval', action_config: {} },
+    });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'old', on_unavailable: 'allow', created_at: minute(1) });
+    await api.insert('guardrail_rules', { ...row, rule_id: 'new', on_unavailable: 'block', created_at: minute(2) });
+    const { rules } = (await api.get('/api/guardrails?passesUnasked=true', key)).body;
+    expect(idsOf(rules)).toEqual(['old']);
+  });
+
   it('are paged by cursor and by offset', async () => {
     const first = (await api.get('/api/guardrails?limit=3')).body;
     expect(first.hasMore).toBe(true);

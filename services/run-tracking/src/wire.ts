@@ -45,12 +45,26 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
 
   const tracker = new RunTracker({ ...ports, retentionDays, paceMs: PACE_MS[config.bus.kind] });
   const decisions = new DecisionTracker({ ...ports, retentionDays });
-  const sweeper = new RunSweeper({ ...ports, quietSeconds: otlp.quietSeconds });
-  const deleter = new RunDeleter(ports);
-  const eraser = new ActorEraser({ ...ports, runContexts: platform.runContexts });
+  const sweeper = new RunSweeper({
+    ...ports,
+    quietSeconds: otlp.quietSeconds,
+    overdueProgress: health.watchLoop('overdue-runs'),
+    killedProgress: health.watchLoop('killed-runs'),
+  });
+  const deleter = new RunDeleter({ ...ports, progress: health.watchLoop('run-deletions') });
+  const eraser = new ActorEraser({
+    ...ports,
+    runContexts: platform.runContexts,
+    progress: health.watchLoop('erasures'),
+  });
   const contents = new ContentRetention(ports);
   const prices = new PriceBooks(ports);
-  const repricer = new Repricer({ ...ports, prices, now: () => clock.now() });
+  const repricer = new Repricer({
+    ...ports,
+    prices,
+    now: () => clock.now(),
+    progress: health.watchLoop('reprices'),
+  });
   const activity = new ActivityRetention(ports);
   const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
   const parts = [tracker, decisions, sweeper, deleter, eraser, contents, prices, repricer, activity, ...auditor];

@@ -44,7 +44,16 @@ describe('the installed command line', () => {
       result,
     ]);
     expect(Object.fromEntries(results)).toEqual({
-      ...{ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok', rules: 'ok', prices: 'ok' },
+      ...{
+        connection: 'ok',
+        key: 'ok',
+        clock: 'ok',
+        version: 'ok',
+        stream: 'ok',
+        rules: 'ok',
+        approvals: 'ok',
+        prices: 'ok',
+      },
     });
     expect(code).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusal, runCli, type SentRequest } from '../run-cli.testing.ts';
-import { checkClock, checkPrices, checkRules, checkVersion } from './doctor.ts';
+import { checkApprovals, checkClock, checkPrices, checkRules, checkVersion } from './doctor.ts';
 
 const HEALTH = { status: 'ok', version: '1.2.3', db: { ok: true, latencyMs: 1 } };
 const ME = { tenantId: 'acme', keyName: 'ops', scopes: ['read'], version: '1.2.3', now: '2026-11-25T10:00:00.000Z' };
@@ -104,6 +104,16 @@ describe('the check of rules', () => {
   it('warns of rules that let unreadable calls pass', () => {
     expect(checkRules([])).toMatchObject({ result: 'ok' });
     expect(checkRules(['Payments'])).toMatchObject({ result: 'warning', what: expect.stringContaining('"Payments"') });
+  });
+});
+
+describe('the check of approvals', () => {
+  it('warns of rules that let calls pass if approval cannot be requested', () => {
+    expect(checkApprovals([])).toMatchObject({ result: 'ok' });
+    expect(checkApprovals(['Payments'])).toMatchObject({
+      result: 'warning',
+      advice: 'Set onUnavailable to block for each of these rules.',
+    });
   });
 });
 

@@ -158,6 +158,18 @@ export function checkRules(names: readonly string[]): Finding {
   };
 }
 
+/** Lists rules in force that require approval and let a call pass if the approval cannot be requested. */
+export function checkApprovals(names: readonly string[]): Finding {
+  if (names.length === 0)
+    return { check: 'approvals', result: 'ok', what: 'no call passes if approval cannot be asked' };
+  return {
+    check: 'approvals',
+    result: 'warning',
+    what: `calls pass if approval cannot be requested: ${names.map((name) => JSON.stringify(name)).join(', ')}`,
+    advice: 'Set onUnavailable to block for each of these rules.',
+  };
+}
+
 /** Days after which a price table lacks models that people use. */
 const MAX_TABLE_AGE_DAYS = 120;
 
@@ -211,23 +223,26 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const options = context.clientOptions(context.connection());
   const connection = await checkConnection(options);
   if (connection.result === 'failed')
-    return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules', 'prices'])];
+    return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules', 'approvals', 'prices'])];
   const { finding, accepted } = await checkKey(options);
   if (accepted === undefined)
-    return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules', 'prices'])];
+    return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules', 'approvals', 'prices'])];
   const askedMs = host.nowMs();
   const { now, version } = await accepted.client.getMe();
   const clock = checkClock(now, askedMs, host.nowMs());
   const stream = await checkStream(options, accepted.key);
-  const rules = await accepted.client.listRules({ query: { passesUnread: true, limit: 100 } }).then(
-    (page) => checkRules(page.rules.map(({ name }) => name)),
-    (error: unknown): Finding => {
-      if (!(error instanceof ProblemError)) throw error;
-      return { check: 'rules', result: 'skipped', what: `the rules cannot be read: ${error.message}` };
-    },
-  );
+  const listed = (check: string, query: { passesUnread: true } | { passesUnasked: true }, judge: typeof checkRules) =>
+    accepted.client.listRules({ query: { ...query, limit: 100 } }).then(
+      (page) => judge(page.rules.map(({ name }) => name)),
+      (error: unknown): Finding => {
+        if (!(error instanceof ProblemError)) throw error;
+        return { check, result: 'skipped', what: `the rules cannot be read: ${error.message}` };
+      },
+    );
+  const rules = await listed('rules', { passesUnread: true }, checkRules);
+  const approvals = await listed('approvals', { passesUnasked: true }, checkApprovals);
   const prices = await pricesOf(accepted.client);
-  return [connection, finding, clock, checkVersion(host.version, version), stream, rules, prices];
+  return [connection, finding, clock, checkVersion(host.version, version), stream, rules, approvals, prices];
 }
 
 function skipped(checks: readonly string[]): Finding[] {

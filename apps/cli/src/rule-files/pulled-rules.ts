@@ -1,4 +1,5 @@
 import { visible } from '@agentlens/contracts/visible';
+import { defaultOnUnavailable } from '@agentlens/replay';
 import type { RuleAnswer } from '../context.ts';
 
 /** Response members that rule files do not contain. */
@@ -16,10 +17,12 @@ const NOT_IN_FILES = [
   'meaningVersion',
 ];
 /** Defaults, which rule files omit. */
-const DEFAULTS: Readonly<Record<string, unknown>> = {
-  ...{ enabled: true, dryRun: false, direction: 'both', priority: 0, mode: 'enforce', cooldownMinutes: 15 },
-  ...{ onMissing: 'allow', onUnavailable: 'allow' },
-};
+function defaultsFor({ actionType }: RuleAnswer): Readonly<Record<string, unknown>> {
+  return {
+    ...{ enabled: true, dryRun: false, direction: 'both', priority: 0, mode: 'enforce', cooldownMinutes: 15 },
+    ...{ onMissing: 'allow', onUnavailable: defaultOnUnavailable(actionType) },
+  };
+}
 const MASK = '***';
 
 /** Converts rules of the platform to a rule file: each with a key and without secrets. */
@@ -30,8 +33,9 @@ export function fileOf(rules: readonly RuleAnswer[], ruleset: string) {
 
 function written(rule: RuleAnswer, taken: Set<string>) {
   const key = rule.key ?? proposedKey(rule.name, taken);
+  const defaults = defaultsFor(rule);
   const fields = Object.entries(rule).filter(
-    ([name, value]) => !NOT_IN_FILES.includes(name) && value !== DEFAULTS[name],
+    ([name, value]) => !NOT_IN_FILES.includes(name) && value !== defaults[name],
   );
   return {
     key,

@@ -1,5 +1,6 @@
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { ANY_TOOL, toolsWords } from '../../../../libs/guardrails/src/words/condition-words.ts';
+import { defaultOnUnavailable } from '../../../../libs/guardrails/src/words/on-unavailable.ts';
 import { client } from '../api/client.ts';
 import type { Catalog } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
@@ -102,6 +103,8 @@ export function ThenElse({
     onChange({
       actionType,
       actionConfig: { ...next?.example },
+      // An approval that cannot be requested must not become a yes.
+      ...(defaultOnUnavailable(actionType) === 'block' ? { onUnavailable: 'block' } : {}),
       ...(fits(catalog, draft.conditionType, actionType) || condition === undefined
         ? {}
         : { conditionType: condition.type, conditionConfig: { ...condition.example } }),
@@ -153,7 +156,7 @@ export function ThenElse({
               />
               <Choice
                 label="if the rule cannot be evaluated in time"
-                value={draft.onUnavailable ?? 'allow'}
+                value={draft.onUnavailable ?? defaultOnUnavailable(draft.actionType)}
                 onChange={(onUnavailable) => onChange({ onUnavailable })}
               />
             </div>

@@ -78,6 +78,7 @@ function List({ rules, summaries }: { rules: readonly Rule[]; summaries: Readonl
           New rule
         </Link>
       </div>
+      <UnaskedNotice rules={rules.filter(passesUnasked)} />
       {shown.length === 0 ? (
         <div className="pad">
           <FilteredEmpty what="rules" filter={Object.values(search).join(', ')} onClear={clear} />
@@ -99,6 +100,39 @@ function tone(rule: Rule): string {
   if (modeOf(rule) === 'shadow') return 'shadow-v';
   if (rule.actionType === 'block' || rule.actionType === 'terminate_run') return 'block';
   return rule.actionType === 'require_approval' || rule.actionType === 'pause_agent' ? 'ask' : 'alert';
+}
+
+/** Older rules that require approval may let a call pass if nobody can be asked. New ones block it. */
+function passesUnasked(rule: Rule): boolean {
+  const isEnforced = modeOf(rule) === 'enforce' || modeOf(rule) === 'canary';
+  return isEnforced && rule.actionType === 'require_approval' && rule.onUnavailable === 'allow';
+}
+
+function UnaskedNotice({ rules }: { rules: readonly Rule[] }) {
+  if (rules.length === 0) return null;
+  return (
+    <p className="pad t2" role="note">
+      Calls pass if approval cannot be requested:{' '}
+      {rules.map(({ id, name }, at) => (
+        <span key={id}>
+          {at > 0 && ', '}
+          <Link to="/guardrails/$id" params={{ id }}>
+            <bdi>{name}</bdi>
+          </Link>
+        </span>
+      ))}
+      . Set “if the rule cannot be evaluated in time” to block.
+    </p>
+  );
+}
+
+function PassesUnasked() {
+  return (
+    <span className="dg">
+      <Icon name="v-bypass" size={12} />
+      Calls pass if approval cannot be requested
+    </span>
+  );
 }
 
 function Does({ rule }: { rule: Rule }) {
@@ -148,6 +182,7 @@ function Table({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
                     Would have acted {count(sum(summary?.wouldHave))} times in 7 days
                   </span>
                 )}
+                {passesUnasked(rule) && <PassesUnasked />}
                 {summary?.degradedReason !== undefined && (
                   <span className="dg">
                     <Icon name="v-bypass" size={12} />
@@ -215,6 +250,7 @@ function Cards({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
             <span className="ml t3 clip">{scopeOf(rule)}</span>
           </span>
           <RuleSentence rule={rule} />
+          {passesUnasked(rule) && <PassesUnasked />}
         </li>
       ))}
     </ul>

@@ -28,6 +28,8 @@ export interface ReserveRequest {
   readonly question: string;
   readonly estimateUsd: number;
   readonly accounts: readonly (ChargedAccount & { readonly limitUsd: number })[];
+  /** Names whose `release` releases this reservation, such as its run. */
+  readonly holders?: readonly string[];
   readonly nowMs: number;
   /** An orphaned reservation is released by then. */
   readonly expiresAtMs: number;
@@ -117,6 +119,11 @@ export interface BudgetStore {
    * submitted.
    */
   spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null>;
+  /**
+   * Releases what these holders have reserved and not settled. A cost that is reported later is still charged. Works in
+   * bounded steps; does nothing for names without reservations.
+   */
+  release(tenantId: string, holders: readonly string[], nowMs: number): Promise<void>;
   /** Initializes accounts that the store does not have with the amounts from the ledger. */
   seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void>;
   /** Declares the tenant's data complete; accounts that do not exist from now on are new. */

@@ -79,6 +79,13 @@ export function passesUnread(rule: GuardrailRule, nowMs: number): boolean {
   return rule.actionType !== 'allow' && active.value.reads.some((part) => part === 'args' || part === 'result');
 }
 
+/** Returns true for an active rule that requires approval and lets a call pass if the approval cannot be requested. */
+export function passesUnasked(rule: GuardrailRule, nowMs: number): boolean {
+  if (!isInForce(rule, nowMs) || rule.onUnavailable === 'block') return false;
+  const active = activate(rule);
+  return active.ok && active.value.cadence === 'call' && active.value.mode === 'enforce' && active.value.asksPeople;
+}
+
 function unready(reason: string): Activated {
   return { ok: false, reason };
 }

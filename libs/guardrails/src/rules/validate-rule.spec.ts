@@ -145,6 +145,18 @@ describe('validateDraft', () => {
     });
   });
 
+  it('blocks a call whose approval cannot be requested, unless the draft says otherwise', () => {
+    const draft = { name: 'n', conditionType: 'tool_name', conditionConfig: { value: 'pay' }, actionConfig: {} };
+    const read = (fields: object) => validateDraft({ ...draft, ...fields });
+    const asks = { actionType: 'require_approval' };
+    expect(read(asks)).toMatchObject({ ok: true, value: { onUnavailable: 'block' } });
+    expect(read({ ...asks, onUnavailable: 'allow' })).toMatchObject({ value: { onUnavailable: 'allow' } });
+    expect(read({ actionType: 'block' })).toMatchObject({ value: { onUnavailable: 'allow' } });
+    const blocking = aRule({ ...draft, actionType: 'block', onUnavailable: 'allow' });
+    expect(validatePatch(blocking, asks)).toMatchObject({ value: { onUnavailable: 'block' } });
+    expect(validatePatch({ ...blocking, ...asks }, { name: 'm' })).toMatchObject({ value: { onUnavailable: 'allow' } });
+  });
+
   it('reports all problems at once', () => {
     const details = detailsOf(validateDraft({ ...DRAFT, name: '', conditionConfig: { threshold: -1, x: 1 } }));
     expect(details.map(({ path }) => path)).toEqual(['name', 'conditionConfig.threshold', 'conditionConfig.x']);

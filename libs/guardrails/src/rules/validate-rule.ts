@@ -13,6 +13,7 @@ import { ACTIONS, isMasked, mapActionSecrets, maskSecret } from '../actions/inde
 import type { Phase } from '../catalog/condition-module.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { askableIn } from '../decisions/selectors.ts';
+import { defaultOnUnavailable } from '../words/on-unavailable.ts';
 import { problemsOf } from './problems.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
@@ -91,7 +92,8 @@ export type ValidatedRule<T> =
   | { readonly ok: false; readonly problem: Problem };
 
 /** A validated draft: configs completed with defaults; agent, selector and policy set or absent. */
-export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Clearable>;
+export type ValidDraft = Omit<RuleDraft, Clearable | 'onUnavailable'> &
+  Pick<GuardrailRule, Clearable | 'onUnavailable'>;
 
 /** Fields that null clears. */
 type Clearable = 'agentId' | 'selector' | 'policyId' | 'rollout' | 'guard' | 'rollback';
@@ -126,6 +128,7 @@ export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
       ...(guard == null ? {} : { guard }),
       ...(rollback == null ? {} : { rollback }),
       ...(policyId == null ? {} : { policyId }),
+      onUnavailable: rest.onUnavailable ?? defaultOnUnavailable(rest.actionType),
       conditionConfig: condition.config,
       actionConfig: action.config,
     },
@@ -150,8 +153,11 @@ export function validatePatch(existing: GuardrailRule, body: unknown): Validated
   if (retyped(existing.conditionType, changes, 'conditionType') && changes.conditionConfig === undefined) {
     merged.conditionConfig = {};
   }
-  if (retyped(existing.actionType, changes, 'actionType')) merged.actionConfig = changes.actionConfig ?? {};
-  else if (isObject(changes.actionConfig) && !hasMoved(existing, changes.actionConfig)) {
+  if (retyped(existing.actionType, changes, 'actionType')) {
+    merged.actionConfig = changes.actionConfig ?? {};
+    // A rule that begins to require approval is as strict as a new one.
+    if (defaultOnUnavailable(String(changes.actionType)) === 'block') merged.onUnavailable = changes.onUnavailable;
+  } else if (isObject(changes.actionConfig) && !hasMoved(existing, changes.actionConfig)) {
     merged.actionConfig = unmasked(existing, changes.actionConfig);
   }
   return validateDraft(merged);

@@ -1,5 +1,6 @@
 import { choice, counted, list, plain, value } from './choice-words.ts';
 import { conditionWords, toolsWords } from './condition-words.ts';
+import { defaultOnUnavailable } from './on-unavailable.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -46,7 +47,7 @@ export function rulePartsInWords(rule: WordedRule): RuleParts {
     fallback:
       words?.onEvents === true
         ? `at most once in ${counted(rule.cooldownMinutes ?? 15, 'minute')}`
-        : `if a value is missing: ${choice(rule.onMissing ?? 'allow')}; if it cannot be evaluated in time: ${choice(rule.onUnavailable ?? 'allow')}`,
+        : `if a value is missing: ${choice(rule.onMissing ?? 'allow')}; if it cannot be evaluated in time: ${choice(rule.onUnavailable ?? defaultOnUnavailable(rule.actionType))}`,
   };
 }
 

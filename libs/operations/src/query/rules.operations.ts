@@ -33,6 +33,10 @@ export const RuleFilter = consistent(
       description:
         'Rules in force that let a call pass if an argument or result they look at is missing or unreadable (`onMissing: allow`).',
     }),
+    passesUnasked: Flag.optional().meta({
+      description:
+        'Rules in force that require approval and let a call pass if the approval cannot be requested (`onUnavailable: allow`).',
+    }),
     ...paging(RULES_LIST, 500, 500),
   }),
 );

@@ -64,6 +64,8 @@ interface ControlBoardOptions {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
   readonly retryMs?: number;
+  /** Called with each order that was not known before, also while the tables are read. */
+  readonly onOrder?: (order: ControlOrder) => void;
 }
 
 interface Follower {
@@ -201,6 +203,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     const tenant = this.#tenants.get(tenantId) ?? new TenantControl();
     this.#tenants.set(tenantId, tenant);
     if (!tenant.apply(item)) return;
+    if (item.kind === 'order') this.#options.onOrder?.(item.value);
     for (const follower of this.#followers.get(tenantId) ?? []) {
       if (concerns(item.value satisfies ControlOrder | Directive, follower.agentId)) follower.notice(item);
     }

@@ -1,5 +1,5 @@
 import type { Decision, Topic } from '@agentlens/contracts';
-import type { PublishAck } from '@agentlens/messaging';
+import { BusUnavailable, type PublishAck } from '@agentlens/messaging';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
@@ -26,7 +26,8 @@ function publisherOn(limits: PublisherLimits = {}) {
   let dropped = 0;
   const bus = {
     publish: async <T>(_: Topic<T>, message: T): Promise<PublishAck> => {
-      if (broker.away) throw new Error('away');
+      if (broker.away) throw new BusUnavailable('away', 1);
+      if ((message as Decision).id.startsWith('poison')) throw new Error('too large');
       sent.push(message as Decision);
       return { sequence: sent.length, duplicate: false };
     },
@@ -66,6 +67,14 @@ describe('DecisionPublisher', () => {
     await eventually(() => expect(new Set(sent.map(({ id }) => id)).size).toBe(10));
     expect(dropped()).toBe(0);
     await publisher.drain();
+  });
+
+  it('drops and counts a decision that the bus refuses, and publishes the others', async () => {
+    const { publisher, sent, dropped } = publisherOn();
+    for (const id of ['d0', 'poison', 'd1']) publisher.offer(aDecision(id));
+    await eventually(() => expect(sent.map(({ id }) => id).toSorted()).toEqual(['d0', 'd1']));
+    await publisher.drain();
+    expect(dropped()).toBe(1);
   });
 
   it('counts drops: the oldest over the capacity, and the rest at shutdown', async () => {

@@ -1,6 +1,7 @@
 import { type Decision, type DecisionRequest, decisionDecided } from '@agentlens/contracts';
 import { redactDeep } from '@agentlens/guardrails/redact';
-import { type EventBus, Fifo, observeQueue, within } from '@agentlens/messaging';
+import { BusUnavailable, type EventBus, Fifo, observeQueue, within } from '@agentlens/messaging';
+import { LoopProgress } from '../health/loop-progress.ts';
 import type { Platform } from '../platform.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
@@ -37,6 +38,7 @@ export interface PublisherLimits {
   readonly gatherMs?: number;
   readonly retryMs?: number;
   readonly drainMs?: number;
+  readonly progress?: LoopProgress;
 }
 
 /**
@@ -67,7 +69,7 @@ export class DecisionPublisher {
     this.#metrics = metrics;
     this.#logger = logger;
     const usual = { maxWaiting: MAX_WAITING_DECISIONS, gatherMs: GATHER_MS, retryMs: RETRY_MS, drainMs: DRAIN_MS };
-    this.#limits = { ...usual, ...limits };
+    this.#limits = { ...usual, progress: new LoopProgress(), ...limits };
     const capacity = this.#limits.maxWaiting;
     observeQueue({ name: queue, capacity, size: () => this.#waiting.length });
   }
@@ -118,13 +120,22 @@ export class DecisionPublisher {
 
   async #publish(decision: Decision): Promise<void> {
     try {
-      await this.#bus.publish(decisionDecided, decision);
+      await this.#limits.progress.attempt(() => this.#bus.publish(decisionDecided, decision));
     } catch (error) {
-      this.#waiting.unshift(decision);
-      this.#rest(error);
+      if (error instanceof BusUnavailable) {
+        this.#waiting.unshift(decision);
+        this.#rest(error);
+      } else this.#drop(decision, error);
     }
     this.#sending -= 1;
     this.#next();
+  }
+
+  /** A decision that the bus refuses, for example because it is too large, would hold up all later ones. */
+  #drop({ id, tenantId }: Decision, err: unknown): void {
+    this.#limits.progress.succeeded();
+    this.#metrics.dropped();
+    this.#logger.error({ err, decisionId: id, tenantId }, 'dropped a decision that cannot be published');
   }
 
   #rest(error: unknown): void {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { HealthRegistry } from './health-registry.ts';
+import { LoopProgress } from './loop-progress.ts';
 
 describe('health registry', () => {
   it('is ready if every check succeeds', async () => {
@@ -18,6 +19,32 @@ describe('health registry', () => {
       ready: false,
       checks: { good: { ok: true }, bad: { ok: false, detail: { reason: 'no progress' } } },
     });
+  });
+
+  it('is not ready while a loop that has work gets none of it done for 30 s', async () => {
+    let nowMs = 0;
+    const health = new HealthRegistry();
+    const loop = health.watchLoop('ended-calls', new LoopProgress(() => nowMs));
+    health.watchLoop('outbox', new LoopProgress(() => nowMs));
+    await expect(loop.attempt(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    nowMs = 29_999;
+    expect((await health.report()).ready).toBe(true);
+    nowMs = 30_000;
+    expect(await health.report()).toEqual({
+      ready: false,
+      checks: { loops: { ok: false, detail: { 'ended-calls': { idleMs: 30_000 } } } },
+    });
+    await loop.attempt(() => Promise.resolve());
+    expect((await health.report()).ready).toBe(true);
+  });
+
+  it('notices an attempt that never ends', async () => {
+    let nowMs = 0;
+    const health = new HealthRegistry();
+    const loop = health.watchLoop('ledger', new LoopProgress(() => nowMs));
+    void loop.attempt(() => new Promise(() => undefined));
+    nowMs = 30_000;
+    expect((await health.report()).ready).toBe(false);
   });
 
   it('separates checks with the same name', async () => {

@@ -1,4 +1,6 @@
+import { metrics } from '@opentelemetry/api';
 import { withDeadline } from '../with-deadline.ts';
+import { LoopProgress } from './loop-progress.ts';
 
 export interface HealthAnswer {
   readonly ok: boolean;
@@ -22,14 +24,36 @@ const CHECK_DEADLINE_MS = 2_000;
  */
 export class HealthRegistry {
   readonly #checks = new Map<string, HealthCheck>();
+  readonly #loops = new Map<string, LoopProgress>();
   readonly #drainListeners: (() => void)[] = [];
   #draining = false;
 
+  constructor() {
+    const idle = metrics.getMeter('@agentlens/platform').createObservableGauge('agentlens.loop.idle', {
+      description: 'How long a background loop that has work has got none of it done',
+      unit: 'ms',
+    });
+    idle.addCallback((result) => {
+      for (const [loop, progress] of this.#loops) result.observe(progress.idleMs, { loop });
+    });
+  }
+
   /** A second check with the same name gets a number, because several services can share one process. */
   add(name: string, check: HealthCheck): void {
-    let unique = name;
-    for (let n = 2; this.#checks.has(unique); n++) unique = `${name}-${n}`;
-    this.#checks.set(unique, check);
+    this.#checks.set(uniqueName(name, this.#checks), check);
+  }
+
+  /** Watches a background loop: while it is stalled, the process is not ready, and a gauge says for how long. */
+  watchLoop(name: string, progress = new LoopProgress()): LoopProgress {
+    if (this.#loops.size === 0) this.add('loops', async () => this.#loopHealth());
+    this.#loops.set(uniqueName(name, this.#loops), progress);
+    return progress;
+  }
+
+  #loopHealth(): HealthAnswer {
+    const stalled = [...this.#loops].filter(([, progress]) => progress.isStalled);
+    if (stalled.length === 0) return { ok: true };
+    return { ok: false, detail: Object.fromEntries(stalled.map(([name, { idleMs }]) => [name, { idleMs }])) };
   }
 
   /** Reports not ready from now on, so that no new work arrives. */
@@ -55,6 +79,12 @@ export class HealthRegistry {
     if (this.#draining) return { ready: false, checks: { ...checks, draining: { ok: false } } };
     return { ready: answers.every((answer) => answer.ok), checks };
   }
+}
+
+function uniqueName(name: string, known: ReadonlyMap<string, unknown>): string {
+  let unique = name;
+  for (let n = 2; known.has(unique); n++) unique = `${name}-${n}`;
+  return unique;
 }
 
 async function answerOf(check: HealthCheck): Promise<HealthAnswer> {

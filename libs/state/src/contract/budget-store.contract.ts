@@ -159,6 +159,35 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 1 });
     });
 
+    it('releases what a holder reserved and still charges a cost that is reported later', async () => {
+      const [tenantId, account, tree] = [await aTenant(), anAccount(), anAccount({ ofTree: true })];
+      const ask = (reservationId: string, holders: string[], pot = account) =>
+        budgets().reserve(aRequest(tenantId, pot, { reservationId, holders }));
+      for (let call = 0; call < 600; call++) {
+        const small = { reservationId: `many-${call}`, holders: ['many'], estimateUsd: 0.001 };
+        await budgets().reserve(aRequest(tenantId, account, small));
+      }
+      await ask('own', ['run', 'agent']);
+      await ask('settled', ['run', 'agent']);
+      await ask('other', ['other', 'agent']);
+      await ask('in-tree', ['run', 'agent'], tree);
+      const settled = { reservationId: 'settled', eventId: 's', costUsd: 0.5, accounts: [account] };
+      expect(await spend(tenantId, settled)).toEqual(['settled']);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 2.6 });
+      await budgets().joinTrees(tenantId, [{ runId: tree.scopeId, parentRunId: 'top' }], START_MS);
+
+      await budgets().release(tenantId, ['run', 'unknown'], START_MS);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 1.6 });
+      expect(await balanceOf(tenantId, { ...tree, scopeId: 'top' })).toEqual({ spentUsd: 0, heldUsd: 0 });
+      const late = { reservationId: 'own', eventId: 'o', costUsd: 0.25, accounts: [account] };
+      expect(await spend(tenantId, late, late, settled)).toEqual(['charged', 'repeated', 'repeated']);
+      await ask('own', ['run']);
+      await budgets().release(tenantId, ['agent', 'many'], START_MS);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.75, heldUsd: 1 });
+      await budgets().release(tenantId, ['run'], START_MS);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.75, heldUsd: 0 });
+    });
+
     it('counts each event once, by itself or as the end of a reservation', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const { reservationId } = aRequest(tenantId, account);

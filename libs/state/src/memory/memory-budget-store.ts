@@ -25,6 +25,9 @@ interface Account {
   readonly holds: Map<string, { readonly amount: number; readonly expiresAtMs: number }>;
 }
 
+/** Ends calls that were released: unlike after a settlement by command, a later cost counts. No event has this id. */
+const RELEASED = ' released';
+
 /** A call that has not ended. */
 interface OpenCall {
   readonly question: string;
@@ -38,6 +41,8 @@ interface Held {
   readonly open: OpenCall[];
   /** Number of calls so far under this id. */
   readonly calls: number;
+  /** Absent in snapshots of earlier releases. */
+  readonly holders?: readonly string[];
   /** Event that ended the last call; '' if a command did. */
   by?: string;
 }
@@ -49,6 +54,8 @@ interface Held {
 export class MemoryBudgetStore implements BudgetStore {
   readonly #accounts: ExpiringMap<Account>;
   readonly #reservations: ExpiringMap<Held>;
+  /** Keys of the reservations of each holder. */
+  readonly #holders: ExpiringMap<Set<string>>;
   readonly #charges: ExpiringMap<true>;
   readonly #sessions: ExpiringMap<string>;
   /** The run whose tree a run's tree became part of. */
@@ -62,6 +69,7 @@ export class MemoryBudgetStore implements BudgetStore {
   constructor(snapshots: MemorySnapshots) {
     this.#accounts = snapshots.map('budget-accounts');
     this.#reservations = snapshots.map('budget-reservations');
+    this.#holders = snapshots.map('budget-holders');
     this.#charges = snapshots.map('budget-charges');
     this.#sessions = snapshots.map('budget-sessions');
     this.#joined = snapshots.map('budget-trees-joined');
@@ -97,9 +105,14 @@ export class MemoryBudgetStore implements BudgetStore {
     const record = {
       open: [...others, { question, estimate, hold, accounts: request.accounts }],
       calls: calls + 1,
+      holders: request.holders ?? [],
       ...(by === undefined ? {} : { by }),
     };
     this.#reservations.set(key, record, expiresAtMs - nowMs + LIFETIMES.reservation);
+    for (const holder of record.holders) {
+      const name = JSON.stringify([tenantId, holder]);
+      this.#holders.set(name, (this.#holders.get(name) ?? new Set()).add(key), expiresAtMs - nowMs);
+    }
     return { kind: 'reserved', expiresAtMs };
   }
 
@@ -121,6 +134,36 @@ export class MemoryBudgetStore implements BudgetStore {
   async spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null> {
     if (!this.#seeded.has(tenantId)) return null;
     return spendings.map((spending) => this.#spend(tenantId, spending, nowMs));
+  }
+
+  async release(tenantId: string, holders: readonly string[]): Promise<void> {
+    for (const holder of holders) {
+      const name = JSON.stringify([tenantId, holder]);
+      for (const key of this.#holders.get(name) ?? []) this.#releaseOne(tenantId, key);
+      this.#holders.delete(name);
+    }
+  }
+
+  #releaseOne(tenantId: string, key: string): void {
+    const held = this.#reservations.get(key);
+    if (held === undefined || held.open.length === 0) return;
+    for (const call of held.open.splice(0)) {
+      for (const account of call.accounts)
+        this.#pot(tenantId, this.#resolved(tenantId, account)).holds.delete(call.hold);
+    }
+    held.by = RELEASED;
+    this.#leave(tenantId, key, held);
+  }
+
+  /** Forgets a reservation without open calls with its holders. */
+  #leave(tenantId: string, key: string, { open, holders = [] }: Held): void {
+    if (open.length > 0) return;
+    for (const holder of holders) {
+      const name = JSON.stringify([tenantId, holder]);
+      const keys = this.#holders.get(name);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#holders.delete(name);
+    }
   }
 
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
@@ -177,13 +220,14 @@ export class MemoryBudgetStore implements BudgetStore {
 
   #spend(tenantId: string, spending: Spending, nowMs: number): SpendAnswer {
     const { reservationId, eventId } = spending;
-    const held =
-      reservationId === undefined ? undefined : this.#reservations.get(JSON.stringify([tenantId, reservationId]));
+    const key = JSON.stringify([tenantId, reservationId]);
+    const held = reservationId === undefined ? undefined : this.#reservations.get(key);
     if (held === undefined || reservationId === undefined) return this.#charge(tenantId, spending, nowMs);
     if (eventId !== undefined && (held.by === eventId || this.#isCharged(tenantId, eventId))) return 'repeated';
     const call = held.open.shift();
     if (call === undefined) return this.#afterEnd(tenantId, held, spending, nowMs);
     held.by = eventId ?? '';
+    this.#leave(tenantId, key, held);
     if (eventId !== undefined) this.#noteCharge(tenantId, eventId);
     for (const account of call.accounts.map((one) => this.#resolved(tenantId, one))) {
       this.#pot(tenantId, account).holds.delete(call.hold);

@@ -51,6 +51,7 @@ const COMMANDS = [
   'reserveBudget',
   'readBalances',
   'spendBudget',
+  'releaseBudget',
   'joinTrees',
   'tallyEvaluated',
   'enterTree',

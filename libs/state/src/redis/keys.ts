@@ -142,6 +142,10 @@ export class BudgetKeys {
     return `reserved:${this.tag}:${escaped(reservationId)}`;
   }
 
+  holder(name: string): string {
+    return `held-by:${this.tag}:${escaped(name)}`;
+  }
+
   charge(eventId: string): string {
     return `charge:${this.tag}:${hash('sha256', eventId, 'base64url')}`;
   }

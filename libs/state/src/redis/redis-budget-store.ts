@@ -32,6 +32,9 @@ type LedgerFields = [
   unpriced?: boolean,
 ];
 
+/** Reservations that one call of the script releases. */
+const MAX_RELEASED = 500;
+
 /** Prefix of entries from releases up to 0.1, which counted in millionths of a dollar. */
 const EARLIER = 'millionths/';
 const usdOfMillionths = (amount: number) => amount / 1e6;
@@ -63,6 +66,7 @@ export class RedisBudgetStore implements BudgetStore {
       JSON.stringify(accounts.map((account) => accountOf(budgetKeys, account))),
       request.question,
       MAX_OPEN_CALLS,
+      JSON.stringify((request.holders ?? []).map((holder) => budgetKeys.holder(holder))),
       ...accounts.flatMap(({ limitUsd, keptMs, onUnpriced }) => [
         ...[limitNanosOf(limitUsd), keptMs],
         onUnpriced === 'block' ? '1' : '0',
@@ -118,6 +122,13 @@ export class RedisBudgetStore implements BudgetStore {
     );
     const reply = (await answered('spend', call)) as string[] | null;
     return reply === null ? null : reply.map((letter) => ANSWERS[letter] ?? 'unknown');
+  }
+
+  async release(tenantId: string, holders: readonly string[]): Promise<void> {
+    const budgetKeys = new BudgetKeys(tenantId);
+    const keys = [budgetKeys.marker, ...holders.map((holder) => budgetKeys.holder(holder))];
+    const step = () => answered('release', this.#redis.releaseBudget(keys.length, ...keys, MAX_RELEASED));
+    while ((await step()) === 1);
   }
 
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { alertFromRow, type Tables } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
+import type { LoopProgress } from '@agentlens/platform';
 import type { Kysely } from 'kysely';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { lapse, lockLapsed } from './alerts.repository.ts';
@@ -15,6 +16,7 @@ interface SweeperDependencies {
   /** Called after a commit that wrote to the outbox. */
   readonly onChanged: () => void;
   readonly onError: (error: unknown) => void;
+  readonly progress: LoopProgress;
 }
 
 /** Expires overdue alerts, at the start and then at intervals. Any number of replicas may sweep. */
@@ -46,7 +48,8 @@ export class ExpirySweeper {
 
   async #round(): Promise<number> {
     try {
-      while (!this.#stopped && (await this.#page()) === PAGE);
+      const { progress } = this.#dependencies;
+      while (!this.#stopped && (await progress.attempt(() => this.#page())) === PAGE);
       this.#lastSweepAt = this.#dependencies.now();
     } catch (error) {
       this.#dependencies.onError(error);

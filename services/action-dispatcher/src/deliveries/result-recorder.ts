@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDataError } from '@agentlens/database';
+import { inHalves, isDataError } from '@agentlens/database';
 import { backOff } from '@agentlens/messaging';
-import { inHalves } from '../in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { Execution } from './execution.ts';

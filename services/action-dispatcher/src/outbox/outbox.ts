@@ -10,6 +10,7 @@ import {
   type Topic,
 } from '@agentlens/contracts';
 import { type OutboxMessage, OutboxRelay, type Tables } from '@agentlens/database';
+import { BusUnavailable } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 
@@ -39,12 +40,21 @@ export class Outbox {
   readonly #relay: OutboxRelay;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ bus, logger, db }: Pick<Platform, 'bus' | 'logger'> & { readonly db: Kysely<Tables> }) {
+  constructor({
+    bus,
+    health,
+    logger,
+    db,
+  }: Pick<Platform, 'bus' | 'health' | 'logger'> & { readonly db: Kysely<Tables> }) {
+    const progress = health.watchLoop('dispatcher-outbox');
     this.#relay = new OutboxRelay({
       db,
       writer: WRITER,
       publish: (message) => publishFact(bus, message),
       unordered: ({ topic }) => topic === deliverySettled.name,
+      isRefused: (error) => !(error instanceof BusUnavailable),
+      onRefused: ({ id, topic }, err) => logger.error({ err, id, topic }, 'dropped a fact that cannot be published'),
+      attempt: (work) => progress.attempt(work),
       onError: (error) => logger.warn({ err: error }, 'outbox publish failed, will retry'),
     });
   }

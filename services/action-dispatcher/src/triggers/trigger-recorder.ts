@@ -1,9 +1,8 @@
 import type { Trigger } from '@agentlens/contracts';
-import { ensurePartitions, refusalText, type Tables } from '@agentlens/database';
+import { ensurePartitions, inHalves, refusalText, type Tables } from '@agentlens/database';
 import { ACK, type HandlingOutcome, type Received } from '@agentlens/messaging';
 import type { Kysely, Transaction } from 'kysely';
 import type { Lanes, Reservation } from '../deliveries/lanes.ts';
-import { inHalves } from '../in-halves.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
 import { type Cooldown, coolBatch, cooldownKey, mayHaveNeighbour, triggerKey } from './cooldown.ts';

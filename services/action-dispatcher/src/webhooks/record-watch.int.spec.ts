@@ -1,4 +1,5 @@
 import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { createLogger } from '@agentlens/platform';
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -35,7 +36,8 @@ describe('record events for webhook endpoints', () => {
       transformResult: async ({ result }) => result,
     });
     const now = () => Date.parse(NOW);
-    watch = new RecordWatch({ db, now, onQueued: () => undefined, onError: (e) => errors.push(e) });
+    const logger = createLogger({ name: 'test', level: 'silent' });
+    watch = new RecordWatch({ db, now, logger, onQueued: () => undefined, onError: (e) => errors.push(e) });
   });
   afterEach(async () => {
     await owner.end();

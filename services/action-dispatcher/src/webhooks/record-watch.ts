@@ -1,6 +1,7 @@
 import { DAY_MS } from '@agentlens/contracts';
-import { type News, type NewsOf, RecordNews, type Tables } from '@agentlens/database';
+import { inHalves, type News, type NewsOf, RecordNews, refusalText, type Tables } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
 import { queueWebhooks } from './webhook.queue.ts';
 import { noticeOfBudget, noticeOfChange } from './webhook-notice.ts';
@@ -14,6 +15,8 @@ interface RecordWatchDependencies {
   /** Called after something was queued. */
   readonly onQueued: () => void;
   readonly onError: (error: unknown) => void;
+  readonly logger: Pick<Platform['logger'], 'error'>;
+  readonly progress?: LoopProgress;
 }
 
 /**
@@ -24,6 +27,7 @@ interface RecordWatchDependencies {
 export class RecordWatch {
   readonly #dependencies: RecordWatchDependencies;
   readonly #news: RecordNews;
+  readonly #ownProgress = new LoopProgress();
   readonly #looking = new Repeating(() => this.look().then(() => EVERY_MS));
 
   constructor(dependencies: RecordWatchDependencies) {
@@ -42,20 +46,29 @@ export class RecordWatch {
 
   /** Never rejects: the next look retries. */
   async look(): Promise<void> {
-    const { db, onError } = this.#dependencies;
+    const { db, onError, progress = this.#ownProgress } = this.#dependencies;
     try {
-      await this.#news.look(db, await listening(db), (news, at) => this.#queue(news, at));
+      await progress.attempt(async () => this.#news.look(db, await listening(db), (news, at) => this.#queue(news, at)));
     } catch (error) {
       onError(error);
     }
   }
 
   async #queue({ changes, reached }: News, at: string): Promise<void> {
-    const { db, onQueued } = this.#dependencies;
+    const { db, logger, onQueued } = this.#dependencies;
     const notices = [...changes.map(noticeOfChange), ...reached.map(noticeOfBudget)];
     for (let from = 0; from < notices.length; from += MAX_PER_STATEMENT) {
       const some = notices.slice(from, from + MAX_PER_STATEMENT);
-      if ((await db.transaction().execute((tx) => queueWebhooks(tx, some, at))) > 0) onQueued();
+      await inHalves(
+        some,
+        async (part) => {
+          if ((await db.transaction().execute((tx) => queueWebhooks(tx, part, at))) > 0) onQueued();
+          return part.map(() => undefined);
+        },
+        ({ tenantId }, error) => {
+          logger.error({ tenantId, reason: refusalText(error) }, 'dropped a webhook notice that cannot be stored');
+        },
+      );
     }
   }
 }

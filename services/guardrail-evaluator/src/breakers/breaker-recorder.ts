@@ -1,7 +1,8 @@
 import type { BreakerState } from '@agentlens/contracts';
+import { isDataError } from '@agentlens/database';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
 import { observeQueue } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
@@ -31,15 +32,18 @@ interface BreakerRecorderDependencies {
   /** Called when a change is committed and waiting to be announced. */
   readonly announce: () => void;
   readonly maxPending?: number;
+  readonly progress?: LoopProgress;
 }
 
 /**
  * Writes breaker changes to the record and announces them, outside of the decision that caused them. Subscribers notify
- * people. Retries until it succeeds. If the process crashes first, the next reader of the breaker records the change.
+ * people. Retries until it succeeds; a change that fails waits behind the others, and one that the database rejects is
+ * dropped. If the process crashes first, the next reader of the breaker records the change.
  */
 export class BreakerRecorder {
   readonly #parts: BreakerRecorderDependencies;
   readonly #pending = new Map<string, RecordedChange>();
+  readonly #ownProgress = new LoopProgress();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #stopped = false;
@@ -83,19 +87,29 @@ export class BreakerRecorder {
   }
 
   async #work(): Promise<void> {
+    const { logger, drops, progress = this.#ownProgress } = this.#parts;
     for (const [key, change] of this.#pending) {
       try {
-        await this.#carryOut(change);
-        if (this.#pending.get(key) === change) this.#pending.delete(key);
-      } catch (error) {
+        await progress.attempt(() => this.#carryOut(change));
+        this.#settle(key, change);
+      } catch (err) {
         const { tenantId, ref, version } = change;
-        this.#parts.logger.warn(
-          { err: error, tenantId, ...ref, version },
-          'recording a breaker change failed, will retry',
-        );
-        return;
+        const isLast = isDataError(err);
+        if (this.#settle(key, change) && !isLast) this.#pending.set(key, change);
+        if (isLast) {
+          drops.dropped('breaker_change', 1);
+          progress.succeeded();
+        }
+        const outcome = isLast ? 'cannot be stored, dropped it' : 'failed, will retry';
+        logger.warn({ err, tenantId, ...ref, version }, `recording a breaker change ${outcome}`);
+        if (!isLast) return;
       }
     }
+  }
+
+  /** Returns false if a newer change of the same breaker is pending. */
+  #settle(key: string, change: RecordedChange): boolean {
+    return this.#pending.get(key) === change && this.#pending.delete(key);
   }
 
   async #carryOut(change: RecordedChange): Promise<void> {

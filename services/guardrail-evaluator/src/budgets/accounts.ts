@@ -1,4 +1,11 @@
-import { type Budget, DAY_MS, periodStart, sha256Hex } from '@agentlens/contracts';
+import {
+  type Budget,
+  type ControlOrder,
+  DAY_MS,
+  type DecisionRequest,
+  periodStart,
+  sha256Hex,
+} from '@agentlens/contracts';
 import { type ChargedAccount, payingScope, type Spender } from '@agentlens/guardrails';
 
 /** How long an account is kept after its last use: well past its period, so that late costs still find it. */
@@ -38,4 +45,29 @@ export function keptMsOf(period: Budget['period']): number {
 /** The reservation id of a call. It can be derived from the question, its retries and the call's event. */
 export function reservationOf(call: { readonly runId: string; readonly callId: string }): string {
   return sha256Hex(JSON.stringify([call.runId, call.callId])).slice(0, 32);
+}
+
+/** Names what holds money: see `ReserveRequest.holders`. */
+export function holderOfRun(runId: string): string {
+  return `run:${runId}`;
+}
+
+/** The run itself or a run above it. */
+function holderOfTree(runId: string): string {
+  return `tree:${runId}`;
+}
+
+/** Everything whose end or kill ends the call of a question. */
+export function holdersOf({
+  runId,
+  agentId,
+  ancestors = [],
+}: Pick<DecisionRequest, 'runId' | 'agentId' | 'ancestors'>): string[] {
+  return [holderOfRun(runId), ...[runId, ...ancestors].map(holderOfTree), `agent:${agentId}`, 'tenant'];
+}
+
+/** What an order to kill stops. */
+export function holderOfOrder({ scope, scopeId }: Pick<ControlOrder, 'scope' | 'scopeId'>): string {
+  if (scope === 'tenant') return 'tenant';
+  return scope === 'agent' ? `agent:${scopeId}` : holderOfTree(scopeId);
 }

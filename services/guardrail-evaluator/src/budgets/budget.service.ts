@@ -2,11 +2,11 @@ import type { Budget, DecisionRequest } from '@agentlens/contracts';
 import { spenderOf } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { RecentMap } from '@agentlens/state';
-import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
+import { type AppliedBudget, applying, holdersOf, reservationOf } from './accounts.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 /** A reservation that is not settled is released after this time. No model call takes longer. */
-const HELD_MS = 10 * 60_000;
+export const HELD_MS = 10 * 60_000;
 
 /** How long the budgets of a run's tree are taken for joined. After a loss of the store they are joined again. */
 const JOINED_MS = 30_000;
@@ -82,7 +82,7 @@ export class BudgetService {
     const reservationId = callId === undefined ? decisionId : reservationOf({ runId, callId });
     const answer = await this.#parts.budgetStore.reserve({
       ...{ tenantId, reservationId, question, estimateUsd, nowMs, expiresAtMs: nowMs + HELD_MS },
-      accounts: applied.map(({ account }) => account),
+      ...{ accounts: applied.map(({ account }) => account), holders: holdersOf(request) },
     });
     if (answer.kind === 'reserved') return { reservationId };
     return { refusedBy: applied.find(({ budget }) => budget.id === answer.budgetId)?.budget ?? null };

@@ -1,5 +1,12 @@
 import { type Budget, type BudgetPatch, type ChangeAuthor, periodStart } from '@agentlens/contracts';
-import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
+import {
+  budgetFromRow,
+  type Database,
+  type DataError,
+  inHalves,
+  recordChanges,
+  type Tables,
+} from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { SettingsReader } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
@@ -26,9 +33,16 @@ export class BudgetsRepository {
   readonly #db: Kysely<Tables>;
   readonly #pool: Database['pool'];
 
-  constructor({ db, pool }: Pick<Database, 'db' | 'pool'>) {
+  readonly #onRefused: (tenantId: string, entry: LedgerEntry, error: DataError) => void;
+
+  /** @param onRefused called with each entry that the ledger cannot store */
+  constructor(
+    { db, pool }: Pick<Database, 'db' | 'pool'>,
+    onRefused: (tenantId: string, entry: LedgerEntry, error: DataError) => void,
+  ) {
     this.#db = db;
     this.#pool = pool;
+    this.#onRefused = onRefused;
   }
 
   readonly budgets: SettingsReader<readonly Budget[]> = {
@@ -114,6 +128,17 @@ export class BudgetsRepository {
 
   /** Skips entries that another instance recorded, or that were recorded before a crash. */
   async record(tenantId: string, entries: readonly LedgerEntry[]): Promise<void> {
+    await inHalves(
+      entries,
+      async (some) => {
+        await this.#insert(tenantId, some);
+        return some.map(() => undefined);
+      },
+      (entry, error) => this.#onRefused(tenantId, entry, error),
+    );
+  }
+
+  async #insert(tenantId: string, entries: readonly LedgerEntry[]): Promise<void> {
     await this.#pool.query({
       name: 'record-budget-ledger',
       text: `

@@ -4,7 +4,7 @@ import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { applying, reservationOf } from './accounts.ts';
+import { applying, holderOfRun, reservationOf } from './accounts.ts';
 import { EventSpender } from './event-spender.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 import { SeededBudgetStore } from './seeded-budget-store.ts';
@@ -141,6 +141,8 @@ describe('a store that keeps nothing', () => {
   });
 });
 
+const UNKNOWN = { costSource: 'unpriced', unpricedReason: 'no_tokens' } as const;
+
 describe('spending what events report', () => {
   const reported: UnpricedCall[] = [];
   async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
@@ -148,6 +150,9 @@ describe('spending what events report', () => {
   }
   /** What was spent of each account of the budget. */
   async function balancesAfter(accounts: readonly BudgetAccount[], ...batches: AgentEvent[][]): Promise<number[]> {
+    return (await wholeBalancesAfter(accounts, ...batches)).map(({ spentUsd }) => spentUsd);
+  }
+  async function wholeBalancesAfter(accounts: readonly BudgetAccount[], ...batches: AgentEvent[][]) {
     const { budgets } = createMemoryState();
     const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [], record }, () => NOW);
     const parts = {
@@ -160,11 +165,11 @@ describe('spending what events report', () => {
     const spender = new EventSpender(parts);
     await budgetStore.reserve({
       ...{ tenantId: 'acme', reservationId: reservationOf({ runId: 'run', callId: 'call' }), estimateUsd: 0.5 },
-      question: 'question',
+      ...{ question: 'question', holders: [holderOfRun('run')] },
       ...{ accounts: [{ ...account, limitUsd: 1 }], nowMs: NOW, expiresAtMs: NOW + 60_000 },
     });
     for (const events of batches) await spender.spend(aBatch({ events }));
-    return (await budgetStore.balances('acme', accounts, NOW)).map(({ spentUsd }) => spentUsd);
+    return budgetStore.balances('acme', accounts, NOW);
   }
   const cost = (id: string, costUsd: number, fields: Partial<AgentEvent> = {}) =>
     anEvent({ id, runId: 'run', kind: 'cost.recorded', usage: { costUsd }, ...fields });
@@ -178,6 +183,31 @@ describe('spending what events report', () => {
     const unpriced = { ...priced, usage: { totalTokens: 5, costSource: 'unpriced' as const } };
     expect(await spentAfter([priced], [priced])).toBe(0.4);
     expect(await spentAfter([unpriced], [unpriced])).toBe(0.5);
+  });
+
+  it.each<[string, Partial<AgentEvent>, number]>([
+    ['failed before it produced anything', { isError: true }, 0],
+    ['failed with zero tokens', { isError: true, usage: { inputTokens: 0, outputTokens: 0, ...UNKNOWN } }, 0],
+    ['ended with the outcome error', { payload: { outcome: 'error' } }, 0],
+    ['broke off after its first words', { isError: true, payload: { completion: 'Once' } }, 0.5],
+    ['broke off after parts of its answer', { isError: true, payload: { messageCount: 1 } }, 0.5],
+    ['failed after tokens with a price', { isError: true, usage: { costUsd: 0.1 } }, 0.1],
+    ['ended without any usage', { usage: undefined }, 0.5],
+  ])('settles a model call that %s', async (_, fields, expected) => {
+    const ended = { id: 'x', runId: 'run', kind: 'llm.completed', callId: 'call', usage: UNKNOWN } as const;
+    const event = anEvent({ ...ended, ...fields });
+    const [balance] = await wholeBalancesAfter([account], [event], [event]);
+    const estimatedUsd = expected === 0.5 ? 0.5 : 0;
+    expect(balance).toMatchObject({ spentUsd: expected, heldUsd: 0, estimatedUsd });
+  });
+
+  it('releases at once what an ended run holds, and charges a cost that arrives later', async () => {
+    const end = anEvent({ id: 'end', runId: 'run', kind: 'run.ended' });
+    expect(await wholeBalancesAfter([account])).toMatchObject([{ spentUsd: 0, heldUsd: 0.5 }]);
+    expect(await wholeBalancesAfter([account], [end])).toMatchObject([{ spentUsd: 0, heldUsd: 0 }]);
+    const late = anEvent({ id: 'x', runId: 'run', kind: 'llm.completed', callId: 'call', usage: { costUsd: 0.4 } });
+    expect(await wholeBalancesAfter([account], [end], [late, late])).toMatchObject([{ spentUsd: 0.4, heldUsd: 0 }]);
+    expect(await wholeBalancesAfter([account], [late, end])).toMatchObject([{ spentUsd: 0.4, heldUsd: 0 }]);
   });
 
   it('charges the estimate of a call without a price, and reports it with the budgets that it draws on', async () => {

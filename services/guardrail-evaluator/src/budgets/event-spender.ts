@@ -1,13 +1,13 @@
-import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
+import type { AgentEvent, Budget, EventBatch, Usage } from '@agentlens/contracts';
 import type { Spending, TreeLink } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
-import { applying, reservationOf } from './accounts.ts';
+import { applying, holderOfRun, reservationOf } from './accounts.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { UnpricedAlerts } from './unpriced-alerts.ts';
 
 interface EventSpenderDependencies {
-  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions' | 'joinTrees'>;
+  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions' | 'joinTrees' | 'release'>;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly unpriced: Pick<UnpricedAlerts, 'report'>;
@@ -16,7 +16,7 @@ interface EventSpenderDependencies {
 
 /**
  * Charges the costs that events report, each event once. A model call settles the reservation of its question; any
- * other cost is charged to every budget that applies.
+ * other cost is charged to every budget that applies. What a run still holds is released when it ends.
  */
 export class EventSpender {
   readonly #parts: EventSpenderDependencies;
@@ -34,7 +34,13 @@ export class EventSpender {
     if (budgets.some(({ scope }) => scope === 'tree')) await this.#joinTrees(batch);
     const arrivedMs = Date.parse(batch.receivedAt);
     const charged = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
-    if (charged.length === 0) return;
+    const ended = new Set(batch.events.flatMap(({ kind, runId }) => (kind === 'run.ended' ? [runId] : [])));
+    if (charged.length > 0) await this.#charge(tenantId, charged);
+    // After the charges, so that calls of the batch settle what they reserved.
+    await this.#parts.budgetStore.release(tenantId, Array.from(ended, holderOfRun));
+  }
+
+  async #charge(tenantId: string, charged: readonly Charged[]): Promise<void> {
     await this.#parts.budgetStore.spend(
       tenantId,
       charged.map(({ spending }) => spending),
@@ -73,17 +79,23 @@ function sessionsOf({ events }: EventBatch): Map<string, string> {
   );
 }
 
+interface Charged {
+  readonly event: AgentEvent;
+  readonly spending: Spending;
+  readonly drawsOn: readonly Budget[];
+}
+
 /** Returns null if the event settles no reservation and costs nothing. */
 function spendingOf(
   event: AgentEvent,
   budgets: readonly Budget[],
   tenantId: string,
   arrivedMs: number,
-): { readonly event: AgentEvent; readonly spending: Spending; readonly drawsOn: readonly Budget[] } | null {
+): Charged | null {
   const { id, agentId, runId, sessionId, callId, kind, usage } = event;
   const ends = kind === 'llm.completed' && callId !== undefined;
-  const costUsd = usage?.costUsd ?? null;
   const isUnpriced = isUnpricedCall(event);
+  const costUsd = usage?.costUsd ?? (isUnbilledCall(event) ? 0 : null);
   if (!ends && !isUnpriced && (costUsd === null || costUsd === 0)) return null;
   const actorId = actorOf(event);
   const atMs = Math.min(Date.parse(event.occurredAt), arrivedMs);
@@ -99,9 +111,33 @@ function spendingOf(
   return { event, spending, drawsOn: applied.map(({ budget }) => budget) };
 }
 
-/** True if the call was billed but its price is unknown. A failed call without tokens was not billed. */
-function isUnpricedCall({ usage, isError }: AgentEvent): boolean {
-  return usage?.costSource === 'unpriced' && !(isError && usage.unpricedReason === 'no_tokens');
+/** True if the call was billed but its price is unknown: it then counts an estimate. */
+function isUnpricedCall(event: AgentEvent): boolean {
+  const { kind, callId, usage } = event;
+  if (isUnbilledCall(event)) return false;
+  const isWithoutUsage = kind === 'llm.completed' && callId !== undefined && usage?.costUsd === undefined;
+  return usage?.costSource === 'unpriced' || (isWithoutUsage && usage?.costSource === undefined);
+}
+
+/**
+ * True for a model call that failed before it produced anything: providers bill nothing for it. A stream that broke off
+ * after its first words was billed, for an unknown number of tokens.
+ */
+function isUnbilledCall({ kind, usage, isError, payload }: AgentEvent): boolean {
+  if (kind !== 'llm.completed' || usage?.costUsd !== undefined) return false;
+  const hasFailed = isError || payload.outcome === 'error' || payload.finishReason === 'error';
+  return hasFailed && tokensOf(usage) === 0 && !hasAnswer(payload);
+}
+
+function tokensOf({ inputTokens = 0, outputTokens = 0, totalTokens = 0 }: Usage = {}): number {
+  return inputTokens + outputTokens + totalTokens;
+}
+
+/** The answer, or the number of its parts, as each dialect records it. */
+function hasAnswer({ completion, messageCount }: AgentEvent['payload']): boolean {
+  return (
+    (typeof completion === 'string' && completion !== '') || (typeof messageCount === 'number' && messageCount > 0)
+  );
 }
 
 /** The end user, if the event names one. */

@@ -1,5 +1,5 @@
 import type { BudgetStore } from '@agentlens/guardrails';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import { carryOver } from './seeded-budget-store.ts';
 
@@ -27,6 +27,7 @@ export class LedgerWriter {
     ledger: Pick<BudgetsRepository, 'record'>,
     tenants: () => Iterable<string>,
     logger: Platform['logger'],
+    readonly progress = new LoopProgress(),
   ) {
     this.#store = store;
     this.#ledger = ledger;
@@ -61,11 +62,15 @@ export class LedgerWriter {
     const all = this.#flushes++ % ALL_EVERY === 0 || this.#timer === undefined;
     const tenants = new Set([...(all ? this.#tenants() : []), ...this.#touched]);
     this.#touched.clear();
+    const waiting = new Set(tenants);
     for (const tenantId of tenants) {
       try {
-        await carryOver(this.#store, this.#ledger, tenantId);
+        await this.progress.attempt(() => carryOver(this.#store, this.#ledger, tenantId));
+        waiting.delete(tenantId);
       } catch (error) {
-        this.#touched.add(tenantId);
+        // The next flush begins with the others.
+        waiting.delete(tenantId);
+        for (const one of [...waiting, tenantId]) this.#touched.add(one);
         this.#logger.warn({ err: error, tenantId }, 'writing to the budget ledger failed, will retry');
         return;
       }

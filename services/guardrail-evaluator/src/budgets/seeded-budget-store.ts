@@ -48,6 +48,11 @@ export class SeededBudgetStore {
     return this.#filled(tenantId, () => this.#store.spend(tenantId, spendings, nowMs));
   }
 
+  /** Nothing is held in a store without data, so it is not seeded for this. */
+  async release(tenantId: string, holders: readonly string[]): Promise<void> {
+    if (holders.length > 0) await this.#store.release(tenantId, holders, this.#now());
+  }
+
   sessionOf(tenantId: string, runId: string): Promise<string | null> {
     return this.#store.sessionOf(tenantId, runId);
   }

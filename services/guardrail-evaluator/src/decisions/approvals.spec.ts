@@ -3,13 +3,14 @@ import { identityOf } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { ReportedResults, resolveApproval, spendApproval } from './approvals.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { Deadline } from './state-circuit.ts';
 
 const bus = createMemoryBus();
 const logger = createLogger({ name: 'test', level: 'silent' });
-const ended = new EndedCalls({ bus, logger });
+const ended = new EndedCalls({ bus, logger, drops: new EvaluatorDropMetrics() });
 const asked: { readonly binding: { readonly argsHash: string }; readonly requestId?: string | undefined }[] = [];
 const spent: unknown[] = [];
 const serving = Promise.all([

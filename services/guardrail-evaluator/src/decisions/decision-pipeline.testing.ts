@@ -10,6 +10,7 @@ import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { type TenantLimits } from '../breakers/limits.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
+import { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import type { ClearedLabel } from '../labels/labels.repository.ts';
 import { RecordedLabels } from '../labels/recorded-labels.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
@@ -73,7 +74,13 @@ export function memoryRecords() {
 export function memoryLabels(): RunLabels {
   const logger = createLogger({ name: 'test', level: 'silent' });
   const store = createMemoryState({ clock: { now: () => NOW } }).labels;
-  return new RecordedLabels({ store, records: memoryRecords(), now: () => NOW, logger });
+  return new RecordedLabels({
+    store,
+    records: memoryRecords(),
+    now: () => NOW,
+    logger,
+    drops: new EvaluatorDropMetrics(),
+  });
 }
 
 /** A decision service on in-memory adapters. */
@@ -108,11 +115,19 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets, la
     budgets: new BudgetService({ budgetStore, budgets: { of: () => budgets } }),
     facts: new FactGatherer({
       ...{ calls: state.calls, windows: state.windows, circuit, logger },
-      labels: labels ?? new RecordedLabels({ store: state.labels, records: memoryRecords(), now, logger }),
+      labels:
+        labels ??
+        new RecordedLabels({
+          store: state.labels,
+          records: memoryRecords(),
+          now,
+          logger,
+          drops: new EvaluatorDropMetrics(),
+        }),
       agents: { agent: async () => ({ tags: ['prod'] }) },
     }),
     bus,
-    ended: new EndedCalls({ bus, logger }),
+    ended: new EndedCalls({ bus, logger, drops: new EvaluatorDropMetrics() }),
     circuit,
     publisher: { offer: (decision) => offered.push(decision) },
     metrics: {

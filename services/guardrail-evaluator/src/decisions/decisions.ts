@@ -1,4 +1,6 @@
-import { breakerChanged, rulesChanged } from '@agentlens/contracts';
+import { breakerChanged, type ControlOrder, rulesChanged } from '@agentlens/contracts';
+import { refusalText } from '@agentlens/database';
+import { BackgroundWork } from '@agentlens/messaging';
 import { DecisionMetrics, DecisionPublisher, TenantSettingsCache } from '@agentlens/platform';
 import type { BatchWork } from '../agent-events.consumer.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
@@ -9,7 +11,8 @@ import { BreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { DueBreakers } from '../breakers/due-breakers.ts';
-import { BudgetService } from '../budgets/budget.service.ts';
+import { holderOfOrder } from '../budgets/accounts.ts';
+import { BudgetService, HELD_MS } from '../budgets/budget.service.ts';
 import { BudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
@@ -64,19 +67,24 @@ export class Decisions {
   readonly #unpriced: UnpricedAlerts;
   readonly #toolDefinitions: ToolDefinitionAlerts;
   readonly #labels: RecordedLabels;
+  readonly #releasing = new BackgroundWork();
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
 
   /** @param announce called when a change is committed and waiting to be announced */
   constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
-    const { bus, breakers: store, budgets, calls, labels, windows, database, clock, control, logger } = ports;
+    const { bus, breakers: store, budgets, calls, labels, windows, database, clock, control, health, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
     this.#rules = rules;
     this.#agents = new AgentDirectory(database, clock);
     this.#breakers = new BreakersRepository(database, now);
-    this.#budgets = new BudgetsRepository(database);
+    this.#budgets = new BudgetsRepository(database, (tenantId, { budgetId, reservationId }, error) => {
+      drops.dropped('ledger_entry', 1);
+      const reason = refusalText(error);
+      logger.error({ tenantId, budgetId, reservationId, reason }, 'dropped an amount that the ledger cannot store');
+    });
     const shared = { bus, logger, now };
     const announced = { ...shared, topic: rulesChanged };
     this.#limits = new TenantSettingsCache({
@@ -93,7 +101,10 @@ export class Decisions {
       reader: this.#breakers.open,
     });
     const limits = this.#limits;
-    this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce, drops });
+    this.#recorder = new BreakerRecorder({
+      ...{ logger, now, store, repository: this.#breakers, announce, drops },
+      progress: health.watchLoop('breaker-records'),
+    });
     const closed = new ClosedBreakers();
     this.#due = new DueBreakers({ bus, limits, now, logger });
     this.#transactions = new BreakerTransactions({
@@ -101,7 +112,13 @@ export class Decisions {
     });
     this.books = new TenantBooks({ rules, limits, budgets: this.#tenantBudgets, open: this.#open, clock });
     this.#budgetStore = new SeededBudgetStore(budgets, this.#budgets, now);
-    this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
+    this.ledger = new LedgerWriter(
+      budgets,
+      this.#budgets,
+      () => this.#tenantBudgets.tenants,
+      logger,
+      health.watchLoop('budget-ledger'),
+    );
     const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
     this.#unpriced = new UnpricedAlerts(bus, logger);
     this.#toolDefinitions = new ToolDefinitionAlerts(bus, logger);
@@ -112,7 +129,7 @@ export class Decisions {
       unpriced: this.#unpriced,
       now,
     });
-    this.#ended = new EndedCalls({ bus, logger });
+    this.#ended = new EndedCalls({ bus, logger, drops, progress: health.watchLoop('ended-calls') });
     const results = new ReportedResults({ ended: this.#ended, rules });
     this.batchWork = [
       (batch) => feeder.count(batch),
@@ -121,8 +138,11 @@ export class Decisions {
       (batch) => this.#toolDefinitions.report(batch),
     ];
     const metrics = new DecisionMetrics();
-    this.#publisher = new DecisionPublisher(bus, metrics, logger);
-    this.#labels = new RecordedLabels({ store: labels, records: new LabelsRepository(database), now, logger });
+    this.#publisher = new DecisionPublisher(bus, metrics, logger, { progress: health.watchLoop('decisions') });
+    this.#labels = new RecordedLabels({
+      ...{ store: labels, records: new LabelsRepository(database), now, logger, drops },
+      progress: health.watchLoop('label-records'),
+    });
     this.labelCommands = new LabelCommands(this.#labels);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
@@ -180,9 +200,20 @@ export class Decisions {
     await Promise.all([this.#limits.reload(tenantId), this.#tenantBudgets.reload(tenantId)]);
   }
 
+  /** A killed run makes no more calls, so what it reserved is released at once. Never throws. */
+  ordered({ tenantId, state, scope, scopeId, issuedAt }: ControlOrder): void {
+    const { clock, logger } = this.#ports;
+    if (state !== 'killed' || clock.now() - Date.parse(issuedAt) > HELD_MS) return;
+    const released = this.#budgetStore
+      .release(tenantId, [holderOfOrder({ scope, scopeId })])
+      .catch((err: unknown) => logger.warn({ err, tenantId }, 'releasing the budgets of killed runs failed'));
+    this.#releasing.add(released);
+  }
+
   /** Writes, publishes and announces everything that is pending. */
   async drain(): Promise<void> {
     this.#circuit.stop();
+    await this.#releasing.ended();
     await this.pipeline.drain();
     await this.#labels.stop();
     await this.#ended.stop();

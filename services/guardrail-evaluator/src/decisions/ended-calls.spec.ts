@@ -3,6 +3,7 @@ import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { EndedCalls } from './ended-calls.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
@@ -12,11 +13,13 @@ describe('EndedCalls', () => {
   let bus: ReturnType<typeof createMemoryBus>;
   let reported: string[];
   let ended: EndedCalls;
+  let dropped: number;
 
   beforeEach(() => {
     bus = createMemoryBus();
     reported = [];
-    ended = new EndedCalls({ bus, logger, retryMs: 5 });
+    dropped = 0;
+    ended = new EndedCalls({ bus, logger, drops: { dropped: (_, count) => (dropped += count) }, retryMs: 5 });
   });
   afterEach(async () => {
     await ended.stop();
@@ -44,7 +47,7 @@ describe('EndedCalls', () => {
   });
 
   it('reports calls before requesting an approval for their tenant', async () => {
-    const patient = new EndedCalls({ bus, logger, retryMs: 600_000 });
+    const patient = new EndedCalls({ bus, logger, drops: new EvaluatorDropMetrics(), retryMs: 600_000 });
     await patient.report('acme', [call('a')], 10);
     await expect(patient.caughtUp('acme', 10)).rejects.toThrow('not marked as spent');
     await expect(patient.caughtUp('globex', 10)).resolves.toBeUndefined();
@@ -99,8 +102,26 @@ describe('EndedCalls', () => {
     expect(reported).toEqual(calls.map(({ callId }) => `acme ${callId}`));
   });
 
+  it.each([
+    ['the command is not valid', undefined],
+    ['the database cannot store it', 400],
+  ])('drops and counts a call that is refused because %s, and reports the others', async (_, status) => {
+    await bus.serve(COMMANDS.spendApprovals, async ({ tenantId, calls }) => {
+      if (status !== undefined && calls.some(({ callId }) => callId === 'bad')) {
+        return { ok: false as const, problem: { error: 'refused', status } };
+      }
+      reported.push(...calls.map(({ callId }) => `${tenantId} ${callId}`));
+      return { ok: true as const, value: { spent: calls.length } };
+    });
+    const bad = call(status === undefined ? 'c\u001b' : 'bad');
+    await ended.report('acme', [call('a'), bad, call('b'), call('c')], 1_000);
+    expect(reported).toEqual(['acme a', 'acme b', 'acme c']);
+    expect(dropped).toBe(1);
+    await expect(ended.caughtUp('acme', 1_000)).resolves.toBeUndefined();
+  });
+
   it('retries once when the service stops', async () => {
-    const patient = new EndedCalls({ bus, logger, retryMs: 600_000 });
+    const patient = new EndedCalls({ bus, logger, drops: new EvaluatorDropMetrics(), retryMs: 600_000 });
     await patient.report('acme', [call('a')], 10);
     await serve();
     await patient.stop();

@@ -1,6 +1,7 @@
 import { COMMANDS, type EndedCall } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 
 /**
  * Maximum number of ended calls, over all tenants, kept while the dispatcher is unavailable. The oldest are dropped.
@@ -13,16 +14,20 @@ const RETRY_MS = 1_000;
 interface EndedCallsDependencies {
   readonly bus: Pick<EventBus, 'request'>;
   readonly logger: Pick<Platform['logger'], 'warn' | 'error'>;
+  readonly drops: Pick<EvaluatorDropMetrics, 'dropped'>;
+  readonly progress?: LoopProgress;
   readonly retryMs?: number;
 }
 
 /**
  * Reports ended calls to the dispatcher, so that an approval cannot be used for another call. Unreported calls are kept
  * and retried, and are reported before the same tenant requests another approval. An approval is therefore not used
- * twice if the dispatcher was unavailable when its call ended.
+ * twice if the dispatcher was unavailable when its call ended. A call that the dispatcher refuses is dropped: no
+ * approval can belong to it.
  */
 export class EndedCalls {
   readonly #parts: EndedCallsDependencies;
+  readonly #progress: LoopProgress;
   readonly #kept = new Map<string, EndedCall[]>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -30,6 +35,7 @@ export class EndedCalls {
 
   constructor(parts: EndedCallsDependencies) {
     this.#parts = parts;
+    this.#progress = parts.progress ?? new LoopProgress();
   }
 
   /** Never rejects: a failed report is retried later. */
@@ -59,9 +65,8 @@ export class EndedCalls {
   }
 
   async #sendAll(): Promise<void> {
-    for (const [tenantId, kept] of [...this.#kept]) {
-      await this.#send(tenantId, kept, COMMANDS.spendApprovals.deadlineMs);
-    }
+    const { deadlineMs } = COMMANDS.spendApprovals;
+    await Promise.all(Array.from(this.#kept, ([tenantId, kept]) => this.#send(tenantId, kept, deadlineMs)));
   }
 
   /**
@@ -72,8 +77,7 @@ export class EndedCalls {
     try {
       for (let from = 0; from < calls.length; from += MAX_CALLS_PER_MESSAGE) {
         const piece = calls.slice(from, from + MAX_CALLS_PER_MESSAGE);
-        await this.#spend(tenantId, piece, deadlineMs);
-        this.#forget(tenantId, new Set(piece));
+        await this.#progress.attempt(() => this.#spend(tenantId, piece, deadlineMs));
       }
       return true;
     } catch (error) {
@@ -83,9 +87,22 @@ export class EndedCalls {
     }
   }
 
+  /** Splits calls that are refused together until the refused ones are alone. @throws Error if no call was judged */
   async #spend(tenantId: string, calls: EndedCall[], deadlineMs: number): Promise<void> {
     const answer = await this.#parts.bus.request({ ...COMMANDS.spendApprovals, deadlineMs }, { tenantId, calls });
-    if (!answer.ok) throw new Error(`approvals could not be marked as spent: ${answer.problem.error}`);
+    const isRefused = !answer.ok && answer.problem.status < 500;
+    if (!answer.ok && !isRefused) throw new Error(`approvals could not be marked as spent: ${answer.problem.error}`);
+    if (isRefused && calls.length > 1) {
+      const middle = Math.ceil(calls.length / 2);
+      await this.#spend(tenantId, calls.slice(0, middle), deadlineMs);
+      await this.#spend(tenantId, calls.slice(middle), deadlineMs);
+      return;
+    }
+    this.#forget(tenantId, new Set(calls));
+    if (!isRefused) return;
+    const { details } = answer.problem;
+    this.#parts.drops.dropped('ended_call', calls.length);
+    this.#parts.logger.error({ tenantId, details }, 'dropped an ended call that the dispatcher refuses');
   }
 
   #keep(tenantId: string, calls: readonly EndedCall[]): void {
@@ -96,6 +113,7 @@ export class EndedCalls {
       if (this.#count <= MAX_KEPT_CALLS) return;
       const dropped = kept.slice(0, this.#count - MAX_KEPT_CALLS);
       this.#forget(oldest, new Set(dropped));
+      this.#parts.drops.dropped('ended_call', dropped.length);
       this.#parts.logger.error({ tenantId: oldest, calls: dropped.length }, 'dropped ended calls over the limit');
     }
   }

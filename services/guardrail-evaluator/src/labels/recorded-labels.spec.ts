@@ -2,6 +2,7 @@ import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import { memoryRecords } from '../decisions/decision-pipeline.testing.ts';
+import { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { RecordedLabels } from './recorded-labels.ts';
 
 const cause = { runId: 'child', agentId: 'crm', toolName: 'read', atMs: 0 };
@@ -10,7 +11,7 @@ let nowMs = Date.parse('2026-03-01T12:00:00.000Z');
 
 function labelsOn(records: ReturnType<typeof memoryRecords>, store = createMemoryState().labels) {
   const logger = createLogger({ name: 'test', level: 'silent' });
-  return new RecordedLabels({ store, records, now: () => nowMs, logger });
+  return new RecordedLabels({ store, records, now: () => nowMs, logger, drops: new EvaluatorDropMetrics() });
 }
 
 describe('recorded labels', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type COMMANDS, DAY_MS, HOUR_MS, type Problem, type QuestionOf } from '@agentlens/contracts';
+import { isDataError } from '@agentlens/database';
 import {
   type EvidenceNote,
   type IncompleteLabels,
@@ -11,9 +12,10 @@ import {
   type SharedPrints,
 } from '@agentlens/guardrails';
 import { BackgroundWork } from '@agentlens/messaging';
-import { type Platform, withDeadline } from '@agentlens/platform';
+import { LoopProgress, type Platform, withDeadline } from '@agentlens/platform';
 import { BoundedMap, SingleFlight, StateUnavailable } from '@agentlens/state';
 import { metrics } from '@opentelemetry/api';
+import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { type ClearedLabel, keptSinceMs, type LabelsRepository } from './labels.repository.ts';
 
 /** If one question needs more than this many restorations, the store does not keep its data. */
@@ -38,6 +40,8 @@ interface RecordedLabelsDependencies {
   readonly records: Pick<LabelsRepository, 'record' | 'remove' | 'clear' | 'pages' | 'noteStore' | 'ancestors'>;
   readonly now: () => number;
   readonly logger: Platform['logger'];
+  readonly drops: Pick<EvaluatorDropMetrics, 'dropped'>;
+  readonly progress?: LoopProgress;
 }
 
 interface KnownLine {
@@ -56,6 +60,7 @@ export class RecordedLabels implements RunLabels {
   readonly #salts = new Map<string, string>();
   readonly #lines = new BoundedMap<KnownLine>(MAX_LINES);
   readonly #recording = new BackgroundWork();
+  readonly #progress: LoopProgress;
   readonly #stopping = new AbortController();
   readonly #losses = metrics
     .getMeter('@agentlens/guardrail-evaluator')
@@ -65,6 +70,7 @@ export class RecordedLabels implements RunLabels {
 
   constructor(parts: RecordedLabelsDependencies) {
     this.#parts = parts;
+    this.#progress = parts.progress ?? new LoopProgress();
   }
 
   /**
@@ -179,20 +185,22 @@ export class RecordedLabels implements RunLabels {
     logger.warn({ tenantId, labels }, 'labels of run trees were lost in the state store and restored');
   }
 
-  /** Retries until the labels are recorded. Never rejects. */
+  /** Retries until the labels are recorded, unless the database rejects them. Never rejects. */
   async #record(line: LabelledLine, labels: readonly string[], cause: LabelCause): Promise<void> {
-    const { store, records, now, logger } = this.#parts;
+    const { store, records, now, logger, drops } = this.#parts;
     const { tenantId } = line;
     const rows = labels.map((label) => ({ runId: rootOf(line), label, cause }));
     for (let attempt = 1; ; attempt++) {
       try {
-        await records.record(tenantId, rows, now());
+        await this.#progress.attempt(() => records.record(tenantId, rows, now()));
         // The store may have lost the labels before they were recorded, and been restored without them.
         await store.set(line, labels, cause);
         return;
       } catch (error) {
-        const isLast = this.#stopping.signal.aborted || this.#recording.size > MAX_WAITING;
-        if (isLast) {
+        const isRefused = isDataError(error);
+        if (isRefused) this.#progress.succeeded();
+        if (isRefused || this.#stopping.signal.aborted || this.#recording.size > MAX_WAITING) {
+          drops.dropped('label_record', labels.length);
           logger.error({ err: error, tenantId, labels }, 'labels were not recorded');
           return;
         }

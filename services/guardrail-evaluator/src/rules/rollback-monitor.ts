@@ -2,7 +2,7 @@ import { COMMANDS, MINUTE_MS, RollbackBounds } from '@agentlens/contracts';
 import { type Database, judgedStops, type Tables } from '@agentlens/database';
 import { percent, ratesOf } from '@agentlens/guardrails';
 import { type EventBus, Repeating } from '@agentlens/messaging';
-import type { Clock, Platform } from '@agentlens/platform';
+import { type Clock, LoopProgress, type Platform } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
 import type { RuleRollouts } from './rule-rollouts.ts';
 
@@ -17,6 +17,7 @@ interface RollbackMonitorDependencies {
   readonly bus: Pick<EventBus, 'request'>;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
+  readonly progress?: LoopProgress;
 }
 
 /** A rule with bounds, and what its version did within their window. */
@@ -45,6 +46,7 @@ interface TakenBack {
  */
 export class RollbackMonitor {
   readonly #parts: RollbackMonitorDependencies;
+  readonly #ownProgress = new LoopProgress();
   readonly #checking = new Repeating(() => this.#checkQuietly());
 
   constructor(parts: RollbackMonitorDependencies) {
@@ -63,21 +65,29 @@ export class RollbackMonitor {
   async check(): Promise<number> {
     let taken = 0;
     for (const rule of await this.#watched()) {
-      const reason = await this.#excess(rule);
-      if (reason === null) continue;
-      const { tenantId, ruleId, version: ifVersion } = rule;
-      const answer = await this.#parts.rollouts.takeBack({
-        ...{ tenantId, ruleId, ifVersion, reason, by: 'agentlens' },
+      // A rule that cannot be judged does not delay the others.
+      const isTaken = await this.#judge(rule).catch((err: unknown) => {
+        const { tenantId, ruleId } = rule;
+        this.#parts.logger.warn({ err, tenantId, ruleId }, 'judging a rollout failed, will retry');
+        return false;
       });
-      if (answer.ok) taken += 1;
+      if (isTaken) taken += 1;
     }
     await this.#alert(taken > 0 ? 0 : ALERT_GRACE_MS);
     return taken;
   }
 
+  async #judge(rule: WatchedRule): Promise<boolean> {
+    const reason = await this.#excess(rule);
+    if (reason === null) return false;
+    const { tenantId, ruleId, version: ifVersion } = rule;
+    return (await this.#parts.rollouts.takeBack({ tenantId, ruleId, ifVersion, reason, by: 'agentlens' })).ok;
+  }
+
   async #checkQuietly(): Promise<number> {
+    const { progress = this.#ownProgress } = this.#parts;
     try {
-      await this.check();
+      await progress.attempt(() => this.check());
     } catch (err) {
       this.#parts.logger.warn({ err }, 'checking rollouts failed, will retry');
     }

@@ -1,6 +1,6 @@
-import type { Database } from '@agentlens/database';
+import { type Database, inHalves, refusalText } from '@agentlens/database';
 import { observeQueue } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 
 const FLUSH_MS = 1_000;
@@ -32,6 +32,7 @@ export class StateRecorder {
     drops: Pick<EvaluatorDropMetrics, 'dropped'>,
     logger: Platform['logger'],
     maxPending = MAX_PENDING_STATES,
+    readonly progress = new LoopProgress(),
   ) {
     this.#states = states;
     this.#drops = drops;
@@ -76,13 +77,29 @@ export class StateRecorder {
     for (let from = 0; from < states.length; from += PAGE) {
       const page = states.slice(from, from + PAGE);
       try {
-        await this.#states.save(page);
+        await this.progress.attempt(() => this.#save(page));
       } catch (error) {
         this.#logger.warn({ err: error, states: states.length - from }, 'writing rule states failed, will retry');
         this.#takeBack(states.slice(from));
         return;
       }
     }
+  }
+
+  /** A state that the database rejects is dropped, so that it does not hold up the others. */
+  async #save(page: readonly RuleStateRow[]): Promise<void> {
+    await inHalves(
+      page,
+      async (some) => {
+        await this.#states.save(some);
+        return some.map(() => undefined);
+      },
+      ({ tenantId, ruleId }, error) => {
+        this.#drops.dropped('rule_state', 1);
+        const reason = refusalText(error);
+        this.#logger.error({ tenantId, ruleId, reason }, 'dropped a rule state that cannot be stored');
+      },
+    );
   }
 
   /** Puts states back for the next flush, unless a newer one exists. */

@@ -17,6 +17,7 @@ interface DecisionPathDependencies {
   readonly board: ControlBoard;
   readonly metrics: ProtocolMetrics;
   readonly clock: Clock;
+  readonly health: Pick<Platform['health'], 'watchLoop'>;
   readonly logger: Platform['logger'];
 }
 
@@ -38,12 +39,13 @@ export class DecisionPathParts {
 
   /** Loads the catalog of conditions only if it is used: it takes 5 MB. */
   async start(): Promise<void> {
-    const { config, bus, board, metrics, clock, logger } = this.#dependencies;
+    const { config, bus, board, metrics, clock, health, logger } = this.#dependencies;
     const { path, bookTtlSeconds } = config.decisions;
     if (path === 'evaluator') return;
     const guardrails = await import('@agentlens/guardrails');
     const decided = new DecisionMetrics();
-    const publisher = new DecisionPublisher(bus, decided, logger, {}, 'gateway_decisions');
+    const progress = health.watchLoop('gateway-decisions');
+    const publisher = new DecisionPublisher(bus, decided, logger, { progress }, 'gateway_decisions');
     const books = new BookCache({
       ...{ bus, orders: board, clock, guardrails, metrics, logger },
       bookTtlMs: bookTtlSeconds * 1000,

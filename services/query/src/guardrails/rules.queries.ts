@@ -1,6 +1,6 @@
 import type { GuardrailRule, JsonObject } from '@agentlens/contracts';
 import { type GuardrailRulesTable, ruleFromRow } from '@agentlens/database';
-import { mapActionSecrets, maskSecret, passesUnread } from '@agentlens/guardrails';
+import { mapActionSecrets, maskSecret, passesUnasked, passesUnread } from '@agentlens/guardrails';
 import { RULES_LIST, type RuleChangeHeaders, type RuleFilter, type RuleView } from '@agentlens/operations';
 import { type Clock, port, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -49,7 +49,8 @@ export class RulesQueries {
   ) {}
 
   async list(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
-    if (filter.passesUnread !== undefined) return this.#byUnread(tenantId, filter);
+    if (filter.passesUnread !== undefined || filter.passesUnasked !== undefined)
+      return this.#byPassing(tenantId, filter);
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await pageRows(db, tenantId, filter),
       total: await totalOf(db, tenantId, filter),
@@ -65,12 +66,17 @@ export class RulesQueries {
   }
 
   /** Filters in memory, because what a rule reads depends on its condition, which SQL cannot inspect. */
-  async #byUnread(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
+  async #byPassing(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
     const rows = await this.reads.read(tenantId, (db) =>
       matching(db, tenantId, filter).selectAll().limit(MAX_RULES).execute(),
     );
     const rules = rows.map((row) => ruleViewOf(row, this.secrets));
-    const items = rules.filter((rule) => passesUnread(rule, this.clock.now()) === filter.passesUnread);
+    const nowMs = this.clock.now();
+    const items = rules.filter(
+      (rule) =>
+        (filter.passesUnread === undefined || passesUnread(rule, nowMs) === filter.passesUnread) &&
+        (filter.passesUnasked === undefined || passesUnasked(rule, nowMs) === filter.passesUnasked),
+    );
     return { items: items.slice(0, filter.limit), hasMore: items.length > filter.limit, total: items.length };
   }
 

@@ -1,7 +1,7 @@
 import { agentEvents, GROUPS, runHeartbeats } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { observeQueue, Repeating, type Subscription } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
 import { TrackingDropMetrics } from '../metrics.ts';
 import { RunChanges } from '../run-changes.ts';
@@ -23,11 +23,14 @@ interface RunSweeperDependencies extends Pick<Platform, 'bus' | 'clock' | 'logge
   /** The end that an agent reported ends the run after this long without another event. */
   readonly quietSeconds: number;
   readonly drops?: Pick<TrackingDropMetrics, 'dropped'>;
+  readonly overdueProgress?: LoopProgress;
+  readonly killedProgress?: LoopProgress;
 }
 
 /** Ends overdue and killed runs, and records heartbeats. */
 export class RunSweeper {
   readonly #dependencies: RunSweeperDependencies;
+  readonly #ownProgress = new LoopProgress();
   readonly #lives: RunLives;
   readonly #killed: KilledRuns;
   readonly #changes: RunChanges;
@@ -78,11 +81,11 @@ export class RunSweeper {
 
   /** Ends overdue runs. @returns when the next round is due, ms */
   async sweep(): Promise<number> {
-    const { bus, logger, quietSeconds } = this.#dependencies;
+    const { bus, logger, quietSeconds, overdueProgress = this.#ownProgress } = this.#dependencies;
     try {
       const { oldestAgeMs } = await bus.lag(agentEvents, GROUPS.runTracking);
       if (oldestAgeMs > BEHIND_MS) return SWEEP_MS;
-      const { ended, byStatus, more } = await this.#lives.endOverdue(quietSeconds);
+      const { ended, byStatus, more } = await overdueProgress.attempt(() => this.#lives.endOverdue(quietSeconds));
       if (ended.length > 0) logger.info(Object.fromEntries(byStatus), 'ended overdue runs');
       for (const [status, runs] of byStatus) this.#overdue.add(runs, { status });
       this.#changes.add(ended);
@@ -95,8 +98,9 @@ export class RunSweeper {
 
   /** Marks runs that orders killed, including runs that started after the order. @returns when the next round is due, ms */
   async settleKilled(): Promise<number> {
+    const { killedProgress = this.#ownProgress } = this.#dependencies;
     try {
-      this.#changes.add(await this.#killed.settle());
+      this.#changes.add(await killedProgress.attempt(() => this.#killed.settle()));
     } catch (err) {
       this.#dependencies.logger.warn({ err }, 'marking killed runs failed, will retry');
       return SWEEP_MS;

@@ -1,7 +1,7 @@
 import type { COMMANDS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
-import type { Platform, PriceBooks } from '@agentlens/platform';
+import type { LoopProgress, Platform, PriceBooks } from '@agentlens/platform';
 import type { z } from 'zod';
 import { changesOf } from './repriced-calls.ts';
 import { Reprices, type RunningReprice } from './reprices.repository.ts';
@@ -14,6 +14,7 @@ interface RepricerDependencies extends Pick<Platform, 'bus' | 'logger'> {
   readonly database: Database;
   readonly prices: Pick<PriceBooks, 'of' | 'ready'>;
   readonly now: () => number;
+  readonly progress: LoopProgress;
 }
 
 /**
@@ -50,11 +51,25 @@ export class Repricer {
     if (!this.#parts.prices.ready) return LOOK_MS;
     try {
       const running = await this.#reprices.running();
-      for (const job of running) await this.#page(job);
-      return running.length > 0 ? NEXT_PAGE_MS : LOOK_MS;
+      if (running.length === 0) this.#parts.progress.succeeded();
+      let failed = 0;
+      for (const job of running) failed += (await this.#tryPage(job)) ? 0 : 1;
+      return running.length > failed ? NEXT_PAGE_MS : LOOK_MS;
     } catch (err) {
+      this.#parts.progress.failed();
       this.#parts.logger.warn({ err }, 'repricing failed, will retry');
       return LOOK_MS;
+    }
+  }
+
+  /** Never throws, so that a job that fails does not delay the others. Returns whether the page was repriced. */
+  async #tryPage(job: RunningReprice): Promise<boolean> {
+    try {
+      await this.#parts.progress.attempt(() => this.#page(job));
+      return true;
+    } catch (err) {
+      this.#parts.logger.warn({ err, tenantId: job.tenantId, repriceId: job.id }, 'repricing failed, will retry');
+      return false;
     }
   }
 

@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { z } from 'zod';
 import { Erasures, type RunningErasure } from './erasures.repository.ts';
 
@@ -12,16 +12,19 @@ const RUNS_PER_QUESTION = 500;
 
 interface ActorEraserDependencies extends Pick<Platform, 'bus' | 'logger' | 'runContexts'> {
   readonly database: Database;
+  readonly progress?: LoopProgress;
 }
 
 /** Erases the contents of an actor's runs in the background: one group of runs at a time, the dispatcher's part first. */
 export class ActorEraser {
   readonly #dependencies: ActorEraserDependencies;
   readonly #erasures: Erasures;
+  readonly #progress: LoopProgress;
   readonly #turning = new Repeating(() => this.turn());
 
   constructor(dependencies: ActorEraserDependencies) {
     this.#dependencies = dependencies;
+    this.#progress = dependencies.progress ?? new LoopProgress();
     this.#erasures = new Erasures(dependencies.database);
   }
 
@@ -44,11 +47,26 @@ export class ActorEraser {
   async turn(): Promise<number> {
     try {
       const running = await this.#erasures.running();
-      for (const erasure of running) await this.#eraseGroup(erasure);
-      return running.length > 0 ? NEXT_GROUP_MS : LOOK_MS;
+      if (running.length === 0) this.#progress.succeeded();
+      let failed = 0;
+      for (const erasure of running) failed += (await this.#tryGroup(erasure)) ? 0 : 1;
+      return running.length > failed ? NEXT_GROUP_MS : LOOK_MS;
     } catch (err) {
+      this.#progress.failed();
       this.#dependencies.logger.warn({ err }, 'erasing the contents of an actor failed, will retry');
       return LOOK_MS;
+    }
+  }
+
+  /** Never throws, so that an erasure that fails does not delay the others. Returns whether the group was erased. */
+  async #tryGroup(erasure: RunningErasure): Promise<boolean> {
+    try {
+      await this.#progress.attempt(() => this.#eraseGroup(erasure));
+      return true;
+    } catch (err) {
+      const { tenantId } = erasure;
+      this.#dependencies.logger.warn({ err, tenantId }, 'erasing the contents of an actor failed, will retry');
+      return false;
     }
   }
 

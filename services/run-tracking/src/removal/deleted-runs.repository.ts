@@ -96,6 +96,13 @@ export class DeletedRuns {
     return rows;
   }
 
+  /** Lets the runs that are due now go first. @throws database errors */
+  async postpone({ tenantId, runId }: DeletedRun): Promise<void> {
+    await sql`
+      update deleted_runs set next_pass_at = now() + interval '15 seconds'
+      where tenant_id = ${tenantId} and run_id = ${runId}`.execute(this.database.db);
+  }
+
   /**
    * Ends a pass. Events in flight arrive within a minute unless there is a backlog, so a pass follows after a minute
    * and one after an hour. @throws database errors

@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
+import { LoopProgress, type Platform } from '@agentlens/platform';
 import type { z } from 'zod';
 import { type DeletedRun, DeletedRuns, type RunDeletion } from './deleted-runs.repository.ts';
 
@@ -13,16 +13,19 @@ const BATCHES_AT_ONCE = 5;
 
 interface RunDeleterDependencies extends Pick<Platform, 'bus' | 'logger'> {
   readonly database: Database;
+  readonly progress?: LoopProgress;
 }
 
 /** Deletes runs on request, here and in the dispatcher, and later deletes events that arrived in between. */
 export class RunDeleter {
   readonly #dependencies: RunDeleterDependencies;
   readonly #runs: DeletedRuns;
+  readonly #progress: LoopProgress;
   readonly #looking = new Repeating(() => this.removeDue());
 
   constructor(dependencies: RunDeleterDependencies) {
     this.#dependencies = dependencies;
+    this.#progress = dependencies.progress ?? new LoopProgress();
     this.#runs = new DeletedRuns(dependencies.database);
   }
 
@@ -46,10 +49,12 @@ export class RunDeleter {
   async removeDue(): Promise<number> {
     try {
       const due = await this.#runs.due(RUNS_AT_ONCE);
+      if (due.length === 0) this.#progress.succeeded();
       let complete = true;
       for (const run of due) complete = (await this.#remove(run)) && complete;
       return complete && due.length === RUNS_AT_ONCE ? NEXT_ROUND_MS : LOOK_MS;
     } catch (err) {
+      this.#progress.failed();
       this.#dependencies.logger.warn({ err }, 'reading deleted runs failed, will retry');
       return LOOK_MS;
     }
@@ -58,15 +63,25 @@ export class RunDeleter {
   /** Never throws: what remains stays due. @returns true if nothing is left of the run */
   async #remove(run: DeletedRun): Promise<boolean> {
     const { tenantId, runId } = run;
+    this.#progress.failed();
     try {
-      for (let batches = 0; await this.#runs.removeSome(run); batches++) if (batches === BATCHES_AT_ONCE) return false;
+      for (let batches = 0; await this.#runs.removeSome(run); batches++)
+        if (batches === BATCHES_AT_ONCE) return this.#advanced(false);
       const answer = await this.#dependencies.bus.request(COMMANDS.deleteRunActions, { tenantId, runIds: [runId] });
       if (!answer.ok) throw new Error(answer.problem.error);
       await this.#runs.passed(run);
-      return true;
+      return this.#advanced(true);
     } catch (err) {
       this.#dependencies.logger.warn({ err, tenantId, runId }, 'deleting a run failed, will retry');
+      await this.#runs.postpone(run).catch((error: unknown) => {
+        this.#dependencies.logger.warn({ err: error, tenantId, runId }, 'postponing the deletion of a run failed');
+      });
       return false;
     }
+  }
+
+  #advanced(isComplete: boolean): boolean {
+    this.#progress.succeeded();
+    return isComplete;
   }
 }

@@ -2,6 +2,7 @@ import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
 import type { PriceBook } from '../../prices.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import { AGENTLENS_DIALECT } from '../dialect-names.ts';
+import { repairId } from '../handlebar/tolerant.ts';
 import { runMomentId } from '../stable-ids.ts';
 import { type Envelope, parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
@@ -94,7 +95,7 @@ function translated(
     agentName: type === 'session_started' ? text(payload.agentName) : undefined,
     agentVersion: type === 'session_started' ? text(payload.agentVersion) : undefined,
     toolName: text(payload.toolName),
-    callId: text(payload.callId),
+    callId: callIdIn(payload),
     model,
     provider,
     outcome: type === 'session_ended' ? OUTCOMES[payload.reason as SessionEndReason] : undefined,
@@ -116,6 +117,11 @@ function translated(
 
 function momentIdOf({ agentId, runId, kind }: TranslatedEvent['facts']): string | undefined {
   return kind === 'run.started' || kind === 'run.ended' ? runMomentId(agentId, runId, kind) : undefined;
+}
+
+/** The payload keeps the id as it was sent. */
+function callIdIn({ callId }: JsonObject): string | undefined {
+  return typeof callId === 'string' && callId !== '' ? repairId(callId) : undefined;
 }
 
 type SessionEndReason = (typeof SESSION_END_REASONS)[number];

@@ -1,6 +1,6 @@
 import type { EventKind, JsonObject, RunOutcome, Severity, Usage } from '../../events.ts';
 import { type PriceBook, pricedUsage } from '../../prices.ts';
-import { cleanName } from './tolerant.ts';
+import { cleanName, repairId } from './tolerant.ts';
 
 /** Fields of an audit event that rules, runs and charts use, extracted from its data. */
 interface Lifted {
@@ -38,7 +38,7 @@ export function liftedFrom(kind: EventKind, data: JsonObject, atMs: number, pric
   return {
     ...gravityOf(kind, data),
     toolName: name(tool.name) ?? name(data.toolName),
-    callId: name(data.callId) ?? name(tool.callId),
+    callId: id(data.callId) ?? id(tool.callId),
     model,
     provider,
     outcome: kind === 'run.ended' ? outcomeOf(data.status) : undefined,
@@ -122,4 +122,9 @@ function record(value: unknown): JsonObject {
 function name(value: unknown): string | undefined {
   const text = typeof value === 'string' ? cleanName(value) : '';
   return text === '' ? undefined : text;
+}
+
+function id(value: unknown): string | undefined {
+  const isId = (typeof value === 'string' && value !== '') || typeof value === 'number';
+  return isId ? repairId(String(value)) : undefined;
 }

@@ -25,12 +25,18 @@ export function cleanToolName(text: string): string {
 
 export const Name = z.string().transform((text) => cleanName(text));
 
-/** Makes an id storable. Different ids stay different: a repaired id ends with a hash. */
+/**
+ * Makes a non-empty id storable. Different ids stay different: a repaired id ends with a hash. Every route repairs ids
+ * in the same way, so that a question and the event about its result name the same call.
+ */
+export function repairId(text: string): string {
+  const clean = cleanName(text, MAX_ID_CHARS);
+  return clean === text ? text : `${clean.slice(0, MAX_ID_CHARS - HASH_CHARS)}#${sha256Hex(text)}`.toWellFormed();
+}
+
 export const RepairedId = z.union([z.string(), z.number()]).transform((given, context) => {
   const text = String(given);
-  const clean = cleanName(text, MAX_ID_CHARS);
-  if (clean === text && text !== '') return text;
-  if (text !== '') return `${clean.slice(0, MAX_ID_CHARS - HASH_CHARS)}#${sha256Hex(text)}`.toWellFormed();
+  if (text !== '') return repairId(text);
   context.issues.push({ code: 'custom', message: 'must not be empty', input: given });
   return z.NEVER;
 });

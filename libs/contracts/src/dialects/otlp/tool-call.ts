@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../events.ts';
-import { cleanName } from '../handlebar/tolerant.ts';
+import { cleanName, repairId } from '../handlebar/tolerant.ts';
 import { firstText, firstValue, isObject, present, unpacked } from './attributes.ts';
 import type { ContentMode } from './messages.ts';
 import type { OtlpSpan } from './span.ts';
@@ -37,7 +37,7 @@ export function toolCallOf(span: OtlpSpan, content: ContentMode): OtlpToolCall {
   const toolName = nameOf(span);
   const answer = langChainAnswer(span);
   const sentId = firstText(attributes, CALL_ID) ?? eventValue(span, 'id') ?? answer?.tool_call_id;
-  const callId = cleanName(typeof sentId === 'string' ? sentId : '') || span.spanId;
+  const callId = typeof sentId === 'string' && sentId !== '' ? repairId(sentId) : span.spanId;
   const serverName =
     firstText(attributes, ['mcp.server.name']) ??
     (attributes.has('mcp.method.name') ? firstText(attributes, ['server.address']) : undefined);

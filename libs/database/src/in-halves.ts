@@ -1,4 +1,4 @@
-import { type DataError, isDataError } from '@agentlens/database';
+import { type DataError, isDataError } from './database.ts';
 
 /**
  * Runs work on many items. If the database rejects one, splits the items in half and retries, until the rejected items
