@@ -372,6 +372,10 @@ export const COMMANDS: CommandTree = {
         summary: 'guard one or more coding agents',
         load: async () => (await import('./guard/install.ts')).install,
       },
+      enforce: {
+        summary: 'make the starter rules refuse calls and ask for approvals',
+        load: async () => (await import('./guard/enforce.ts')).enforce,
+      },
       off: {
         summary: 'remove the guard and restore every file',
         load: async () => (await import('./guard/install.ts')).off,

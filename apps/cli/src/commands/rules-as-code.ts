@@ -157,7 +157,7 @@ export const pullRules: DefineCommand = (command, context) => {
         ids.length > 0 ? await Promise.all(ids.map((id) => client.getRule({ params: { id } }))) : await all(ruleset);
       if (rules.length === 0) throw usageError('No rules to write.');
       const file = fileOf(rules, ruleset);
-      const text = await yamlOf(file);
+      const text = yamlOf(file);
       context.output.print(file, () => text.trimEnd());
 
       async function all(name: string): Promise<RuleAnswer[]> {

@@ -10,9 +10,9 @@ describe('a pulled rule file', () => {
     ['a tag character', 'a\u{e0041}b'],
     ['a line break', 'one\n\u200btwo: "#'],
     ['a backslash', 'C:\\u{e0041} \u2066'],
-  ])('holds a text with %s as it is, without the raw character', async (_, name) => {
+  ])('holds a text with %s as it is, without the raw character', (_, name) => {
     const rule = { id: 'r', name, conditionConfig: { value: name } } as unknown as RuleAnswer;
-    const written = await yamlOf(fileOf([rule], 'rules'));
+    const written = yamlOf(fileOf([rule], 'rules'));
     expect(written).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
     expect(parse(written).rules[0]).toMatchObject({ name, conditionConfig: { value: name } });
   });

@@ -1,5 +1,6 @@
 import { visible } from '@agentlens/contracts/visible';
 import { defaultOnUnavailable } from '@agentlens/replay';
+import { Document, visit } from 'yaml';
 import type { RuleAnswer } from '../context.ts';
 
 /** Response members that rule files do not contain. */
@@ -80,8 +81,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** YAML whose texts hold no raw control or direction character: they are escapes inside of double quotes. */
-export async function yamlOf(file: ReturnType<typeof fileOf>): Promise<string> {
-  const { Document, visit } = await import('yaml');
+export function yamlOf(file: ReturnType<typeof fileOf>): string {
   const document = new Document(file);
   visit(document, {
     Scalar: (_key, node) => {

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { HOSTS, isHostId } from './hosts/index.ts';
-import { askResident, residentAnswers } from './resident/ask-resident.ts';
+import { askResident, REFUSED, residentAnswers } from './resident/ask-resident.ts';
 import { type Env, type GuardPaths, pathsIn } from './state.ts';
 
 /** Where the launcher says the files are. */
@@ -38,6 +38,12 @@ export async function runHook(words: readonly string[], env: Env, entry: string)
     const headers = { 'x-guard-parent': parent };
     const path = `/${host}/${event}`;
     const { status, text } = await askResident(paths, { method: 'POST', path, body: input, headers, timeoutMs });
+    if (status === REFUSED) {
+      const end = text.indexOf('\n');
+      process.stdout.write(text.slice(0, end));
+      process.stderr.write(`${text.slice(end + 1)}\n`);
+      return 2;
+    }
     if (status !== 200) throw new Error(`the local process answered ${status}`);
     process.stdout.write(text);
     return 0;

@@ -76,16 +76,24 @@ const RULES: readonly StarterRule[] = [
     ...tagged('opaque'),
     ...approve('Let the coding agent run a command that cannot be read?'),
   },
-  {
-    key: 'loops',
-    name: 'A call that repeats eight times ends the run',
-    selector: { toolTagsAny: ['shell', 'write', 'read', 'network', 'mcp', 'agent', 'other'] },
-    conditionType: 'repeated_call',
-    conditionConfig: { times: 8, sameResult: false },
-    actionType: 'terminate_run',
-    actionConfig: { message: 'The same call was made too often' },
-  },
 ];
+
+/**
+ * A rule about repetition needs the history of each call that it selects, so it names its agents: for every agent of
+ * the tenant it would send all calls to the evaluator.
+ */
+const loops = (agents: readonly string[]): StarterRule => ({
+  key: 'loops',
+  name: 'A call that repeats eight times ends the run',
+  selector: {
+    agentSlugsAny: agents,
+    toolTagsAny: ['shell', 'write', 'read', 'network', 'mcp', 'agent', 'other'],
+  },
+  conditionType: 'repeated_call',
+  conditionConfig: { times: 8, sameResult: false },
+  actionType: 'terminate_run',
+  actionConfig: { message: 'The same call was made too often' },
+});
 
 /** An event rule: it raises an alert when a host ran a call that was refused or never asked about. */
 const IGNORED: StarterRule = {
@@ -98,9 +106,9 @@ const IGNORED: StarterRule = {
   cooldownMinutes: 0,
 };
 
-/** @param agents slugs that the event rule applies to; each gets a rule of its own */
+/** @param agents slugs that the rules without tags of the guard apply to; the event rule is one per agent */
 export function starterRules(mode: 'shadow' | 'enforce', agents: readonly string[]): StarterRule[] {
-  const decisions = RULES.map((rule) => ({ ...rule, mode }));
+  const decisions = [...RULES, loops(agents)].map((rule) => ({ ...rule, mode }));
   // The alert stops nothing, so it is on from the first day.
   return [...decisions, ...agents.map((agentId) => ({ ...IGNORED, key: `${IGNORED.key}-${agentId}`, agentId }))];
 }

@@ -131,6 +131,14 @@ export function makePrivateFolder(folder: string): void {
   if (process.platform !== 'win32') chmodSync(folder, 0o700);
 }
 
+/** @throws GuardStateError if another user owns the folder or may change it: what answers there is not the guard */
+export function refuseForeignFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const { uid, mode } = statSync(folder);
+  if (uid !== process.getuid?.() || (mode & 0o022) !== 0)
+    throw new GuardStateError(`another user owns or may change ${folder}; remove it`);
+}
+
 /** Replaces a file by rename, so that a reader never sees half of it. */
 export function writeWhole(file: string, content: string | Buffer, mode: number): void {
   const draft = `${file}.${process.pid}.new`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -24,7 +24,7 @@ import { installHost, removeTrust, stopResident, uninstallHost, type Installatio
 import { writeManaged } from '../src/install/managed.ts';
 import { appendToArray, parseJsonText, removeItems } from '../src/install/json-text.ts';
 import { DEFAULT_SETTINGS, guardPaths, type HostSettings, readConfig, writeConfig } from '../src/state.ts';
-import { BLOCK, FakePlatform } from './fake-platform.ts';
+import { BLOCK, FakePlatform, TERMINATE } from './fake-platform.ts';
 
 const ENFORCED: HostSettings = { ...DEFAULT_SETTINGS, mode: 'enforce', wait: 5 };
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -307,7 +307,7 @@ void describe('installation', () => {
     assert.deepEqual([claude.allowManagedHooksOnly, claude.disableAllHooks], [true, false]);
     assert.match(read('codex/requirements.toml'), /^managed_dir = "\/etc\/agentlens-guard"$/m);
     assert.equal(spawnSync('sh', ['-n', join(folder, 'agentlens-guard/hook')]).status, 0);
-    assert.match(read('agentlens-guard/hook'), /^in=\$\(cat; echo x\); in=\$\{in%x\}$/m);
+    assert.match(read('agentlens-guard/hook'), /in=\$\(cat; echo x\); in=\$\{in%x\}$/m);
     assert.throws(() => writeManaged(['opencode'], rollout), /no managed settings/);
   });
 
@@ -358,9 +358,9 @@ void describe('installation', () => {
       platform.decide = () => BLOCK;
       // Without Node: only curl can answer.
       rmSync(join(home, 'bin'), { recursive: true });
-      const { code, stdout } = await run('t2');
-      assert.equal(code, 0);
-      assert.match(stdout, /"permissionDecision":"deny"/);
+      const { code, stdout, stderr } = await run('t2');
+      assert.deepEqual([code, stderr], [2, 'Not this\n']);
+      assert.match(stdout, /^\{.*"permissionDecision":"deny".*\}$/);
       assert.deepEqual(
         platform.questions.map(({ args }) => args),
         [{ command: 'ls\n' }, { command: 'ls\n' }],
@@ -369,13 +369,52 @@ void describe('installation', () => {
 
     void it('works without curl', async () => {
       platform.decide = () => BLOCK;
-      const bin = join(home, 'no-curl');
-      mkdirSync(bin);
-      for (const name of ['sh', 'cat'])
-        symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
-      const { code, stdout } = await run('t1', { PATH: bin });
-      assert.equal(code, 0);
+      const { launcher } = installation.paths;
+      writeFileSync(launcher, readFileSync(launcher, 'utf8').replaceAll('curl -q', '/nowhere/curl -q'));
+      const { code, stdout, stderr } = await run('t1');
+      assert.deepEqual([code, stderr], [2, 'Not this\n']);
       assert.match(stdout, /"deny"/);
+    });
+
+    void it('ends the turn by the answer where only the answer can', async () => {
+      platform.decide = () => TERMINATE;
+      const { code, stdout } = await run('t1');
+      assert.equal(code, 0);
+      assert.match(stdout, /"continue":false/);
+    });
+
+    const HOSTILE: readonly [string, () => NodeJS.ProcessEnv][] = [
+      [
+        'a program named curl that comes first',
+        () => {
+          writeFileSync(join(home, 'curl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+          return { PATH: `${home}:/usr/bin:/bin` };
+        },
+      ],
+      [
+        'functions of the shell',
+        () => ({ PATH: '/usr/bin:/bin', 'BASH_FUNC_curl%%': '() {  :; }', 'BASH_FUNC_printf%%': '() {  :; }' }),
+      ],
+      ['options of Node', () => ({ PATH: '/usr/bin:/bin', NODE_OPTIONS: '--require=/nowhere/x.js' })],
+    ];
+    for (const [name, environment] of HOSTILE)
+      for (const started of [true, false])
+        void it(`refuses in any environment: ${name}, ${started ? 'with' : 'without'} a resident`, async () => {
+          if (started) await run('t0');
+          platform.decide = () => BLOCK;
+          const { code, stderr } = await run('t1', environment());
+          assert.deepEqual([code, stderr], [2, 'Not this\n']);
+        });
+
+    void it('believes no socket in a folder that others may change', async () => {
+      await run('t0');
+      const { launcher, folder } = installation.paths;
+      writeFileSync(launcher, readFileSync(launcher, 'utf8').replaceAll('curl -q', '/nowhere/curl -q'));
+      chmodSync(folder, 0o777);
+      const { code, stderr } = await run('t1');
+      chmodSync(folder, 0o700);
+      assert.equal(code, 2);
+      assert.match(stderr, /another user owns or may change/);
     });
 
     const BROKEN: readonly [string, (launcher: string) => void][] = [
@@ -403,7 +442,7 @@ void describe('installation', () => {
       // A server that accepts and never answers.
       writeFileSync(
         installation.paths.launcher,
-        text.replaceAll('curl -q', 'sh -c "exit 28"; false curl -q').replace('code=$?', 'code=28'),
+        text.replaceAll('curl -q', 'false curl -q').replace('code=$?', 'code=28'),
       );
       const { code, stderr } = await run('t1');
       assert.equal(code, 2);

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type HostId, recordOf } from '../src/hosts/host.ts';
-import { askResident } from '../src/resident/ask-resident.ts';
+import { writeInstalled } from '../src/install/installed.ts';
+import { askResident, REFUSED } from '../src/resident/ask-resident.ts';
 import { type Resident, startResident } from '../src/resident/serve.ts';
 import { type GuardConfig, type GuardPaths, type HostSettings, Journal, pathsIn, writeConfig } from '../src/state.ts';
 import { ALLOW, BLOCK, FakePlatform, KILLED, PENDING, TERMINATE } from './fake-platform.ts';
@@ -64,8 +74,10 @@ void describe('the resident', () => {
       body,
       timeoutMs: 20_000,
     });
-    assert.equal(status, 200, readFileSync(paths.log, 'utf8'));
-    return text === '' ? {} : (JSON.parse(text) as HookOutput);
+    assert.ok(status === 200 || status === REFUSED, readFileSync(paths.log, 'utf8'));
+    const [output = '', ...reason] = text.split('\n');
+    assert.equal(reason.length > 0, status === REFUSED);
+    return output === '' ? {} : (JSON.parse(output) as HookOutput);
   };
   const call = (id: string, command = 'ls', more: object = {}) => ({
     tool_name: 'Bash',
@@ -292,8 +304,22 @@ void describe('the resident', () => {
   });
 
   void it('raises no alarm in a session that began before the guard was installed', async () => {
-    assert.deepEqual(await reported('t1'), {});
+    const transcript = join(folder, 'before.jsonl');
+    writeFileSync(transcript, '');
+    const known = { files: [], since: statSync(transcript).birthtimeMs + 1_000 };
+    writeInstalled(paths, { 'claude-code': known });
+    assert.deepEqual(await reported('t1', 'ls', { transcript_path: transcript }), {});
     assert.equal(platform.events('error').length, 0);
+    assert.equal((await reported('t2', 'ls', { transcript_path: transcript })).continue, false);
+  });
+
+  void it('raises an alarm for the first result of a new session that was never asked about', async () => {
+    const transcript = join(folder, 'new.jsonl');
+    writeFileSync(transcript, '');
+    writeInstalled(paths, { 'claude-code': { files: [], since: statSync(transcript).birthtimeMs - 1_000 } });
+    assert.equal((await reported('t1', 'ls', { transcript_path: transcript })).continue, false);
+    await platform.until(() => platform.events('error').length > 0);
+    assert.equal(dataOf('error').reason, 'not-asked');
   });
 
   void it('remembers refusals and stops over a restart', async () => {
@@ -333,7 +359,7 @@ void describe('the resident', () => {
       body: JSON.stringify(call('t1')),
       timeoutMs: 5_000,
     });
-    assert.equal(status, 200);
+    assert.equal(status, REFUSED);
     assert.match(text, /"deny".*session_id/);
   });
 

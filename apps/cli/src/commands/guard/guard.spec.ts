@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readRuleFiles, readTestFile, runTest } from '@agentlens/replay';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, type SentRequest } from '../../run-cli.testing.ts';
+import { refusal, runCli, type SentRequest } from '../../run-cli.testing.ts';
 
 /** Calls with their tags, each with what the starter rules do when they act. */
 const FIXTURES = `rules: ./coding-agents.yaml
@@ -45,9 +45,24 @@ describe('agentlens guard', () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
   const config = () => join(home, '.config/agentlens/guard/guard.json');
-  const guard = (words: readonly string[], answer?: (request: SentRequest) => unknown) =>
-    runCli(['guard', ...words], { env: { HOME: home, PATH: `${home}/bin:/usr/bin:/bin` }, folder: home, answer });
+  const guard = (words: readonly string[], answer = platform, env: Readonly<Record<string, string>> = {}) => {
+    const surroundings = { HOME: home, PATH: `${home}/bin:/usr/bin:/bin`, ...env };
+    return runCli(['guard', ...words], { env: surroundings, folder: home, answer });
+  };
+  const starter = (key: string, more = {}) => ({
+    ...{ id: `id-${key}`, key, name: key, ruleset: 'coding-agents', mode: 'shadow', enabled: true },
+    ...{ conditionType: 'tool_tag', conditionConfig: {}, actionType: 'block', actionConfig: {}, ...more },
+  });
+  const onPlatform = [
+    starter('destructive', { priority: 7 }),
+    starter('publish'),
+    starter('loops', { mode: 'enforce' }),
+    starter('refusals-ignored-codex', { mode: 'enforce', actionType: 'raise_alert' }),
+    starter('own', { ruleset: 'payments' }),
+  ];
   const platform = ({ path }: SentRequest): unknown => {
+    if (path === '/api/me') return { scopes: ['admin'] };
+    if (path.startsWith('/api/guardrails?')) return { rules: onPlatform };
     if (path === '/api/keys') return { key: 'agk_live_guard' };
     if (path === '/api/breakers/limits') return { limits: [] };
     const changes = [{ key: 'destructive', action: 'create', name: 'x', changes: [], drift: [] }];
@@ -125,6 +140,68 @@ describe('agentlens guard', () => {
     ]);
     expect((await guard(['off', '--all'])).exitCode).toBe(0);
     expect(readFileSync(settings, 'utf8')).toBe('{ "model":"x" }');
+  });
+
+  it('says what the starter rules do not refuse yet, and what to type next', async () => {
+    await guard(['setup']);
+    const { stderr } = await guard(['claude-code', '--enforce']);
+    expect(stderr).toContain('2 of 3 starter rules only record');
+    expect(stderr).toContain('agentlens guard enforce');
+    const refuse = ({ path, ...rest }: SentRequest) =>
+      path.startsWith('/api/guardrails?')
+        ? refusal(403, { error: 'The key needs the scope "read"' })
+        : platform({ path, ...rest });
+    expect((await guard(['claude-code', '--enforce'], refuse)).stderr).toMatch(
+      /not known here .*"read".*guard enforce/,
+    );
+    expect((await guard(['claude-code'])).stderr).toBe('');
+  });
+
+  it('enforces the starter rules, or one of them, and keeps the rest of each rule', async () => {
+    const applied = (run: Awaited<ReturnType<typeof guard>>) =>
+      (run.requests.find(({ path }) => path.endsWith('/apply'))?.body as { rules?: Record<string, unknown>[] })?.rules;
+    const all = await guard(['enforce']);
+    expect(applied(all)).toMatchObject([
+      { key: 'publish', mode: 'enforce' },
+      { key: 'destructive', priority: 7 },
+    ]);
+    expect(all.stdout).toContain('publish, destructive');
+    const one = await guard(['enforce', 'publish']);
+    expect(applied(one)).toMatchObject([{ key: 'publish', mode: 'enforce' }]);
+    expect(one.stdout).toContain('These still only record: destructive.');
+    const unknown = await guard(['enforce', 'nothing']);
+    expect(unknown).toMatchObject({ exitCode: 64 });
+    expect(unknown.stderr).toContain('loops, publish, destructive');
+    expect(applied(await guard(['enforce', 'loops']))).toBeUndefined();
+  });
+
+  it('enforces rules that exist already when it sets up with --enforce', async () => {
+    const { requests, stdout } = await guard(['setup', '--enforce']);
+    const applies = requests.filter(({ path }) => path.endsWith('/apply')).map(({ body }) => body);
+    expect(applies.at(-1)).toMatchObject({ rules: [{ key: 'publish', mode: 'enforce' }, { key: 'destructive' }] });
+    expect(stdout).toContain('of which 2 act from now on');
+  });
+
+  it('applies the rule about repetition to the agents of the guard only', async () => {
+    const { stdout } = await guard(['rules', '--agents', 'codex', '--json']);
+    const { rules } = JSON.parse(stdout) as { rules: { key: string; selector?: object }[] };
+    expect(rules.find(({ key }) => key === 'loops')?.selector).toMatchObject({ agentSlugsAny: ['codex'] });
+  });
+
+  it('installs with the address and the key of the environment, but saves no key that may do more', async () => {
+    const env = { AGENTLENS_URL: 'http://other.test', AGENTLENS_API_KEY: 'agk_live_narrow' };
+    const narrow = ({ path, ...rest }: SentRequest) =>
+      path === '/api/me' ? refusal(403, { error: 'no' }) : platform({ path, ...rest });
+    expect((await guard(['claude-code'], platform, env)).stderr).toContain('agentlens guard setup');
+    expect((await guard(['claude-code'], narrow, env)).exitCode).toBe(0);
+    expect(JSON.parse(readFileSync(config(), 'utf8'))).toMatchObject({
+      url: env.AGENTLENS_URL,
+      key: 'agk_live_narrow',
+    });
+    const moved = await guard(['claude-code']);
+    expect(moved.exitCode).toBe(5);
+    expect(moved.stderr).toContain('the guard reports to http://other.test');
+    expect(JSON.parse(readFileSync(config(), 'utf8'))).toMatchObject({ url: env.AGENTLENS_URL });
   });
 
   it('warns about a project that turns hooks off', async () => {

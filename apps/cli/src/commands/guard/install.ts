@@ -17,7 +17,8 @@ import {
 import type { CommandContext, DefineCommand } from '../../context.ts';
 import { CommandError, usageError } from '../../errors.ts';
 import { oneOf } from '../../parse.ts';
-import { explained, hostNamed, installationOf, pathsOf } from './place.ts';
+import { enforcementHint } from './enforce.ts';
+import { explained, hostNamed, installationOf, pathsOf, takeEnvironment } from './place.ts';
 
 interface InstallOptions {
   readonly enforce?: true;
@@ -109,10 +110,12 @@ async function installAll(
   const settings: HostSettings = { mode: enforce === true ? 'enforce' : 'observe', fail, wait, agent };
   if (ids.includes('codex'))
     await context.confirm('Codex skips hooks that it does not trust. Trust the hooks of the guard?');
+  await takeEnvironment(context);
   const reports: InstallReport[] = [];
   for (const id of ids)
     reports.push(await explained(() => installHost(installationOf(context), id, settings, { untested })));
   output.print(reports, () => reports.map(reportText).join('\n'));
+  if (enforce === true) output.note(await enforcementHint(context));
 }
 
 function reportText({ host, title, version, match, settings, files }: InstallReport): string {
@@ -167,7 +170,7 @@ export const off: DefineCommand = (command, context) => {
 
 export const stop: DefineCommand = (command, context) => {
   command.action(async () => {
-    const stopped = await stopResident(pathsOf(context));
+    const stopped = await explained(() => stopResident(pathsOf(context)));
     context.output.print({ stopped }, () =>
       stopped ? 'Stopped. The next hook starts it again.' : 'It was not running.',
     );

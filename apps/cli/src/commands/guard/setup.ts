@@ -1,11 +1,13 @@
 import { text } from 'node:stream/consumers';
-import { type Client, ProblemError } from '@agentlens/client';
-import { HOST_IDS, STARTER_RULESET, starterRules, writeConfig } from '@agentlens/guard';
-import type { CommandContext, DefineCommand } from '../../context.ts';
+import { type Client } from '@agentlens/client';
+import { HOST_IDS, STARTER_RULESET, starterRules } from '@agentlens/guard';
+import { stringify } from 'yaml';
+import type { DefineCommand } from '../../context.ts';
 import { CommandError, EXIT, usageError } from '../../errors.ts';
 import { amount } from '../../parse.ts';
 import { chooseKey, clientWith } from '../../platform-client.ts';
-import { configOf, explained, pathsOf } from './place.ts';
+import { enforceStarterRules } from './enforce.ts';
+import { pathsOf, refuseUnknownKey, saveKey } from './place.ts';
 
 /** A coding agent makes thousands of calls a day, which the default limits of a run would stop after minutes. */
 const LIMITS = { maxIterations: 100_000, maxTokens: 1_000_000_000, maxConsecutiveFailures: 50 };
@@ -24,19 +26,27 @@ export const setup: DefineCommand = (command, context) => {
       const options = context.clientOptions(connection);
       const client = clientWith(await chooseKey(options), options);
       const rules = await makeRules(client, slugs, enforce === true ? 'enforce' : 'shadow');
+      const enforced = enforce === true ? await enforceStarterRules(client, 'agentlens guard setup --enforce') : [];
       const limited = await setLimits(client, slugs, maxRunCost);
       const name = `Coding agents (${context.host.env.USER ?? 'setup'})`;
       const { key } = await client.createKey({ body: { name, scopes: ['ingest', 'decide'], agents: slugs } });
       if (printKey !== true) await saveKey(context, connection.url, key);
-      const answer = { url: connection.url, agents: slugs, rules, limited, ...(printKey === true ? { key } : {}) };
+      const answer = {
+        url: connection.url,
+        agents: slugs,
+        rules,
+        enforced,
+        limited,
+        ...(printKey === true ? { key } : {}),
+      };
       output.print(answer, () =>
         [
-          `${rules.created} starter rules, ${enforce === true ? 'which act' : 'which only record'}. ${rules.kept} were there already.`,
+          `${rules.created} starter rules, ${enforce === true ? 'which act' : 'which only record'}. ${rules.kept} were there already${enforced.length > 0 ? `, of which ${enforced.length} act from now on` : ''}.`,
           `Limits of a run for ${limited.length} agents: 100,000 model calls, ${maxRunCost} USD.`,
           printKey === true
             ? `Key for ${slugs.join(', ')}: ${key}`
             : `A key for these agents is in ${pathsOf(context).config}.`,
-          'Next: agentlens guard claude-code',
+          `Next: agentlens guard claude-code${enforce === true ? ' --enforce' : ''}`,
         ].join('\n'),
       );
       if (printKey === true) output.note('Store the key now: it is not shown again.');
@@ -71,13 +81,6 @@ async function setLimits(client: Client, slugs: readonly string[], maxCostUsd: n
   return unset;
 }
 
-async function saveKey(context: CommandContext, url: string, key: string): Promise<void> {
-  await explained(() => {
-    const known = configOf(context);
-    writeConfig(pathsOf(context), { hosts: {}, content: 'full', killHost: false, ...known, url, key });
-  });
-}
-
 /** Saves a key that an administrator made, for a machine on which everything else is there. */
 export const login: DefineCommand = (command, context) => {
   command.action(async () => {
@@ -95,23 +98,11 @@ export const login: DefineCommand = (command, context) => {
   });
 };
 
-/** Any answer but 401 shows that the platform knows the key. */
-async function refuseUnknownKey(context: CommandContext, key: string): Promise<void> {
-  const options = context.clientOptions({ ...context.connection(), keys: [] });
-  try {
-    await clientWith(key, options).getMe();
-  } catch (error) {
-    if (error instanceof ProblemError && error.status === 403) return;
-    throw error;
-  }
-}
-
 export const printRules: DefineCommand = (command, context) => {
   command
     .option('--agents <slugs>', 'ids of the agents, comma-separated', HOST_IDS.join(','))
     .option('--enforce', 'make the rules act; by default they only record')
-    .action(async ({ agents, enforce }) => {
-      const { stringify } = await import('yaml');
+    .action(({ agents, enforce }) => {
       const rules = starterRules(enforce === true ? 'enforce' : 'shadow', agents.split(','));
       const file = { apiVersion: 'agentlens/v1', ruleset: STARTER_RULESET, rules };
       context.output.print(file, () => stringify(file, { lineWidth: 120 }).trimEnd());

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,8 @@ import type { HostId } from '../hosts/host.ts';
 import { HOSTS } from '../hosts/index.ts';
 import { hostFiles } from '../install/host-files.ts';
 import { type Installation, installHost, stopResident } from '../install/install.ts';
-import { DEFAULT_SETTINGS, guardPaths, writeConfig } from '../state.ts';
+import { hookCommand } from '../install/launcher.ts';
+import { DEFAULT_SETTINGS, type Env, guardPaths, type HostSettings, writeConfig } from '../state.ts';
 import { prepareHome, runHost, SHELL_TOOLS, shellInput, type Stage, stageEnv } from './drive.ts';
 import { startModelServer } from './model-server.ts';
 
@@ -64,6 +66,8 @@ export async function proveHost({ env, paths, runtime }: Installation, id: HostI
       { name: 'an allowed call runs', ok: wasMade(ALLOWED) },
       { name: 'a refused call does not run', ok: wasMade(ALLOWED) && !wasMade(REFUSED) },
     ];
+    if (id !== 'opencode')
+      checks.push({ name: 'a refusal holds in your shell', ok: await holdsInShell(staged, id, settings, env) });
     await stopResident(staged.paths);
     breakGuard(staged, id);
     script = after;
@@ -77,6 +81,28 @@ export async function proveHost({ env, paths, runtime }: Installation, id: HostI
     platform.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Runs the hook of a refused call as hosts do: through the user's own shell, with the user's own environment. A file
+ * that the shell reads first may print a line or change how programs run.
+ */
+function holdsInShell({ paths }: Installation, id: HostId, settings: HostSettings, env: Env): Promise<boolean> {
+  const [event = ''] = Object.entries(HOSTS[id].events).find(([, kind]) => kind === 'before') ?? [];
+  const args = shellInput(id, `echo x > ${REFUSED}`);
+  const call = {
+    ...{ session_id: 'doctor', tool_name: SHELL_TOOLS[id], tool_input: args, tool_use_id: 'doctor', cwd: '/' },
+    ...{ sessionId: 'doctor', toolName: SHELL_TOOLS[id], toolArgs: JSON.stringify(args) },
+  };
+  return new Promise((resolve, reject) => {
+    const words = ['-c', hookCommand(paths.launcher, id, event, settings)];
+    const child = spawn(env.SHELL || '/bin/sh', words, { env, stdio: ['pipe', 'ignore', 'ignore'] });
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code === 2));
+    // A shell that ends early does not read.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(call));
+  });
 }
 
 /** The launcher crashes; the plugin of OpenCode finds no process and cannot start one. */

@@ -1,13 +1,13 @@
 import {
   exitCodeIn,
   firstLine,
-  type HookAnswer,
   type HookEvent,
   type HookKind,
   type HostContract,
   type JsonRecord,
   need,
   recordOf,
+  type Refusal,
   sizeOf,
   type ToolOutcome,
   type ToolUse,
@@ -65,7 +65,7 @@ export function denyBefore(name: string, reason: string, stop: boolean): string 
 }
 
 /** Refusals of events other than tool calls. */
-export function denyOther(event: HookEvent, answer: Extract<HookAnswer, { kind: 'deny' }>): string {
+export function denyOther(event: HookEvent, answer: Refusal): string {
   switch (event.kind) {
     case 'prompt':
     case 'settings-change':
@@ -120,4 +120,7 @@ export const claudeCode: HostContract = {
       return JSON.stringify({ hookSpecificOutput: { hookEventName: event.name, updatedInput: answer.input } });
     return event.kind === 'before' ? denyBefore(event.name, answer.reason, answer.stop) : denyOther(event, answer);
   },
+
+  // It reads the answer past other lines, and only the answer can end the turn.
+  refusesByExit: (event, { stop }) => event.kind === 'before' && !stop,
 };

@@ -58,6 +58,8 @@ export const codex: HostContract = {
       });
     return event.kind === 'before' ? denyBefore(event.name, answer.reason, false) : denyOther(event, answer);
   },
+
+  refusesByExit: (event) => event.kind === 'before' || event.kind === 'prompt',
 };
 
 /** Codex reports failures as results: an exit code in the text, or `isError` of an MCP server. */

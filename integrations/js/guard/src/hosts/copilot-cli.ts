@@ -66,6 +66,8 @@ export const copilotCli: HostContract = {
     if (answer.kind !== 'deny' || event.kind !== 'before') return '';
     return JSON.stringify({ permissionDecision: 'deny', permissionDecisionReason: answer.reason });
   },
+
+  refusesByExit: (event) => event.kind === 'before',
 };
 
 /** MCP tools are named `server-tool`; tools of the host have no hyphen. */

@@ -52,6 +52,8 @@ export const geminiCli: HostContract = {
       return JSON.stringify({ decision: 'deny', reason, ...ending });
     return event.kind === 'after' && stop ? JSON.stringify(ending) : '';
   },
+
+  refusesByExit: (event) => event.kind === 'before' || event.kind === 'prompt',
 };
 
 function outcomeOf(input: JsonRecord): ToolOutcome {

@@ -70,11 +70,15 @@ export interface ModelUsage {
   readonly costUsd?: number;
 }
 
+export interface Refusal {
+  readonly kind: 'deny';
+  readonly reason: string;
+  readonly stop: boolean;
+}
+
 export type HookAnswer =
   /** Nothing is said: the host's own permissions apply. */
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'deny'; readonly reason: string; readonly stop: boolean }
-  | { readonly kind: 'change'; readonly input: JsonRecord };
+  { readonly kind: 'pass' } | Refusal | { readonly kind: 'change'; readonly input: JsonRecord };
 
 export const PASS: HookAnswer = { kind: 'pass' };
 
@@ -100,6 +104,11 @@ export interface HostContract {
   readonly read: (event: string, input: JsonRecord) => HookEvent | null;
   /** The text the hook prints; empty for "no opinion". Members that a host does not know make its answer invalid. */
   readonly say: (event: HookEvent, answer: HookAnswer) => string;
+  /**
+   * Whether the hook says this refusal by exit code 2 and the reason on standard error as well. Hosts run hooks through
+   * a shell; a shell that prints a line makes the output unreadable, and the call would run.
+   */
+  readonly refusesByExit?: (event: HookEvent, answer: Refusal) => boolean;
 }
 
 /** A hook input lacks what the contract of its host promises. */

@@ -48,4 +48,6 @@ export const qwenCode: HostContract = {
     if (answer.kind !== 'deny') return '';
     return event.kind === 'before' ? denyBefore(event.name, answer.reason, answer.stop) : denyOther(event, answer);
   },
+
+  refusesByExit: (event) => event.kind === 'before' || event.kind === 'prompt',
 };

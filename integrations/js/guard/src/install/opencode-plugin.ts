@@ -11,12 +11,17 @@ export function pluginText(paths: GuardPaths, settings: HostSettings, serve: rea
   };
   return `// Written by "agentlens guard". Do not edit: remove it with "agentlens guard off opencode".
 import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { request } from 'node:http';
+import { dirname } from 'node:path';
 
 const GUARD = ${JSON.stringify(given, null, 2)};
 
 function post(event, body) {
   return new Promise((resolve, reject) => {
+    const { uid, mode } = statSync(dirname(GUARD.socket));
+    if (uid !== process.getuid() || (mode & 0o022) !== 0)
+      throw new Error('another user owns or may change ' + dirname(GUARD.socket));
     const data = JSON.stringify(body);
     const headers = { 'content-length': Buffer.byteLength(data), 'x-guard-parent': String(process.pid) };
     const outgoing = request(

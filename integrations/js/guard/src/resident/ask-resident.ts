@@ -1,8 +1,11 @@
 import { type IncomingMessage, request } from 'node:http';
-import type { GuardPaths } from '../state.ts';
+import { dirname } from 'node:path';
+import { type GuardPaths, GuardStateError, refuseForeignFolder } from '../state.ts';
 
-/* The client of the resident. It loads nothing else, because a hook starts with it. */
+/* The client of the resident. It loads little else, because a hook starts with it. */
 
+/** Status of an answer whose first line is the output of the hook and whose other lines are the reason of a refusal. */
+export const REFUSED = 403;
 const MAX_BODY_BYTES = 64_000_000;
 
 export async function bodyOf(incoming: IncomingMessage): Promise<string> {
@@ -33,6 +36,7 @@ export function askResident(
   }: { method?: string; path: string; body?: string | Buffer; headers?: Record<string, string>; timeoutMs: number },
 ): Promise<ResidentAnswer> {
   return new Promise((resolve, reject) => {
+    refuseForeignFolder(dirname(paths.socket));
     const outgoing = request(
       {
         socketPath: paths.socket,
@@ -52,10 +56,12 @@ export function askResident(
   });
 }
 
+/** @throws GuardStateError if what may answer there is not the guard */
 export async function residentAnswers(paths: GuardPaths): Promise<boolean> {
   try {
     return (await askResident(paths, { path: '/status', timeoutMs: 1_000 })).status === 200;
-  } catch {
+  } catch (error) {
+    if (error instanceof GuardStateError) throw error;
     // Nothing listens there.
     return false;
   }

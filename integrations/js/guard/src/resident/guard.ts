@@ -16,6 +16,7 @@ import { changedInput, type GuardedCall, guardedCall } from '../judge/tools.ts';
 import { DEFAULT_SETTINGS, type GuardPaths, type HostSettings } from '../state.ts';
 import { Usage } from '../transcripts/usage.ts';
 import { NoDecision, type PlatformDecision } from './platform.ts';
+import { predatesGuard } from './predates.ts';
 import { type AskedCall, type GuardedSession, increase, type Latch } from './session.ts';
 import { type SessionDependencies, Sessions } from './sessions.ts';
 
@@ -31,6 +32,13 @@ export interface HookCall {
   readonly event: string;
   readonly input: JsonRecord;
   readonly parentPid: number | undefined;
+}
+
+export interface HookReply {
+  /** What the hook prints. */
+  readonly output: string;
+  /** The reason of a refusal that the hook also says by its exit code and on standard error. */
+  readonly refusal?: string;
 }
 
 const POLL_MS = 2_000;
@@ -61,8 +69,7 @@ export class Guard {
     return { ...counts, lastCallAt: this.lastCallAt, orders: this.#sessions.feeds, problem: this.#lastProblem };
   }
 
-  /** @returns the text that the hook prints */
-  async handle(call: HookCall): Promise<string> {
+  async handle(call: HookCall): Promise<HookReply> {
     this.lastCallAt = this.#deps.now();
     const contract = HOSTS[call.host];
     const settings = this.#deps.config()?.hosts[call.host] ?? DEFAULT_SETTINGS;
@@ -73,9 +80,9 @@ export class Guard {
       if (!(error instanceof ContractError)) throw error;
       return this.#brokenContract(contract, call, settings, error);
     }
-    if (event === null) return contract.say({ kind: 'turn-end', name: call.event, session: '-' }, PASS);
+    if (event === null) return reply(contract, { kind: 'turn-end', name: call.event, session: '-' }, PASS);
     const session = this.#sessions.of(contract, settings, event, call.parentPid);
-    return contract.say(event, await this.#answer(contract, settings, session, event));
+    return reply(contract, event, await this.#answer(contract, settings, session, event));
   }
 
   sweep(): void {
@@ -246,7 +253,7 @@ export class Guard {
     const { use, outcome } = event;
     if (use === undefined || outcome === undefined) return PASS;
     const sig = signatureOf(use.name, use.input);
-    const wasSeen = session.seen;
+    const mayBeOlder = !session.seen && predatesGuard(session, this.#deps.paths);
     session.seen = true;
     if (outcome.ok) increase(session.reported, sig);
     const hostId = use.id ?? session.unreported(sig);
@@ -254,7 +261,7 @@ export class Guard {
     const { tool } = guardedCall(use);
     this.#sessions.write(session, { k: 'result', call: hostId, sig, tool, ok: outcome.ok });
     const details = { callId: asked?.platformId ?? hostId, tool: { name: tool } };
-    const alarm = outcome.ok && wasSeen ? alarmOf(session, use.id, sig, asked) : undefined;
+    const alarm = outcome.ok && !mayBeOlder ? alarmOf(session, use.id, sig, asked) : undefined;
     if (alarm !== undefined) this.#alarm(settings, session, alarm, details);
     // A host reports a refusal as a failed call, which never ran.
     if (asked?.answer !== 'deny') {
@@ -287,11 +294,11 @@ export class Guard {
     }
   }
 
-  #brokenContract(contract: HostContract, call: HookCall, settings: HostSettings, error: ContractError): string {
+  #brokenContract(contract: HostContract, call: HookCall, settings: HostSettings, error: ContractError): HookReply {
     this.#problem(new Error(`${contract.title} ${call.event}: ${error.message}`));
-    if (contract.events[call.event] !== 'before' || settings.mode !== 'enforce') return '';
+    if (contract.events[call.event] !== 'before' || settings.mode !== 'enforce') return { output: '' };
     const reason = `${UNDECIDED}: ${error.message}. Run "agentlens guard doctor ${contract.id}".`;
-    return contract.say({ kind: 'before', name: call.event, session: '-' }, deny(reason));
+    return reply(contract, { kind: 'before', name: call.event, session: '-' }, deny(reason));
   }
 
   #alarm(settings: HostSettings, session: GuardedSession, name: keyof typeof ALARMS, details: JsonRecord): void {
@@ -359,6 +366,13 @@ function alarmOf(
   // Without ids, more results than permissions mean that one of the calls was not allowed.
   if (asked !== undefined || (session.reported.get(sig) ?? 0) <= (session.allowed.get(sig) ?? 0)) return undefined;
   return (session.asked.get(sig) ?? 0) > 0 ? 'deny-ignored' : 'not-asked';
+}
+
+/** A shell that prints a line of its own spoils the output of a hook, but not its exit code. */
+function reply(contract: HostContract, event: HookEvent, answer: HookAnswer): HookReply {
+  const output = contract.say(event, answer);
+  const byExit = answer.kind === 'deny' && contract.refusesByExit?.(event, answer) === true;
+  return byExit ? { output, refusal: answer.reason } : { output };
 }
 
 function deny(reason: string, stop = false): HookAnswer {

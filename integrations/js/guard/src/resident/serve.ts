@@ -10,9 +10,10 @@ import {
   type GuardPaths,
   Journal,
   readConfig,
+  refuseForeignFolder,
   writeLog,
 } from '../state.ts';
-import { bodyOf, residentAnswers } from './ask-resident.ts';
+import { bodyOf, REFUSED, residentAnswers } from './ask-resident.ts';
 import { Guard } from './guard.ts';
 import { Outbox } from './outbox.ts';
 import { NoDecision, PlatformClient } from './platform.ts';
@@ -133,14 +134,16 @@ async function answer(
   if (!isRecord(input)) throw new Error('the hook input is no object');
   const parent = Number(incoming.headers['x-guard-parent']);
   const parentPid = Number.isInteger(parent) && parent > 1 ? parent : undefined;
-  const text = await guard.handle({ host: first, event, input, parentPid });
-  return { status: 200, text };
+  const { output, refusal } = await guard.handle({ host: first, event, input, parentPid });
+  // The launcher prints the first line and ends with exit code 2 and the rest as the reason.
+  return refusal === undefined ? { status: 200, text: output } : { status: REFUSED, text: `${output}\n${refusal}` };
 }
 
 /** Listens on the socket. @returns false if a living resident owns it */
 async function listen(server: Server, paths: GuardPaths): Promise<boolean> {
   const { socket } = paths;
   if (process.platform !== 'win32') mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
+  refuseForeignFolder(dirname(socket));
   if (await tryListen(server, socket)) return true;
   if (await residentAnswers(paths)) return false;
   // The socket is left over from a process that crashed. Only one of several starters may remove it.
