@@ -64,7 +64,7 @@ describe('own prices', () => {
   it('add up every kind of token, with the rate of the kind that contains it if it has none', () => {
     const usage = {
       ...{ inputTokens: 1_000, outputTokens: 500, cacheReadTokens: 300, cacheWriteTokens: 200, cacheWrite1hTokens: 50 },
-      ...{ reasoningTokens: 100, audioInputTokens: 40, audioOutputTokens: 10 },
+      ...{ reasoningTokens: 100, audioInputTokens: 40, audioOutputTokens: 10, cacheReadAudioTokens: 0 },
     };
     const all = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 2, cacheWrite1h: 4 };
     const more = { reasoning: 20, audioInput: 30, audioOutput: 60 };
