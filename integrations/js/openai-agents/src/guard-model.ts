@@ -28,7 +28,7 @@ export function guardModel(guard: Guard, model: unknown, name?: string): unknown
         for await (const event of model.getStreamedResponse(sent(call.messages))) {
           // Reported before it is handed on, so that the calls it asks for follow it in the record.
           if (event.type === 'response_done' && event.response !== undefined) {
-            await call.answered({ model: about, ...answerIn(event.response, about) });
+            await call.answered(answerIn(event.response, about));
             await observeHostedTools(scope, event.response);
           }
           yield event;

@@ -299,6 +299,13 @@ describe('cost', () => {
     expect(translate('llm_response', event).facts.usage).toMatchObject({ costSource: 'unpriced' });
   });
 
+  it('says that counts were computed if they are not those of the client', () => {
+    const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 900 };
+    expect(translate('llm_response', response({ usage })).facts.usage).toMatchObject({
+      ...{ inputTokens: 910, countsFrom: 'computed' },
+    });
+  });
+
   it('does not believe a zero beside tokens of a model that has a price', () => {
     const event = response({ costUsd: 0 });
     expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0.015, costSource: 'priced' });
