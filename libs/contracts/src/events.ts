@@ -40,6 +40,13 @@ const Amount = z.number().nonnegative().optional();
  * Quantities extracted from the payload by the gateway, in normal form: each kind of token that vendors bill, as a
  * count; costs in USD; latency in milliseconds.
  */
+/**
+ * `provider`: the provider's own usage, passed on beside the counts of a framework. `computed`: derived from other
+ * counts, for example from the total.
+ */
+export const CountsFrom = z.enum(['provider', 'computed']);
+export type CountsFrom = z.infer<typeof CountsFrom>;
+
 export const Usage = z.object({
   /** Includes cached reads and writes, and audio. */
   inputTokens: Amount,
@@ -54,12 +61,26 @@ export const Usage = z.object({
   reasoningTokens: Amount,
   audioInputTokens: Amount,
   audioOutputTokens: Amount,
+  /** Audio that was read from the cache: a part of both the cached reads and the audio of the input. */
+  cacheReadAudioTokens: Amount,
+  /** Web searches that the provider ran during the call; vendors charge a fee for each. */
+  webSearches: Amount,
+  /** Searches of the vendor's own file store. */
+  fileSearches: Amount,
+  /** Where the counts come from, if the client or its instrumentation did not simply count them. */
+  countsFrom: CountsFrom.optional(),
+  /** The adapter or instrumentation that reported the call, with its version. */
+  reportedBy: z.string().max(300).optional(),
   /** The tier that served the call, as the vendor names it: `default`, `flex`, `priority`, `batch`. */
   serviceTier: z.string().max(100).optional(),
   costUsd: Amount,
   costSource: CostSource.optional(),
   /** By the price list, even if the client reported another cost. */
   computedCostUsd: Amount,
+  /** Part of the computed cost: fees for searches. */
+  feesUsd: Amount,
+  /** Why the computed cost may differ from the invoice. */
+  approximation: z.string().optional(),
   /** The price that was used: `table@<version>` or `override:<id>@<version>`. */
   priceRef: z.string().optional(),
   /** Why there is no cost, if `costSource` is `unpriced`. */

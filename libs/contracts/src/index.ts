@@ -158,10 +158,12 @@ export {
   type PricedCall,
   pricedUsage,
   type Quote,
+  recordQuote,
   UNPRICED_REASONS,
   type UnpricedReason,
 } from './prices.ts';
 export { detailsOf, otherVersion, Problem, ProblemDetail, unstorableText } from './problems.ts';
+export { canonicalProvider } from './provider-names.ts';
 export {
   MAX_REPRICE_DAYS,
   REPRICE_NOTES,

@@ -42,6 +42,12 @@ describe('the normal form of a usage', () => {
     );
   });
 
+  it('includes the results of the tools of Gemini, which only the total contains', () => {
+    const usage = { inputTokens: 100, outputTokens: 20, reasoningTokens: 10 };
+    const normal = { inputTokens: 130, outputTokens: 30 };
+    expect(normalUsage({ ...GEMINI, usage, sentTotal: 160 })).toMatchObject(normal);
+  });
+
   it('leaves thinking where OpenAI counts it, inside the output', () => {
     const usage = { inputTokens: 100, outputTokens: 900, reasoningTokens: 800 };
     const call = { model: 'gpt-5-mini', provider: 'openai', usage };

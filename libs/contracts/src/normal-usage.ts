@@ -23,8 +23,10 @@ export function normalUsage(call: SentUsage): Usage {
   const write = Math.max(usage.cacheWriteTokens ?? 0, usage.cacheWrite1hTokens ?? 0);
   const sentInput = usage.inputTokens ?? 0;
   const sentOutput = usage.outputTokens ?? 0;
-  const input = sentInput + (isBeside(call, read + write) ? read + write : 0);
-  const output = sentOutput + thinkingBeside(call, input);
+  const withCached = sentInput + (isBeside(call, read + write) ? read + write : 0);
+  const { thinking, toolResults } = uncounted(call, withCached);
+  const input = withCached + toolResults;
+  const output = sentOutput + thinking;
   const isWriteKept = write === (usage.cacheWriteTokens ?? 0);
   if (input === sentInput && output === sentOutput && isWriteKept) return usage;
   return {
@@ -55,14 +57,19 @@ function isBeside({ model = '', provider, usage, cachedInside, sentTotal }: Sent
 }
 
 /**
- * Thinking tokens that the output tokens leave out. The Gemini API counts them only in `thoughtsTokenCount` and in the
- * total, and charges them as output; a client that drops the first still sends the total.
+ * Tokens that are only in the total. The Gemini API counts thinking and the results of its own tools (charged as output
+ * and as input) in members of their own, which clients drop; the total still contains them. A total that is higher for
+ * an unknown reason counts as thinking, the dearer of the two.
  */
-function thinkingBeside({ model = '', usage, sentTotal }: SentUsage, input: number): number {
-  const { outputTokens: output = 0, reasoningTokens = 0 } = usage;
-  if (reasoningTokens > 0) {
-    return reasoningTokens > output || sentTotal === input + output + reasoningTokens ? reasoningTokens : 0;
-  }
-  if (!model.toLowerCase().includes('gemini') || sentTotal === undefined) return 0;
-  return Math.max(0, sentTotal - input - output);
+function uncounted(
+  { model = '', usage, sentTotal }: SentUsage,
+  input: number,
+): { readonly thinking: number; readonly toolResults: number } {
+  const { outputTokens: output = 0, reasoningTokens: reasoning = 0 } = usage;
+  const missing = sentTotal === undefined ? 0 : Math.max(0, sentTotal - input - output);
+  const isGemini = model.toLowerCase().includes('gemini');
+  if (reasoning === 0) return { thinking: isGemini ? missing : 0, toolResults: 0 };
+  const isBesideOutput = reasoning > output || missing === reasoning || (isGemini && missing > reasoning);
+  const thinking = isBesideOutput ? reasoning : 0;
+  return { thinking, toolResults: isGemini ? Math.max(0, missing - thinking) : 0 };
 }

@@ -20,15 +20,26 @@ export const UNPRICED_REASONS = [
   'self_hosted',
   'service_tier',
   'audio',
+  'searches',
   'cache_write_1h',
   'invalid_counts',
 ] as const;
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number];
 
+/** Why a computed cost may differ from the invoice. */
+export const APPROXIMATIONS = ['cached_audio', 'dated_model'] as const;
+export type Approximation = (typeof APPROXIMATIONS)[number];
+
 /** The answer of a price book. */
 export type Quote =
   /** USD, zero if the model is free, and the price that applied: `table@0.1.8` or `override:<id>@<version>`. */
-  | { readonly costUsd: number; readonly priceRef: string }
+  | {
+      readonly costUsd: number;
+      readonly priceRef: string;
+      /** The part of the cost that is a fee for searches. */
+      readonly feesUsd?: number;
+      readonly approximation?: Approximation;
+    }
   /** `estimateUsd` is what the dearest model of the provider would cost; absent if the provider is unknown. */
   | { readonly unpriced: UnpricedReason; readonly estimateUsd?: number };
 
@@ -43,7 +54,8 @@ export const COST_TOLERANCE = 0.05;
 
 /**
  * The usage of a call in normal form, with its cost and whether the client reported it or the price book computed it.
- * Gateways and SDKs that do not know a price report 0, so a reported 0 counts only if the price book knows no other.
+ * Gateways and SDKs that do not know a price report 0, so a reported 0 beside tokens counts only for a model that is
+ * known to be free: one with a price of 0, or one that runs on a server of the client's own.
  * @param reported USD as the client reports it
  * @param zeroIsUnknown the client writes 0 into every call, so 0 says nothing even about a model without a price
  */
@@ -53,22 +65,36 @@ export function pricedUsage(
   prices: PriceBook,
   zeroIsUnknown = false,
 ): Usage {
-  const usage = normalUsage(call);
+  const normal = normalUsage(call);
+  const usage: Usage = normal === call.usage ? normal : { ...normal, countsFrom: 'computed' };
   const quote = quoteOf({ ...call, usage }, prices);
-  const computed = 'costUsd' in quote ? { computedCostUsd: quote.costUsd, priceRef: quote.priceRef } : {};
+  const computed = recordQuote(quote);
   if (reported !== undefined && reported !== 0) {
     return { ...usage, costUsd: reported, costSource: 'reported', ...computed };
   }
   if ('costUsd' in quote && (quote.costUsd > 0 || reported === undefined)) {
     return { ...usage, costUsd: quote.costUsd, costSource: 'priced', ...computed };
   }
-  if (reported === 0 && !zeroIsUnknown) return { ...usage, costUsd: 0, costSource: 'reported', ...computed };
+  if (reported === 0 && !zeroIsUnknown && isFree(quote))
+    return { ...usage, costUsd: 0, costSource: 'reported', ...computed };
   return { ...usage, costSource: 'unpriced', ...computed, ...unpricedOf(quote) };
 }
 
 function quoteOf({ model, ...call }: SentUsage & { readonly atMs: number }, prices: PriceBook): Quote {
   if (!isSpent(call.usage)) return { unpriced: 'no_tokens' };
   return model === undefined ? { unpriced: 'no_model' } : prices.quote({ ...call, model });
+}
+
+/** What the price book says about a call, as its usage keeps it. */
+export function recordQuote(quote: Quote): Usage {
+  if (!('costUsd' in quote)) return {};
+  const { costUsd: computedCostUsd, ...how } = quote;
+  return { computedCostUsd, ...how };
+}
+
+/** Whether a reported 0 can be right. A call without tokens may well have cost nothing. */
+function isFree(quote: Quote): boolean {
+  return 'costUsd' in quote ? quote.costUsd === 0 : ['self_hosted', 'no_tokens'].includes(quote.unpriced);
 }
 
 function unpricedOf(quote: Quote): Usage {

@@ -55,6 +55,19 @@ export function modelNames(model: string, provider: string | undefined): readonl
   return [...hosted, ...stated, ...nested, ...makers];
 }
 
+/**
+ * The API's name of a model that a person wrote: `claude-haiku-4-5` for "Claude Haiku 4.5" and for the
+ * `claude-haiku-4.5` of OpenRouter. Other names stay as they are.
+ */
+export function readModelName(name: string): string {
+  const plain = name.trim().toLowerCase();
+  if (!plain.startsWith('claude')) return plain;
+  return plain
+    .replace(/\s*\([^()]*\)$/, '')
+    .replace(/[\s.]+/g, '-')
+    .replace(/-0$/, '');
+}
+
 /** `a/b/c` as itself, as `b/c` of `a`, and as `c` of `b`. */
 function partsOf(model: string): readonly ModelName[] {
   const parts: ModelName[] = [{ modelId: model }];

@@ -1,7 +1,7 @@
 import type { PriceRates } from '@agentlens/contracts';
 import { findProvider, type ModelPrice } from '@pydantic/genai-prices';
 import { modelNames } from './model-names.ts';
-import { hostOf, type PriceTable } from './price-table.ts';
+import { baseRate, hostOf, type PriceTable } from './price-table.ts';
 
 /** Names with fewer leading characters in common are not alike. */
 const MIN_COMMON_CHARS = 5;
@@ -54,17 +54,13 @@ const RATES = [
 
 /** The base rates of a listed price; undefined if it does not charge by text tokens. */
 function ratesOf(listed: ModelPrice): PriceRates | undefined {
-  const input = baseOf(listed.input_mtok);
-  const output = baseOf(listed.output_mtok);
+  const input = baseRate(listed.input_mtok);
+  const output = baseRate(listed.output_mtok);
   if (input === undefined || output === undefined) return undefined;
   const rates: PriceRates = { input, output };
   for (const [kind, name] of RATES) {
-    const rate = baseOf(listed[name]);
+    const rate = baseRate(listed[name]);
     if (rate !== undefined) rates[kind] = rate;
   }
   return rates;
-}
-
-function baseOf(price: ModelPrice[string]): number | undefined {
-  return typeof price === 'number' ? price : price?.base;
 }

@@ -53,6 +53,26 @@ describe('own prices', () => {
     expect(quote(prices, 'llama3', undefined, 'vllm')).toEqual({ unpriced: 'self_hosted' });
   });
 
+  it.each([
+    ['bedrock', ['aws.bedrock', 'amazon-bedrock', 'aws_bedrock', 'aws'], 'anthropic'],
+    ['azure', ['azure.ai.openai', 'azure_openai', 'azure.chat'], 'openai'],
+    ['google-vertex', ['gcp.vertex_ai', 'vertex_ai', 'google.vertex.chat'], 'google'],
+    ['gcp.gemini', ['google', 'gemini', 'google.generative-ai'], 'google-vertex'],
+    ['mistral_ai', ['mistral', 'mistral.chat'], 'openai'],
+    ['x_ai', ['xai', 'xai.chat'], 'openai'],
+  ])('of the provider %s apply under its other names %j, and not to %s', (provider, names, another) => {
+    const prices = [override({ provider, model: 'gpt-4o', rates: flat(7) })];
+    for (const name of names) expect(quote(prices, 'gpt-4o', undefined, name)).toMatchObject({ costUsd: 7 });
+    expect(quote(prices, 'gpt-4o', undefined, another)).not.toMatchObject({ costUsd: 7 });
+  });
+
+  it('leave the fee of searches as the provider lists it', () => {
+    const prices = [override({ rates: flat(1) })];
+    expect(quote(prices, 'claude-sonnet-4-5', { inputTokens: 1e6, webSearches: 100 })).toMatchObject({
+      ...{ costUsd: 2, feesUsd: 1 },
+    });
+  });
+
   it('change the price of the table by a factor, and have no price where the table has none', () => {
     const listed = table.quote({ model: 'gpt-4o', usage: { inputTokens: 1e6 }, atMs: AT });
     const prices = [override({ factor: 0.5 })];
@@ -64,7 +84,7 @@ describe('own prices', () => {
   it('add up every kind of token, with the rate of the kind that contains it if it has none', () => {
     const usage = {
       ...{ inputTokens: 1_000, outputTokens: 500, cacheReadTokens: 300, cacheWriteTokens: 200, cacheWrite1hTokens: 50 },
-      ...{ reasoningTokens: 100, audioInputTokens: 40, audioOutputTokens: 10 },
+      ...{ reasoningTokens: 100, audioInputTokens: 40, audioOutputTokens: 10, cacheReadAudioTokens: 0 },
     };
     const all = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 2, cacheWrite1h: 4 };
     const more = { reasoning: 20, audioInput: 30, audioOutput: 60 };

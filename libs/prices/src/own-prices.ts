@@ -1,7 +1,18 @@
-import type { PriceBook, PricedCall, PriceOverride, PriceRates, Quote, Usage } from '@agentlens/contracts';
+import {
+  canonicalProvider,
+  type PriceBook,
+  type PricedCall,
+  type PriceOverride,
+  type PriceRates,
+  type Quote,
+  type Usage,
+} from '@agentlens/contracts';
 import { modelNames } from './model-names.ts';
-import { type PriceTable, remembered } from './price-table.ts';
+import { countCachedAudio, type PriceTable, remembered } from './price-table.ts';
 import { isStandardTier } from './service-tiers.ts';
+
+/** Names that clients give instead of the provider that bills the call. */
+const NAME_NO_HOST: ReadonlySet<string> = new Set(['unknown', 'litellm', 'litellm_proxy', 'gateway', 'vercel']);
 
 /** A tenant's own prices over the table. */
 export class OwnPrices implements PriceBook {
@@ -35,11 +46,15 @@ export class OwnPrices implements PriceBook {
   }
 
   #matchingModel(model: string, provider: string | undefined): readonly PriceOverride[] {
-    const names = new Set(modelNames(model, provider).map(({ modelId }) => modelId.toLowerCase()));
-    const hosts = new Set([provider, this.#table.providerOf(model)].map((name) => name?.toLowerCase()));
+    const known = modelNames(model, provider);
+    const names = new Set(known.map(({ modelId }) => modelId.toLowerCase()));
+    const hosts = new Set(known.flatMap(({ providerId }) => providerId ?? []).map(canonicalProvider));
+    // The maker of the model is a guess about its host: only for a call that names none.
+    const maker = provider === undefined || NAME_NO_HOST.has(provider) ? this.#table.providerOf(model) : undefined;
+    if (maker !== undefined) hosts.add(canonicalProvider(maker));
     return this.#overrides
       .filter(({ override, matches }) => {
-        if (override.provider !== undefined && !hosts.has(override.provider.toLowerCase())) return false;
+        if (override.provider !== undefined && !hosts.has(canonicalProvider(override.provider))) return false;
         return [...names].some(matches);
       })
       .map(({ override }) => override);
@@ -50,7 +65,10 @@ export class OwnPrices implements PriceBook {
     const priceRef = `override:${override.id}@${override.version}`;
     if (rates === undefined) {
       const quote = this.#table.quote(call);
-      return 'costUsd' in quote ? { costUsd: quote.costUsd * factor + perRequestUsd, priceRef } : quote;
+      if (!('costUsd' in quote)) return quote;
+      const { feesUsd } = quote;
+      const fees = feesUsd === undefined ? {} : { feesUsd: feesUsd * factor };
+      return { ...quote, costUsd: quote.costUsd * factor + perRequestUsd, priceRef, ...fees };
     }
     const tier = call.usage.serviceTier?.toLowerCase();
     const ofTier = tier === undefined || isStandardTier(tier) ? 1 : serviceTiers[tier];
@@ -61,7 +79,9 @@ export class OwnPrices implements PriceBook {
       .sort((one, other) => other.aboveInputTokens - one.aboveInputTokens)[0];
     const usd = costAt(reached?.rates ?? rates, call.usage);
     if (usd === undefined) return { unpriced: 'invalid_counts' };
-    return { costUsd: usd * ofTier * factor + perRequestUsd, priceRef };
+    const { feesUsd = 0 } = this.#table.findFees(call);
+    const fees = feesUsd === 0 ? {} : { feesUsd };
+    return { costUsd: usd * ofTier * factor + perRequestUsd + feesUsd, priceRef, ...fees };
   }
 }
 
@@ -106,12 +126,13 @@ function costAt(rates: PriceRates, usage: Usage): number | undefined {
   const { inputTokens: input = 0, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;
   const { cacheWriteTokens: write = 0, cacheWrite1hTokens: hour = 0, reasoningTokens: reasoning = 0 } = usage;
   const { audioInputTokens: heard = 0, audioOutputTokens: spoken = 0 } = usage;
-  const fresh = input - read - write - heard;
+  const cachedAudio = countCachedAudio(usage) ?? 0;
+  const fresh = input - read - write - heard + cachedAudio;
   const text = output - reasoning - spoken;
   if (fresh < 0 || text < 0 || hour > write) return undefined;
   const { cacheRead = rates.input, cacheWrite = rates.input, cacheWrite1h = cacheWrite } = rates;
   const { reasoning: thought = rates.output, audioInput = rates.input, audioOutput = rates.output } = rates;
-  const millionths =
-    fresh * rates.input + read * cacheRead + (write - hour) * cacheWrite + hour * cacheWrite1h + heard * audioInput;
-  return (millionths + text * rates.output + reasoning * thought + spoken * audioOutput) / 1e6;
+  const millionths = fresh * rates.input + read * cacheRead + (write - hour) * cacheWrite + hour * cacheWrite1h;
+  const audio = (heard - cachedAudio) * audioInput;
+  return (millionths + audio + text * rates.output + reasoning * thought + spoken * audioOutput) / 1e6;
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { PricedCall, Quote, Usage } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { PriceTable, SHIPPED_TABLE } from './price-table.ts';
 
 const AT = Date.parse('2026-03-01T12:00:00Z');
@@ -49,6 +50,53 @@ describe('PriceTable', () => {
       (100 * 3 + 200 * 0.3 + 50 * 3.75 + 500 * 15) / 1e6,
       12,
     );
+  });
+
+  it('splits cached tokens and audio as the provider bills them', () => {
+    const usage = { inputTokens: 1000, audioInputTokens: 600, cacheReadTokens: 400, outputTokens: 0 };
+    const exact = quoted({ model: 'gpt-realtime', usage: { ...usage, cacheReadAudioTokens: 300 } });
+    expect(exact).toMatchObject({ costUsd: expect.closeTo((300 * 32 + 300 * 4 + 400 * 0.4) / 1e6, 12) });
+    expect(exact).not.toHaveProperty('approximation');
+    const likely = quoted({ model: 'gpt-realtime', usage });
+    expect(likely).toMatchObject({
+      ...{ costUsd: expect.closeTo((360 * 32 + 240 * 4 + 400 * 0.4) / 1e6, 12), approximation: 'cached_audio' },
+    });
+  });
+
+  it('prices any possible split of cached tokens and audio', () => {
+    const part = fc.nat(10_000);
+    fc.assert(
+      fc.property(part, part, part, part, (text, audio, cachedText, cachedAudio) => {
+        const usage = {
+          ...{ inputTokens: text + audio + cachedText + cachedAudio, audioInputTokens: audio + cachedAudio },
+          ...{ cacheReadTokens: cachedText + cachedAudio, outputTokens: 1 },
+        };
+        expect(cost('gpt-realtime', usage)).toBeGreaterThan(0);
+        expect(cost('gemini-2.5-flash', usage, 'google')).toBeGreaterThan(0);
+      }),
+    );
+  });
+
+  it('adds the fee of searches, at the full price in every tier', () => {
+    const usage = { inputTokens: 1000, outputTokens: 5, webSearches: 3 };
+    const tokens = (1000 * 3 + 5 * 15) / 1e6;
+    expect(quoted({ model: 'claude-sonnet-4-5', usage })).toMatchObject({
+      ...{ costUsd: expect.closeTo(tokens + 0.03, 12), feesUsd: expect.closeTo(0.03, 12) },
+    });
+    const batch = { ...usage, serviceTier: 'batch' };
+    expect(cost('claude-sonnet-4-5', batch)).toBeCloseTo(tokens / 2 + 0.03, 12);
+    expect(quoted({ model: 'gemini-2.5-flash', usage })).toMatchObject({ unpriced: 'searches' });
+  });
+
+  it('prices another date of a listed model like that model, and says so', () => {
+    const usage = { inputTokens: 1000, outputTokens: 500 };
+    for (const model of ['gpt-4o-2026-11-20', 'openai/gpt-4o-20261120']) {
+      expect(quoted({ model, usage })).toMatchObject({
+        ...{ costUsd: expect.closeTo(0.0075, 10), approximation: 'dated_model' },
+      });
+    }
+    expect(quoted({ model: 'gpt-4o-2024-08-06', usage })).not.toHaveProperty('approximation');
+    expect(quoted({ model: 'house-2026-11-20', usage })).toEqual({ unpriced: 'unknown_model' });
   });
 
   it.each(['', 'unknown', 'house-model', '__proto__', 'constructor', '/', 'a/b/c', '(((', 'x'.repeat(1000)])(

@@ -1,4 +1,11 @@
-import type { PriceBook, PricedCall, Quote, UnpricedReason, Usage } from '@agentlens/contracts';
+import {
+  canonicalProvider,
+  type PriceBook,
+  type PricedCall,
+  type Quote,
+  type UnpricedReason,
+  type Usage,
+} from '@agentlens/contracts';
 import {
   calcPrice,
   findProvider,
@@ -39,6 +46,8 @@ export interface ListedPrice {
   readonly modelId: string;
   /** USD per million tokens by kind, as the table writes it: `input_mtok`, `output_mtok`, … */
   readonly rates: ModelPrice;
+  /** True if the table lists the model without the date in its id. */
+  readonly isOtherDate?: true;
 }
 
 /**
@@ -80,32 +89,59 @@ export class PriceTable implements PriceBook {
     if (reason === undefined) {
       const { usd, providerId, modelId } = listed as ListedPrice;
       const factor = tierFactor(usage.serviceTier, providerId, modelId);
-      if (factor !== undefined) return { costUsd: usd * factor, priceRef: `table@${this.#version}` };
+      if (factor !== undefined) return this.#buildQuote(listed as ListedPrice, usd * factor, usage);
     }
     const estimateUsd = this.#estimate(call, typeof listed === 'string' ? undefined : listed.providerId, atMs);
     return { unpriced: reason ?? 'service_tier', ...(estimateUsd === undefined ? {} : { estimateUsd }) };
   }
 
+  /** Fees do not follow the tier: vendors list no other price for them. */
+  #buildQuote({ rates, isOtherDate }: ListedPrice, tokensUsd: number, usage: Usage): Quote {
+    const feesUsd = searchFees(rates, usage) ?? 0;
+    const approximation = isOtherDate ? 'dated_model' : isSplitUnknown(usage) ? 'cached_audio' : undefined;
+    return {
+      costUsd: tokensUsd + feesUsd,
+      priceRef: `table@${this.#version}`,
+      ...(feesUsd === 0 ? {} : { feesUsd }),
+      ...(approximation === undefined ? {} : { approximation }),
+    };
+  }
+
   /**
-   * The listed standard price of a call. If the table does not know the provider, or the provider does not list the
+   * The listed standard price of a call, without fees. If the table does not know the provider, or the provider does not list the
    * model, the price of the model's maker applies.
    */
   listed({ model, provider, usage, atMs }: PricedCall): ListedPrice | UnpricedReason {
     const tokens = tokensOf(usage);
     const timestamp = new Date(atMs);
     const names = this.#listedNames(model, provider);
-    for (const { modelId, provider: found } of names) {
+    for (const { modelId, provider: found, isOtherDate } of names) {
       const price = priceOf(tokens, modelId, { provider: found, timestamp });
-      if (price !== undefined) return price;
+      if (price !== undefined) return isOtherDate ? { ...price, isOtherDate } : price;
     }
     return names.length === 0 ? 'unknown_model' : 'invalid_counts';
   }
 
+  /** Fees for the searches of a call; none if the table lists none for the model. */
+  findFees(call: PricedCall): { readonly feesUsd?: number } {
+    const { webSearches = 0, fileSearches = 0 } = call.usage;
+    if (webSearches + fileSearches === 0) return {};
+    const listed = this.listed(call);
+    const feesUsd = typeof listed === 'string' ? undefined : searchFees(listed.rates, call.usage);
+    return feesUsd === undefined ? {} : { feesUsd };
+  }
+
   /** Looking a name up scans the whole table, so the names that it lists are remembered, also if there are none. */
   #listedNames(model: string, provider: string | undefined): readonly ListedName[] {
-    return remembered(this.#listed, JSON.stringify([provider, model]), () =>
-      modelNames(model, provider).flatMap((name) => listedName(name) ?? []),
-    );
+    return remembered(this.#listed, JSON.stringify([provider, model]), () => {
+      const host = provider === undefined ? undefined : canonicalProvider(provider);
+      const names = modelNames(model, host).flatMap((name) => listedName(name) ?? []);
+      if (names.length > 0) return names;
+      const undated = withoutDate(model);
+      if (undated === undefined) return [];
+      const alike = modelNames(undated, host).flatMap((name) => listedName(name) ?? []);
+      return alike.map((name) => ({ ...name, isOtherDate: true as const }));
+    });
   }
 
   /** The price of the dearest model of the call's provider; undefined if the table does not know the provider. */
@@ -128,7 +164,7 @@ function isSelfHosted(model: string, provider: string | undefined): boolean {
 
 /** The provider that the model's name or the client names, by its id in the table. */
 export function hostOf(model: string, provider: string | undefined): string | undefined {
-  return modelNames(model, provider)
+  return modelNames(model, provider === undefined ? undefined : canonicalProvider(provider))
     .flatMap(({ providerId }) => (providerId === undefined ? [] : [findProvider({ providerId })?.id]))
     .find((id) => id !== undefined);
 }
@@ -168,7 +204,57 @@ function tokensOf(usage: Usage): TableTokens {
     const count = usage[kind] ?? 0;
     if (count > 0) tokens[name] = count;
   }
+  const cachedAudio = countCachedAudio(usage);
+  // The table refuses counts of cached tokens and of audio without their overlap.
+  if (cachedAudio !== undefined) tokens.cache_audio_read_tokens = cachedAudio;
   return tokens;
+}
+
+/**
+ * The audio among the cached tokens. Without a count of its own, cached tokens hold as much audio as the whole input,
+ * within what the other counts allow. Undefined if there is no audio or nothing cached.
+ */
+export function countCachedAudio(usage: Usage): number | undefined {
+  const { inputTokens: input = 0, audioInputTokens: audio = 0, cacheReadTokens: read = 0 } = usage;
+  if (audio === 0 || read === 0) return undefined;
+  const most = Math.min(audio, read);
+  const least = Math.min(most, Math.max(0, audio + read + (usage.cacheWriteTokens ?? 0) - input));
+  const likely = usage.cacheReadAudioTokens ?? Math.round((read * audio) / Math.max(input, 1));
+  return Math.min(most, Math.max(least, likely));
+}
+
+function isSplitUnknown(usage: Usage): boolean {
+  return usage.cacheReadAudioTokens === undefined && countCachedAudio(usage) !== undefined;
+}
+
+/** USD per thousand searches, by their names in the table. */
+const FEES = [
+  ['webSearches', 'web_searches_kcount'],
+  ['fileSearches', 'storage_searches_kcount'],
+] as const;
+
+/** Fees for searches that the provider ran; undefined if the table lists none for the model. */
+function searchFees(rates: ModelPrice, usage: Usage): number | undefined {
+  let usd = 0;
+  for (const [kind, name] of FEES) {
+    const count = usage[kind] ?? 0;
+    if (count === 0) continue;
+    const rate = baseRate(rates[name]);
+    if (rate === undefined) return undefined;
+    usd += (count * rate) / 1_000;
+  }
+  return usd;
+}
+
+/** The rate of a listed price before its tiers. */
+export function baseRate(price: ModelPrice[string]): number | undefined {
+  return typeof price === 'number' ? price : price?.base;
+}
+
+/** `gpt-5.6-2026-11-20` as `gpt-5.6`, also with a date as eight digits; undefined if the name ends without a date. */
+function withoutDate(model: string): string | undefined {
+  const name = model.replace(/[-@:](?:20\d\d-\d\d-\d\d|20\d{6})$/, '');
+  return name === model || name === '' ? undefined : name;
 }
 
 /** Kinds of tokens that cost something else than the kind that contains them, so that they need a rate of their own. */
@@ -179,7 +265,8 @@ const NEED_RATES = [
 ] as const;
 
 function unpriceable(rates: ModelPrice, usage: Usage): UnpricedReason | undefined {
-  return NEED_RATES.find(([kind, rate]) => (usage[kind] ?? 0) > 0 && rates[rate] === undefined)?.[2];
+  const without = NEED_RATES.find(([kind, rate]) => (usage[kind] ?? 0) > 0 && rates[rate] === undefined)?.[2];
+  return without ?? (searchFees(rates, usage) === undefined ? 'searches' : undefined);
 }
 
 function priceOf(tokens: TableTokens, modelId: string, options: PriceOptions): ListedPrice | undefined {
@@ -202,6 +289,7 @@ function calculated(tokens: TableTokens, modelId: string, options: PriceOptions)
 interface ListedName {
   readonly modelId: string;
   readonly provider: Provider;
+  readonly isOtherDate?: true;
 }
 
 function listedName(name: ModelName): ListedName | undefined {

@@ -27,6 +27,12 @@ class Usage:
     reasoning_tokens: int | None = None
     audio_input_tokens: int | None = None
     audio_output_tokens: int | None = None
+    # Audio that was read from the cache: a part of the cached reads and of the audio of the input.
+    cache_read_audio_tokens: int | None = None
+    # Web searches that the vendor ran; vendors charge a fee for each.
+    web_searches: int | None = None
+    # Searches of the vendor's own file store.
+    file_searches: int | None = None
     # The tier that served the call, as the vendor names it: default, flex, priority, batch.
     service_tier: str | None = None
 
@@ -42,6 +48,9 @@ class Usage:
             "reasoningTokens": self.reasoning_tokens,
             "audioInputTokens": self.audio_input_tokens,
             "audioOutputTokens": self.audio_output_tokens,
+            "cacheReadAudioTokens": self.cache_read_audio_tokens,
+            "webSearches": self.web_searches,
+            "fileSearches": self.file_searches,
             "serviceTier": self.service_tier,
         }
         return {key: value for key, value in found.items() if value is not None}

@@ -24,18 +24,22 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
         "prompt_tokens_details.cached_tokens",
         "input_tokens_details.cached_tokens",
         "input_token_details.cache_read",
+        "input_token_details.cached_tokens",
         "cache_read_input_tokens",
         "cacheReadTokens",
     ),
     "cache_write_tokens": (
         "cache_write_tokens",
         "input_token_details.cache_creation",
+        "prompt_tokens_details.cache_write_tokens",
+        "input_tokens_details.cache_write_tokens",
         "cache_creation_input_tokens",
         "cacheWriteTokens",
     ),
     "cache_write_1h_tokens": (
         "cache_write_1h_tokens",
         "cache_creation.ephemeral_1h_input_tokens",
+        "input_token_details.ephemeral_1h_input_tokens",
         "cacheWrite1hTokens",
     ),
     "reasoning_tokens": (
@@ -43,20 +47,33 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
         "completion_tokens_details.reasoning_tokens",
         "output_tokens_details.reasoning_tokens",
         "output_token_details.reasoning",
+        "output_tokens_details.thinking_tokens",
         "reasoningTokens",
     ),
     "audio_input_tokens": (
         "audio_input_tokens",
         "prompt_tokens_details.audio_tokens",
+        "input_tokens_details.audio_tokens",
         "input_token_details.audio",
+        "input_token_details.audio_tokens",
         "audioInputTokens",
     ),
     "audio_output_tokens": (
         "audio_output_tokens",
         "completion_tokens_details.audio_tokens",
         "output_token_details.audio",
+        "output_token_details.audio_tokens",
         "audioOutputTokens",
     ),
+    "cache_read_audio_tokens": (
+        "cache_read_audio_tokens",
+        "input_token_details.cached_tokens_details.audio_tokens",
+        "input_tokens_details.cached_tokens_details.audio_tokens",
+        "prompt_tokens_details.cached_tokens_details.audio_tokens",
+        "cacheReadAudioTokens",
+    ),
+    "web_searches": ("web_searches", "server_tool_use.web_search_requests", "webSearches"),
+    "file_searches": ("file_searches", "fileSearches"),
 }
 # Anthropic counts these in addition to `input_tokens`.
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -84,7 +101,8 @@ def read_response(
     choice = _first(_at(response, "choices"))
     found = _text(text) if text is not None else _answer_text(response, choice)
     given = usage if usage is not None else _at(response, "usage") or _at(response, "usage_metadata")
-    counted = _with_tier(read_usage(given), _at(response, "service_tier") or _at(given, "service_tier"))
+    tier = _at(response, "service_tier") or _at(given, "service_tier")
+    counted = _with_tier(with_searches(read_usage(given), _at(response, "output")), tier)
     name = _at(response, "model")
     reason = _at(choice, "finish_reason") or _at(response, "stop_reason")
     unread: list[UnreadPart] = []
@@ -105,6 +123,9 @@ def read_usage(given: object) -> Usage | None:
     """None if there is no count."""
     if isinstance(given, Usage):
         return given
+    gemini = _gemini_usage(given)
+    if gemini is not None:
+        return gemini
     counts = {name: _count(given, places) for name, places in _COUNTS.items()}
     if counts["input_tokens"] is None and counts["output_tokens"] is None:
         return None
@@ -119,7 +140,46 @@ def read_usage(given: object) -> Usage | None:
         counts["reasoning_tokens"],
         counts["audio_input_tokens"],
         counts["audio_output_tokens"],
+        counts["cache_read_audio_tokens"],
+        counts["web_searches"] or None,
+        counts["file_searches"] or None,
     )
+
+
+def with_searches(usage: Usage | None, output: object) -> Usage | None:
+    """Adds the searches among the items of a response. Opening a page that was found costs nothing."""
+    if usage is None or isinstance(output, str | bytes | Mapping) or not isinstance(output, Iterable):
+        return usage
+    items = [(_at(item, "type"), _at(item, "action.type")) for item in output]
+    web = sum(kind == "web_search_call" and action in (None, "search") for kind, action in items)
+    files = sum(kind == "file_search_call" for kind, _ in items)
+    return replace(usage, web_searches=usage.web_searches or web or None, file_searches=files or None)
+
+
+def _gemini_usage(given: object) -> Usage | None:
+    """Gemini counts thinking beside the answer, and the results of its own tools beside the prompt."""
+    prompt = _count(given, ("prompt_token_count", "promptTokenCount"))
+    if prompt is None:
+        return None
+    thoughts = _count(given, ("thoughts_token_count", "thoughtsTokenCount")) or 0
+    answer = _count(given, ("candidates_token_count", "candidatesTokenCount", "response_token_count")) or 0
+    tools = _count(given, ("tool_use_prompt_token_count", "toolUsePromptTokenCount")) or 0
+    return Usage(
+        prompt + tools,
+        answer + thoughts,
+        cache_read_tokens=_count(given, ("cached_content_token_count", "cachedContentTokenCount")),
+        reasoning_tokens=thoughts or None,
+        audio_input_tokens=_audio(_at(given, "prompt_tokens_details", "promptTokensDetails")),
+        audio_output_tokens=_audio(_at(given, "candidates_tokens_details", "candidatesTokensDetails")),
+        cache_read_audio_tokens=_audio(_at(given, "cache_tokens_details", "cacheTokensDetails")),
+    )
+
+
+def _audio(details: object) -> int | None:
+    if not isinstance(details, list | tuple):
+        return None
+    audio = [item for item in details if str(getattr(_at(item, "modality"), "value", _at(item, "modality"))) == "AUDIO"]
+    return sum(_count(item, ("token_count", "tokenCount")) or 0 for item in audio) or None
 
 
 def _with_tier(usage: Usage | None, tier: object) -> Usage | None:

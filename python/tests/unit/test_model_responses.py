@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,6 +70,61 @@ def objects(value: Any) -> Any:
     if isinstance(value, dict):
         return SimpleNamespace(**{key: objects(member) for key, member in value.items()})
     return [objects(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("shape", [dict, objects])
+@pytest.mark.parametrize(
+    ("given", "usage"),
+    [
+        (
+            {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cache_write_tokens": 4}},
+            Usage(9, 1, cache_write_tokens=4),
+        ),
+        (
+            {"input_tokens": 9, "output_tokens": 1, "input_tokens_details": {"cache_write_tokens": 4}},
+            Usage(9, 1, cache_write_tokens=4),
+        ),
+        (
+            {
+                "input_tokens": 10,
+                "output_tokens": 0,
+                "input_token_details": {
+                    "audio_tokens": 6,
+                    "cached_tokens": 4,
+                    "cached_tokens_details": {"audio_tokens": 3},
+                },
+            },
+            Usage(10, 0, cache_read_tokens=4, audio_input_tokens=6, cache_read_audio_tokens=3),
+        ),
+        (
+            {"input_tokens": 10, "output_tokens": 5, "server_tool_use": {"web_search_requests": 3}},
+            Usage(10, 5, web_searches=3),
+        ),
+        (
+            {
+                "prompt_token_count": 100,
+                "candidates_token_count": 20,
+                "thoughts_token_count": 10,
+                "tool_use_prompt_token_count": 30,
+            },
+            Usage(130, 30, reasoning_tokens=10),
+        ),
+    ],
+)
+def test_counts_every_kind_of_token_that_is_billed(
+    shape: Callable[[Any], Any], given: dict[str, Any], usage: Usage
+) -> None:
+    assert read_usage(shape(given)) == usage
+
+
+def test_counts_searches_among_the_items_of_a_response() -> None:
+    output = [
+        {"type": "web_search_call", "action": {"type": "search"}},
+        {"type": "web_search_call", "action": {"type": "open_page"}},
+        {"type": "file_search_call"},
+    ]
+    usage = read_response({**RESPONSE, "output": output}).usage
+    assert (usage.web_searches, usage.file_searches) == (1, 1)
 
 
 @pytest.mark.parametrize("shape", [dict, objects])

@@ -1,4 +1,4 @@
-import type { Guard } from '@agentlens/sdk/adapter';
+import { type Guard, readAnswerUsage } from '@agentlens/sdk/adapter';
 import { guardTool } from './guard-tool.ts';
 import { contentOf, recorded, systemOf } from './messages.ts';
 import type { LlmRequest, LlmResponse, Model } from './shapes.ts';
@@ -50,12 +50,7 @@ async function* guarded(
         await call.answered({
           content: contentOf(content?.parts ?? []),
           model: about,
-          usage: usage && {
-            inputTokens: usage.promptTokenCount,
-            outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
-            cacheReadTokens: usage.cachedContentTokenCount,
-            reasoningTokens: usage.thoughtsTokenCount,
-          },
+          usage: readAnswerUsage({ usage }),
         });
       yield response;
     }

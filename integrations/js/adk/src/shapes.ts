@@ -22,12 +22,8 @@ export interface LlmResponse {
   readonly partial?: boolean;
   readonly errorCode?: string;
   readonly errorMessage?: string;
-  readonly usageMetadata?: {
-    readonly promptTokenCount?: number;
-    readonly candidatesTokenCount?: number;
-    readonly thoughtsTokenCount?: number;
-    readonly cachedContentTokenCount?: number;
-  };
+  /** Counts by Gemini's names. */
+  readonly usageMetadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface Model {

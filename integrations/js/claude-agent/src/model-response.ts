@@ -20,6 +20,7 @@ function usageOf(usage: Usage): LlmResponse['usage'] {
     cacheWriteTokens: usage.cache_creation_input_tokens,
     cacheWrite1hTokens: usage.cache_creation?.ephemeral_1h_input_tokens,
     serviceTier: usage.service_tier ?? undefined,
+    webSearches: usage.server_tool_use?.web_search_requests || undefined,
   };
 }
 

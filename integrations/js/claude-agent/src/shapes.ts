@@ -81,6 +81,7 @@ export interface Usage {
   readonly cache_creation_input_tokens?: number;
   readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: number } | null;
   readonly service_tier?: string | null;
+  readonly server_tool_use?: { readonly web_search_requests?: number } | null;
 }
 
 /** What a query used of a model, in all agents. */

@@ -1,4 +1,4 @@
-import type { Guard, RunScope } from '@agentlens/sdk/adapter';
+import { type Guard, type RunScope, readAnswerUsage } from '@agentlens/sdk/adapter';
 import type { ContentBlock, Message, Middleware, ModelHandler, ModelRequest } from './shapes.ts';
 
 /** Asks before each model call, sends cleaned messages, and reports the answer. Goes last, next to the model. */
@@ -23,7 +23,7 @@ async function guarded(scope: RunScope, request: ModelRequest, handler: ModelHan
     },
     {
       model: { name: nameOf(request.model) },
-      read: (message) => ({ content: contentOf(message), usage: usageOf(message) }),
+      read: (message) => ({ content: contentOf(message), usage: usageIn(message) }),
     },
   );
   await observeProviderTools(scope, answer);
@@ -35,18 +35,14 @@ function nameOf(model: ModelRequest['model']): string {
   return model.model ?? model.modelName ?? model.getName?.() ?? 'unknown';
 }
 
-function usageOf({ usage_metadata: usage }: Message) {
-  if (usage === undefined) return undefined;
-  return {
-    inputTokens: usage.input_tokens,
-    outputTokens: usage.output_tokens,
-    cacheReadTokens: usage.input_token_details?.cache_read,
-    cacheWriteTokens: usage.input_token_details?.cache_creation,
-    cacheWrite1hTokens: usage.input_token_details?.ephemeral_1h_input_tokens,
-    reasoningTokens: usage.output_token_details?.reasoning,
-    audioInputTokens: usage.input_token_details?.audio,
-    audioOutputTokens: usage.output_token_details?.audio,
-  };
+/**
+ * LangChain drops some counts of the provider: the total still holds the thinking of Gemini, and the provider's own
+ * usage the searches of Anthropic.
+ */
+function usageIn({ usage_metadata, response_metadata: provider }: Message) {
+  const usage = readAnswerUsage({ usage_metadata, response_metadata: provider });
+  const searches = provider?.usage?.server_tool_use?.web_search_requests ?? 0;
+  return usage === undefined || searches === 0 ? usage : { ...usage, webSearches: searches };
 }
 
 /** Tools that ran at the provider come as blocks of the answer. */

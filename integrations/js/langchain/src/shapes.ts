@@ -2,16 +2,11 @@
 export interface Message {
   readonly content: unknown;
   readonly tool_calls?: readonly { readonly id?: string; readonly name: string; readonly args: unknown }[];
-  readonly usage_metadata?: {
-    readonly input_tokens?: number;
-    readonly output_tokens?: number;
-    readonly input_token_details?: {
-      readonly cache_read?: number;
-      readonly cache_creation?: number;
-      readonly ephemeral_1h_input_tokens?: number;
-      readonly audio?: number;
-    };
-    readonly output_token_details?: { readonly reasoning?: number; readonly audio?: number };
+  /** Counts by LangChain's names. */
+  readonly usage_metadata?: Readonly<Record<string, unknown>>;
+  readonly response_metadata?: {
+    readonly usage?: { readonly server_tool_use?: { readonly web_search_requests?: number } | null };
+    readonly [field: string]: unknown;
   };
   readonly contentBlocks?: readonly ContentBlock[];
   readonly text?: string;

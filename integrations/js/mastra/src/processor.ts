@@ -1,5 +1,5 @@
 import { blockedResult } from '@agentlens/sdk';
-import type { Guard, ModelCall } from '@agentlens/sdk/adapter';
+import { type Guard, type ModelCall, readAnswerUsage } from '@agentlens/sdk/adapter';
 import type { Chunk, Processor, RequestArgs, ResponseArgs, ToolResultArgs } from './shapes.ts';
 import type { WithheldResults } from './tool-hooks.ts';
 
@@ -64,12 +64,14 @@ async function report({ chunks, model, state, fromCache }: ResponseArgs): Promis
   await call?.answered({
     content: contentOf(chunks),
     model: { name: model.modelId ?? 'unknown', provider: model.provider },
-    usage: usage && {
-      inputTokens: usage.inputTokens,
-      outputTokens: usage.outputTokens,
-      cacheReadTokens: usage.cachedInputTokens,
-    },
+    usage: readAnswerUsage({ usage, providerMetadata: metadataIn(chunks) }),
   });
+}
+
+/** What only the provider reports, in the last chunk. */
+function metadataIn(chunks: readonly Chunk[]): unknown {
+  const last = chunks.findLast(({ payload }) => payload?.metadata?.providerMetadata ?? payload?.providerMetadata);
+  return last?.payload?.metadata?.providerMetadata ?? last?.payload?.providerMetadata;
 }
 
 function contentOf(chunks: readonly Chunk[]) {

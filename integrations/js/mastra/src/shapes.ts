@@ -29,14 +29,10 @@ export interface Chunk {
     readonly toolName?: string;
     readonly args?: unknown;
     readonly error?: { readonly name?: string; readonly message?: string };
-    readonly output?: { readonly usage?: Usage };
+    readonly output?: { readonly usage?: Readonly<Record<string, unknown>> };
+    readonly metadata?: { readonly providerMetadata?: unknown };
+    readonly providerMetadata?: unknown;
   };
-}
-
-export interface Usage {
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly cachedInputTokens?: number;
 }
 
 interface Model {

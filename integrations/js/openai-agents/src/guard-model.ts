@@ -1,18 +1,18 @@
 import type { Guard, RunScope } from '@agentlens/sdk/adapter';
 import { contentOf, messagesOf, parsed } from './messages.ts';
-import type { Model, ModelProvider, ModelRequest, ModelResponse, StreamEvent, Usage } from './shapes.ts';
+import type { Details, Model, ModelProvider, ModelRequest, ModelResponse, StreamEvent, Usage } from './shapes.ts';
 
 const GUARDED = new WeakSet<object>();
 
 /** A model whose calls are asked about and reported. A name is left to the provider, which is guarded too. */
 export function guardModel(guard: Guard, model: unknown, name?: string): unknown {
   if (!isModel(model) || GUARDED.has(model)) return model;
-  const about = { name: name ?? model.model ?? model.constructor.name };
+  const about = { name: name ?? model.model ?? model._model ?? model.constructor.name };
   const replaced: Pick<Model, 'getResponse' | 'getStreamedResponse'> = {
     async getResponse(request) {
       const scope = guard.here();
       const { messages, sent } = sending(request);
-      const read = ({ output, usage }: ModelResponse) => ({ content: contentOf(output), usage: tokens(usage) });
+      const read = (response: ModelResponse) => answerIn(response, about);
       const answer = await scope.callModel(messages, (cleaned) => model.getResponse(sent(cleaned)), {
         model: about,
         read,
@@ -28,8 +28,7 @@ export function guardModel(guard: Guard, model: unknown, name?: string): unknown
         for await (const event of model.getStreamedResponse(sent(call.messages))) {
           // Reported before it is handed on, so that the calls it asks for follow it in the record.
           if (event.type === 'response_done' && event.response !== undefined) {
-            const { output, usage } = event.response;
-            await call.answered({ content: contentOf(output), model: about, usage: tokens(usage) });
+            await call.answered(answerIn(event.response, about));
             await observeHostedTools(scope, event.response);
           }
           yield event;
@@ -86,15 +85,37 @@ async function observeHostedTools(scope: RunScope, { output }: ModelResponse): P
   }
 }
 
-function tokens(usage: Usage | undefined) {
-  if (usage === undefined) return undefined;
-  const details = [usage.inputTokensDetails ?? []].flat();
-  const cached = details.map((detail) => detail.cached_tokens ?? 0);
+/** A model object of another class does not say its name, but the provider's answer does. */
+function answerIn({ output, usage, providerData = {} }: ModelResponse, about: { readonly name: string }) {
+  const { model: answered, service_tier: serviceTier } = providerData;
+  const isNamed = typeof answered === 'string' && answered !== '';
+  const counts = usage && tokens(usage, output);
+  return {
+    content: contentOf(output),
+    model: isNamed ? { name: answered } : about,
+    usage: counts && typeof serviceTier === 'string' ? { ...counts, serviceTier } : counts,
+  };
+}
+
+function tokens(usage: Usage, output: ModelResponse['output']) {
+  const input = (name: string) => sumDetails(usage.inputTokensDetails, name);
+  const web = output.filter(({ type, name }) => type === 'hosted_tool_call' && name === 'web_search_call').length;
+  const files = output.filter(({ type, name }) => type === 'hosted_tool_call' && name === 'file_search_call').length;
   return {
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
-    cacheReadTokens: cached.length === 0 ? undefined : cached.reduce((sum, count) => sum + count),
+    cacheReadTokens: input('cached_tokens'),
+    cacheWriteTokens: input('cache_write_tokens'),
+    audioInputTokens: input('audio_tokens'),
+    reasoningTokens: sumDetails(usage.outputTokensDetails, 'reasoning_tokens'),
+    ...(web === 0 ? {} : { webSearches: web }),
+    ...(files === 0 ? {} : { fileSearches: files }),
   };
+}
+
+function sumDetails(details: Details | undefined, name: string): number | undefined {
+  const counts = [details ?? []].flat().flatMap((detail) => detail[name] ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count);
 }
 
 function isModel(model: unknown): model is Model {

@@ -14,12 +14,19 @@ export interface Item {
 export interface Usage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  readonly inputTokensDetails?: readonly Readonly<Record<string, number>>[] | Readonly<Record<string, number>>;
+  readonly totalTokens?: number;
+  readonly inputTokensDetails?: Details;
+  readonly outputTokensDetails?: Details;
 }
+
+/** One per request to the provider. */
+export type Details = readonly Readonly<Record<string, number>>[] | Readonly<Record<string, number>>;
 
 export interface ModelResponse {
   readonly output: readonly Item[];
   readonly usage?: Usage;
+  /** The provider's answer, without its output. */
+  readonly providerData?: { readonly model?: unknown; readonly service_tier?: unknown };
 }
 
 export interface ModelRequest {
@@ -34,6 +41,8 @@ export interface StreamEvent {
 
 export interface Model {
   readonly model?: string;
+  /** The classes for OpenAI keep the name here. */
+  readonly _model?: string;
   getResponse(request: ModelRequest): Promise<ModelResponse>;
   getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent>;
 }

@@ -1,4 +1,4 @@
-import { parsedArguments, readParts, readUsage } from '../wire/model-response.ts';
+import { parsedArguments, readAnswerUsage, readParts } from '../wire/model-response.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RunScope } from './run-scope.ts';
 
@@ -35,15 +35,20 @@ interface Usage {
   readonly cachedInputTokens?: number;
 }
 
-interface ModelAnswer {
-  readonly content: readonly ContentPart[];
-  readonly usage: Usage;
+/** An answer, or the last chunk of a stream. */
+interface Counted {
+  readonly usage?: Usage;
+  /** What only the provider reports. */
+  readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
-interface StreamChunk extends ContentPart {
+interface ModelAnswer extends Counted {
+  readonly content: readonly ContentPart[];
+}
+
+interface StreamChunk extends ContentPart, Counted {
   readonly id?: string;
   readonly delta?: string;
-  readonly usage?: Usage;
   readonly error?: unknown;
 }
 
@@ -65,7 +70,7 @@ export async function generateGuarded(
     (prompt) => model.doGenerate({ ...params, prompt }) as Promise<ModelAnswer>,
     {
       model: nameOf(model),
-      read: ({ content, usage }) => ({ content: readParts(content) ?? [], usage: readUsage(usage) }),
+      read: (given) => ({ content: readParts(given.content) ?? [], usage: usageOf(given, given.content) }),
     },
   );
   await observed(scope, answer.content);
@@ -98,17 +103,17 @@ function reported(
   const reader = stream.getReader();
   const texts = new Map<string, string>();
   const parts: ContentPart[] = [];
-  const answered = (usage: Usage | undefined) => {
+  const answered = (counted: Counted) => {
     const text = [...texts.values()].join('');
     const content = [...(text === '' ? [] : [{ type: 'text', text }]), ...(readParts(parts) ?? [])];
-    return call.answered({ content, model: nameOf(model), usage: readUsage(usage) });
+    return call.answered({ content, model: nameOf(model), usage: usageOf(counted, parts) });
   };
   return new ReadableStream<StreamChunk>({
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
         if (done) {
-          await answered(undefined);
+          await answered({});
           controller.close();
           return;
         }
@@ -116,7 +121,7 @@ function reported(
         if (value.type === 'tool-call' || value.type === 'tool-result') parts.push(value);
         if (value.type === 'error') await call.failed(nameOf(model), value.error);
         if (value.type === 'finish') {
-          await answered(value.usage);
+          await answered(value);
           await observed(scope, parts);
         }
         controller.enqueue(value);
@@ -130,6 +135,15 @@ function reported(
       await reader.cancel(reason);
     },
   });
+}
+
+/** Searches that the provider ran come as calls in the answer, unless the provider counts them. */
+function usageOf({ usage, providerMetadata }: Counted, content: readonly ContentPart[]) {
+  const read = readAnswerUsage({ usage, providerMetadata });
+  const searches = content.filter(({ type, toolName = '', providerExecuted }) => {
+    return type === 'tool-call' && providerExecuted === true && toolName.startsWith('web_search');
+  }).length;
+  return read === undefined || searches === 0 ? read : { webSearches: searches, ...read };
 }
 
 function textOf({ delta }: StreamChunk): string {

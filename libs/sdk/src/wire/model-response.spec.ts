@@ -226,6 +226,117 @@ describe('the answer of a model client', () => {
     expect(readModelResponse(RESPONSE).response).not.toHaveProperty('error');
   });
 
+  it.each<[string, object, object]>([
+    [
+      "OpenAI's cache writes",
+      {
+        usage: {
+          prompt_tokens: 9,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 4 },
+        },
+      },
+      { inputTokens: 9, cacheReadTokens: 2, cacheWriteTokens: 4 },
+    ],
+    [
+      'cached audio of the realtime API',
+      {
+        usage: {
+          ...{ input_tokens: 10, output_tokens: 0 },
+          input_token_details: { audio_tokens: 6, cached_tokens: 4, cached_tokens_details: { audio_tokens: 3 } },
+        },
+      },
+      { audioInputTokens: 6, cacheReadTokens: 4, cacheReadAudioTokens: 3 },
+    ],
+    [
+      'searches of Anthropic',
+      { usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 3 } } },
+      { webSearches: 3 },
+    ],
+    [
+      'searches among the items of a response',
+      {
+        output: [
+          { type: 'web_search_call', action: { type: 'search' } },
+          { type: 'web_search_call', action: { type: 'open_page' } },
+          { type: 'file_search_call' },
+        ],
+        usage: { input_tokens: 10, output_tokens: 5 },
+      },
+      { webSearches: 1, fileSearches: 1 },
+    ],
+    [
+      "Gemini's thinking and tools",
+      {
+        usageMetadata: {
+          promptTokenCount: 100,
+          candidatesTokenCount: 20,
+          thoughtsTokenCount: 10,
+          toolUsePromptTokenCount: 30,
+        },
+      },
+      { inputTokens: 130, outputTokens: 30, reasoningTokens: 10 },
+    ],
+    [
+      'what the AI SDK keeps as metadata of Anthropic',
+      {
+        usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 900 },
+        providerMetadata: {
+          anthropic: {
+            usage: {
+              input_tokens: 10,
+              output_tokens: 5,
+              cache_read_input_tokens: 900,
+              cache_creation_input_tokens: 90,
+            },
+          },
+        },
+      },
+      { inputTokens: 1000, cacheReadTokens: 900, cacheWriteTokens: 90 },
+    ],
+    [
+      'what the AI SDK keeps as metadata of Bedrock',
+      {
+        usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 900 },
+        providerMetadata: { bedrock: { usage: { cacheReadInputTokens: 900, cacheWriteInputTokens: 90 } } },
+      },
+      { inputTokens: 1000, cacheReadTokens: 900, cacheWriteTokens: 90 },
+    ],
+    [
+      'the tier that the AI SDK keeps as metadata of OpenAI',
+      { usage: { inputTokens: 10, outputTokens: 5 }, providerMetadata: { openai: { serviceTier: 'flex' } } },
+      { serviceTier: 'flex' },
+    ],
+    [
+      'all steps of an AI SDK call',
+      {
+        usage: { inputTokens: 10, outputTokens: 5 },
+        steps: [1, 2].map(() => ({
+          usage: { inputTokens: 10, outputTokens: 5 },
+          providerMetadata: {
+            google: { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, thoughtsTokenCount: 7 } },
+          },
+        })),
+      },
+      { inputTokens: 20, outputTokens: 24, reasoningTokens: 14 },
+    ],
+  ])('counts %s', (_, given, usage) => {
+    expect(readModelResponse({ content: 'x', model: 'm', ...given }).response.usage).toMatchObject(usage);
+  });
+
+  it('of the Responses API has its parts in `output`; its `text` is a setting', () => {
+    const output = [
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] },
+      { type: 'function_call', call_id: 'c1', name: 'pay', arguments: '{"eur":5}' },
+    ];
+    const { response, unread } = readModelResponse({ model: 'm', text: { format: { type: 'text' } }, output });
+    expect(response.content).toMatchObject([
+      { type: 'text', text: 'Hello' },
+      { type: 'tool_call', toolName: 'pay' },
+    ]);
+    expect(unread).toEqual([]);
+  });
+
   it('from an AI SDK model has totals in its counts', () => {
     const usage = { inputTokens: { total: 10, cacheRead: 4, cacheWrite: 1 }, outputTokens: { total: 3 } };
     const read = { inputTokens: 10, outputTokens: 3, cacheReadTokens: 4, cacheWriteTokens: 1 };

@@ -68,16 +68,28 @@ const COUNTS: Readonly<Record<Exclude<keyof LlmUsage, 'serviceTier'>, readonly s
     'prompt_tokens_details.cached_tokens',
     'input_tokens_details.cached_tokens',
     'input_token_details.cache_read',
+    'input_token_details.cached_tokens',
     'cache_read_input_tokens',
+    'cacheReadInputTokens',
   ],
   cacheWriteTokens: [
     'cacheWriteTokens',
     'inputTokenDetails.cacheWriteTokens',
     'inputTokens.cacheWrite',
     'input_token_details.cache_creation',
+    'prompt_tokens_details.cache_write_tokens',
+    'input_tokens_details.cache_write_tokens',
+    'raw.input_tokens_details.cache_write_tokens',
+    'raw.prompt_tokens_details.cache_write_tokens',
     'cache_creation_input_tokens',
+    'cacheWriteInputTokens',
   ],
-  cacheWrite1hTokens: ['cacheWrite1hTokens', 'cache_creation.ephemeral_1h_input_tokens'],
+  cacheWrite1hTokens: [
+    'cacheWrite1hTokens',
+    'cache_creation.ephemeral_1h_input_tokens',
+    'raw.cache_creation.ephemeral_1h_input_tokens',
+    'input_token_details.ephemeral_1h_input_tokens',
+  ],
   reasoningTokens: [
     'reasoningTokens',
     'outputTokens.reasoning',
@@ -90,6 +102,7 @@ const COUNTS: Readonly<Record<Exclude<keyof LlmUsage, 'serviceTier'>, readonly s
   audioInputTokens: [
     'audioInputTokens',
     'prompt_tokens_details.audio_tokens',
+    'input_tokens_details.audio_tokens',
     'input_token_details.audio',
     'input_token_details.audio_tokens',
   ],
@@ -99,6 +112,14 @@ const COUNTS: Readonly<Record<Exclude<keyof LlmUsage, 'serviceTier'>, readonly s
     'output_token_details.audio',
     'output_token_details.audio_tokens',
   ],
+  cacheReadAudioTokens: [
+    'cacheReadAudioTokens',
+    'input_token_details.cached_tokens_details.audio_tokens',
+    'input_tokens_details.cached_tokens_details.audio_tokens',
+    'prompt_tokens_details.cached_tokens_details.audio_tokens',
+  ],
+  webSearches: ['webSearches', 'server_tool_use.web_search_requests', 'raw.server_tool_use.web_search_requests'],
+  fileSearches: ['fileSearches'],
   totalTokens: ['totalTokens', 'total_tokens'],
 };
 /** Kinds that most clients report as 0. */
@@ -107,14 +128,24 @@ const PARTS: ReadonlySet<string> = new Set([
   'reasoningTokens',
   'audioInputTokens',
   'audioOutputTokens',
+  'webSearches',
 ]);
 /** Where a client names the tier that served the call, in the response or its usage. */
-const TIERS = ['serviceTier', 'service_tier', 'usage.serviceTier', 'usage.service_tier'];
+const TIERS = [
+  ...['serviceTier', 'service_tier', 'usage.serviceTier', 'usage.service_tier', 'usage.raw.service_tier'],
+  ...['providerMetadata.openai.serviceTier', 'providerMetadata.azure.serviceTier'],
+  ...['response_metadata.service_tier', 'response_metadata.usage.service_tier', 'providerData.service_tier'],
+];
+/** Where the AI SDK keeps the usage as the provider reported it; version 5 keeps some of the counts only there. */
+const PROVIDER_USAGES = [
+  ...['providerMetadata.anthropic.usage', 'providerMetadata.google.usageMetadata'],
+  ...['providerMetadata.vertex.usageMetadata', 'providerMetadata.googleVertex.usageMetadata'],
+];
 /** Anthropic counts these in addition to `input_tokens`. */
 const BESIDE_INPUT = ['cache_read_input_tokens', 'cache_creation_input_tokens'];
 /** `totalUsage` covers all steps of an AI SDK call; `usage` in some majors only the last. */
-const USAGES = ['totalUsage', 'usage', 'usage_metadata'];
-const MODELS = ['model', 'modelId', 'response.modelId', 'response_metadata.model_name'];
+const USAGES = ['totalUsage', 'usage', 'usage_metadata', 'usageMetadata'];
+const MODELS = ['model', 'modelId', 'response.modelId', 'response_metadata.model_name', 'modelVersion'];
 const TEXTS = ['text', 'refusal'];
 const TEXT_PARTS = new Set(['text', 'output_text', 'refusal']);
 const CALL_PARTS = new Set([
@@ -154,7 +185,7 @@ function read(given: unknown, about: ModelCallFacts, usual: ModelInfo | undefine
   const error = about.error ?? answer.error ?? undefined;
   const content = contentOf(given);
   const counted = first(answer, USAGES);
-  const usage = withTier(readUsage(counted), first(answer, TIERS));
+  const usage = readAnswerUsage(answer);
   const model = modelOf(about.model) ?? modelOf(first(answer, MODELS));
   const { outputText } = answer;
   const callId = about.callId ?? answer.callId;
@@ -181,9 +212,102 @@ function read(given: unknown, about: ModelCallFacts, usual: ModelInfo | undefine
   };
 }
 
+/**
+ * The usage of an answer, with what only its other members tell: the tier, searches that the vendor ran, and the
+ * provider's own counts. An answer with several steps has the sum of their usages.
+ */
+export function readAnswerUsage(answer: Readonly<Record<string, unknown>>): LlmUsage | undefined {
+  const { steps, output } = answer;
+  if (Array.isArray(steps) && steps.length > 1) {
+    const all = steps.map((step) => (isRecord(step) ? readAnswerUsage(step) : undefined));
+    const known = all.filter((usage) => usage !== undefined);
+    if (known.length === steps.length) return known.reduce(addUsage);
+  }
+  const counted = readUsage(first(answer, USAGES));
+  const provided = Array.isArray(steps) && steps.length > 1 ? undefined : readUsage(first(answer, PROVIDER_USAGES));
+  // In a stream that was cut short, the provider's counts are those of its beginning.
+  const isNewer = provided !== undefined && (provided.outputTokens ?? 0) >= (counted?.outputTokens ?? 0);
+  const usage = withBedrockCache(isNewer ? provided : counted, answer);
+  if (usage === undefined) return undefined;
+  const tier = first(answer, TIERS);
+  return {
+    ...(Array.isArray(output) ? searchesIn(output) : {}),
+    ...usage,
+    ...(typeof tier === 'string' ? { serviceTier: tier } : {}),
+  };
+}
+
+/** The AI SDK 5 passes on Bedrock's input tokens, which leave the cached ones out, and has the cache writes beside. */
+function withBedrockCache(
+  usage: LlmUsage | undefined,
+  answer: Readonly<Record<string, unknown>>,
+): LlmUsage | undefined {
+  const cache = first(answer, ['providerMetadata.bedrock.usage']);
+  const isWithCache = usage?.cacheWriteTokens !== undefined || isRecord(first(answer, ['usage.inputTokens']));
+  if (usage === undefined || !isRecord(cache) || isWithCache) return usage;
+  const [read = 0, write = 0] = ['cacheReadInputTokens', 'cacheWriteInputTokens'].map((name) => {
+    const value = cache[name];
+    return isCount(value) ? value : undefined;
+  });
+  const { totalTokens: _, ...counts } = usage;
+  const inputTokens = (usage.inputTokens ?? 0) + read + write;
+  return { ...counts, inputTokens, cacheReadTokens: read, cacheWriteTokens: write };
+}
+
+/** Searches among the items of a response; opening a page that was found costs nothing. */
+function searchesIn(output: readonly unknown[]): LlmUsage {
+  let [web, files] = [0, 0];
+  for (const item of output) {
+    if (!isRecord(item)) continue;
+    if (item.type === 'file_search_call') files += 1;
+    if (item.type !== 'web_search_call') continue;
+    const action = isRecord(item.action) ? item.action.type : undefined;
+    if (action === undefined || action === 'search') web += 1;
+  }
+  return { ...(web === 0 ? {} : { webSearches: web }), ...(files === 0 ? {} : { fileSearches: files }) };
+}
+
+function addUsage(one: LlmUsage, other: LlmUsage): LlmUsage {
+  const sum: Record<string, number | string> = { ...one };
+  for (const [name, value] of Object.entries(other)) {
+    const before = sum[name];
+    sum[name] = typeof value === 'number' && typeof before === 'number' ? before + value : value;
+  }
+  return sum;
+}
+
+/** Gemini counts thinking beside the answer, and the results of its own tools beside the prompt. */
+function readGeminiUsage(given: Readonly<Record<string, unknown>>): LlmUsage | undefined {
+  const count = (name: string) => (isCount(given[name]) ? given[name] : 0);
+  if (!isCount(given.promptTokenCount)) return undefined;
+  const thoughts = count('thoughtsTokenCount');
+  const parts = {
+    cacheReadTokens: count('cachedContentTokenCount'),
+    reasoningTokens: thoughts,
+    audioInputTokens: sumAudio(given.promptTokensDetails),
+    audioOutputTokens: sumAudio(given.candidatesTokensDetails),
+    cacheReadAudioTokens: sumAudio(given.cacheTokensDetails),
+  };
+  return {
+    inputTokens: count('promptTokenCount') + count('toolUsePromptTokenCount'),
+    outputTokens: count('candidatesTokenCount') + thoughts,
+    ...Object.fromEntries(Object.entries(parts).filter(([, value]) => value > 0)),
+  };
+}
+
+function sumAudio(details: unknown): number {
+  if (!Array.isArray(details)) return 0;
+  return details.reduce<number>((sum, detail) => {
+    const isAudio = isRecord(detail) && detail.modality === 'AUDIO' && isCount(detail.tokenCount);
+    return isAudio ? sum + Number(detail.tokenCount) : sum;
+  }, 0);
+}
+
 /** Undefined if there is no count. */
 export function readUsage(given: unknown): LlmUsage | undefined {
   if (!isRecord(given)) return undefined;
+  const gemini = readGeminiUsage(given) ?? (isRecord(given.raw) ? readGeminiUsage(given.raw) : undefined);
+  if (gemini !== undefined) return gemini;
   const found = Object.fromEntries(
     Object.entries(COUNTS).flatMap(([name, places]) => {
       const count = firstOf(given, places, isCount);
@@ -196,10 +320,6 @@ export function readUsage(given: unknown): LlmUsage | undefined {
   const { totalTokens, ...counts } = found;
   const saysNothing = beside.length > 0 || totalTokens === (found.inputTokens ?? 0) + (found.outputTokens ?? 0);
   return saysNothing ? counts : found;
-}
-
-function withTier(usage: LlmUsage | undefined, tier: unknown): LlmUsage | undefined {
-  return usage === undefined || typeof tier !== 'string' ? usage : { ...usage, serviceTier: tier };
 }
 
 /** Text and calls in our format; other parts unchanged. Undefined if it is not content. */
@@ -248,8 +368,8 @@ function contentOf(given: unknown): LlmPart[] | undefined {
     const [choice] = choices as unknown[];
     return isRecord(choice) ? contentOf(isRecord(choice.message) ? choice.message : choice) : undefined;
   }
-  // The AI SDK has `output` too: the requested object.
-  if (Array.isArray(output) && content === undefined && text === undefined) return readParts(output);
+  // The AI SDK has `output` too: the requested object. The `text` of a Responses answer is a setting: its format.
+  if (Array.isArray(output) && content === undefined && typeof text !== 'string') return readParts(output);
   const calls = [snake, camel].find((some) => Array.isArray(some)) as readonly unknown[] | undefined;
   const spoken = readParts(content) ?? readParts(text) ?? readParts(given.refusal);
   if (spoken === undefined && calls === undefined) return undefined;

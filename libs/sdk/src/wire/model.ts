@@ -63,6 +63,12 @@ export interface LlmUsage {
   readonly reasoningTokens?: number;
   readonly audioInputTokens?: number;
   readonly audioOutputTokens?: number;
+  /** Audio that was read from the cache: a part of `cacheReadTokens` and of `audioInputTokens`. */
+  readonly cacheReadAudioTokens?: number;
+  /** Web searches that the vendor ran; vendors charge a fee for each. */
+  readonly webSearches?: number;
+  /** Searches of the vendor's own file store. */
+  readonly fileSearches?: number;
   /** The total as the vendor reports it; shows whether thinking comes on top of the output. */
   readonly totalTokens?: number;
   /** The tier that served the call, as the vendor names it: `default`, `flex`, `priority`, `batch`. */

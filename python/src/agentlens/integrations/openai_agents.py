@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from agentlens.calls import ModelAnswer, ModelCall, ToolCall, ours
@@ -19,6 +20,7 @@ from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin, StackedModels
 from agentlens.integrations.patching import MissingSeam, Patches
 from agentlens.model_calls import Usage
+from agentlens.model_responses import read_usage, with_searches
 
 logger = logging.getLogger("agentlens")
 _patches = Patches()
@@ -232,26 +234,22 @@ def _item(item: Any) -> dict[str, Any]:
 
 
 def _answer(response: Any) -> ModelAnswer:
-    usage = response.usage
-    return ModelAnswer(
-        text=_text(response.output),
-        usage=Usage(
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.total_tokens,
-            cache_read_tokens=getattr(usage.input_tokens_details, "cached_tokens", None) or None,
-        ),
-    )
+    return ModelAnswer(text=_text(response.output), usage=_usage(response))
 
 
 def _streamed_answer(events: list[Any]) -> ModelAnswer:
     for event in reversed(events):
         response = getattr(event, "response", None)
         if getattr(event, "type", "") == "response.completed" and response is not None:
-            usage = response.usage
-            counted = None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
-            return ModelAnswer(text=_text(response.output), usage=counted, model=response.model)
+            return ModelAnswer(text=_text(response.output), usage=_usage(response), model=response.model)
     return ModelAnswer()
+
+
+def _usage(response: Any) -> Usage | None:
+    """Of a response of the framework and of the provider, whose names are the same."""
+    usage = with_searches(read_usage(response.usage), response.output)
+    tier = getattr(response, "service_tier", None)
+    return usage if usage is None or not isinstance(tier, str) else replace(usage, service_tier=tier)
 
 
 def _text(output: Any) -> str | None:

@@ -16,7 +16,7 @@ from agentlens.events import error_text
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin, StackedModels
 from agentlens.integrations.patching import Patches
-from agentlens.model_calls import Usage
+from agentlens.model_responses import read_usage
 
 _patches = Patches()
 _models = StackedModels("semantic_kernel")
@@ -230,7 +230,7 @@ def _answer(messages: Any) -> ModelAnswer:
     reason = getattr(message, "finish_reason", None)
     return ModelAnswer(
         text=message.content or None,
-        usage=None if usage is None else Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0),
+        usage=read_usage(usage),
         model=message.ai_model_id,
         finish_reason=None if reason is None else str(getattr(reason, "value", reason)),
     )
@@ -241,5 +241,5 @@ def _streamed_answer(batches: list[Any]) -> ModelAnswer:
     usage = next((item for chunk in reversed(chunks) if (item := chunk.metadata.get("usage")) is not None), None)
     return ModelAnswer(
         text="".join(chunk.content or "" for chunk in chunks) or None,
-        usage=None if usage is None else Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0),
+        usage=read_usage(usage),
     )

@@ -1,6 +1,17 @@
-import { agentOf, type CountedCall, isOfAgent, type OtlpSpan, type ReadSpan } from '@agentlens/contracts/otlp';
+import {
+  agentOf,
+  type CountedCall,
+  hasTokens,
+  isOfAgent,
+  isSameCall,
+  isSameSpan,
+  type ReadSpan,
+  type ReportedCall,
+  reportedCall,
+} from '@agentlens/contracts/otlp';
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
+import { RecentCalls } from './recent-calls.ts';
 
 /** A root ends after its calls. The calls of runs that take longer than this are forgotten. */
 const TRACE_MS = 60 * 60_000;
@@ -9,6 +20,7 @@ const MAX_TRACES = 50_000;
 /** Remembers spans across requests. If the store is unavailable, nothing is lost, but calls may count twice. */
 export class SpanMemory {
   readonly #traces: RecentMap<true>;
+  readonly #recent: RecentCalls;
 
   constructor(
     private readonly store: IdempotencyStore,
@@ -16,32 +28,35 @@ export class SpanMemory {
     private readonly now: () => number,
   ) {
     this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, maxEntries: MAX_TRACES });
+    this.#recent = new RecentCalls(now);
   }
 
   /**
-   * Finds the model calls that another span reported before. Two instrumentations of one call share the trace and the
-   * provider's response id. The first span with that id in an agent's trace counts; each other span is returned with
-   * it. Ids alone are not unique, because some servers number their answers from zero.
+   * Finds the model calls that another span reported before: see `isSameCall`. The first span with tokens counts; each
+   * other span is returned with it.
    */
   async repeatedCalls(
     tenantId: string,
     spans: readonly ReadSpan[],
     agentId: string | undefined,
   ): Promise<ReadonlyMap<ReadSpan, CountedCall>> {
-    const spansByName = new Map<string, [ReadSpan, ...ReadSpan[]]>();
-    for (const span of spans) {
-      if (span.responseId === undefined) continue;
-      const { traceId, resource } = span.span;
-      const name = JSON.stringify([agentOf(resource, agentId), traceId, span.responseId]);
-      const before = spansByName.get(name);
-      if (before === undefined) spansByName.set(name, [span]);
-      else before.push(span);
-    }
     const repeated = new Map<ReadSpan, CountedCall>();
+    const byId = new Map<string, AgentCall[]>();
+    for (const span of spans) {
+      const call = reportedCall(span);
+      if (call === undefined) continue;
+      const agent = agentOf(span.span.resource, agentId);
+      const counted = this.#recent.take(JSON.stringify([tenantId, agent]), call);
+      if (counted !== undefined) repeated.set(span, countedCall(counted));
+      else if (call.responseId !== undefined && hasTokens(call))
+        append(byId, JSON.stringify([agent, call.responseId]), { span, call });
+    }
     await Promise.all(
-      Array.from(spansByName, async ([name, calls]) => {
-        const counted = await this.#countedCall(tenantId, name, calls[0]);
-        for (const call of calls) if (!isSame(call, counted)) repeated.set(call, counted);
+      Array.from(byId, async ([name, calls]) => {
+        for (const { span, call } of calls) {
+          const counted = await this.#countedById(tenantId, name, call);
+          if (counted !== undefined) repeated.set(span, countedCall(counted));
+        }
       }),
     );
     return repeated;
@@ -60,31 +75,63 @@ export class SpanMemory {
     return traces;
   }
 
-  /** The span that counts among those with this name: the first, as far as that can be determined. */
-  async #countedCall(tenantId: string, name: string, { span }: ReadSpan): Promise<CountedCall> {
-    const { traceId, spanId, scope } = span;
+  /**
+   * The call that counts instead of this one among those with the same id, also from other instances. Ids repeat, so an
+   * id whose first call is another one is remembered by trace too.
+   */
+  async #countedById(tenantId: string, name: string, call: ReportedCall): Promise<ReportedCall | undefined> {
     try {
-      const request = { bodyHash: oneWord(span), receivedAtMs: this.now() };
-      return fromWord((await this.store.remember(tenantId, `llm:${name}`, request)).bodyHash);
+      for (const key of [`call:${name}`, `call:${name}${call.traceId}`]) {
+        const request = { bodyHash: oneWord(call), receivedAtMs: this.now() };
+        const first = fromWord((await this.store.remember(tenantId, key, request)).bodyHash, call);
+        if (isSameSpan(first, call)) return undefined;
+        if (isSameCall(first, call)) return first;
+      }
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
       this.metrics.undeduplicated(1);
-      return { traceId, spanId, scope: scope.name };
     }
+    return undefined;
   }
 }
 
-function isSame({ span }: ReadSpan, { traceId, spanId }: CountedCall): boolean {
-  return span.traceId === traceId && span.spanId === spanId;
+interface AgentCall {
+  readonly span: ReadSpan;
+  readonly call: ReportedCall;
 }
 
-/** The store accepts no spaces, but the name of a scope may contain them. */
-function oneWord({ traceId, spanId, scope }: OtlpSpan): string {
-  return `${traceId}/${spanId}/${Buffer.from(scope.name.slice(0, 256)).toString('base64url')}`;
+function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
-/** Entries of earlier releases have no scope. */
-function fromWord(word: string): CountedCall {
-  const [traceId = '', spanId = '', scope] = word.split('/', 3);
-  return { traceId, spanId, scope: scope === undefined ? undefined : Buffer.from(scope, 'base64url').toString() };
+function countedCall({ traceId, spanId, scope }: ReportedCall): CountedCall {
+  return { traceId, spanId, scope };
+}
+
+/** The store accepts no spaces, but names of scopes and models may contain them. */
+function oneWord(call: ReportedCall): string {
+  const { traceId, spanId, startMs, endMs, inputTokens, outputTokens, generation = '' } = call;
+  const names = [call.scope.slice(0, 256), (call.model ?? '').slice(0, 256)].map(toBase64);
+  return [traceId, spanId, ...names, startMs, endMs, inputTokens, outputTokens, generation].join('/');
+}
+
+function fromWord(word: string, { responseId }: ReportedCall): ReportedCall {
+  const [traceId = '', spanId = '', scope = '', model = '', ...rest] = word.split('/', 9);
+  const [startMs = 0, endMs = 0, inputTokens = 0, outputTokens = 0] = rest.slice(0, 4).map(Number);
+  return {
+    ...{ traceId, spanId, parentSpanId: undefined, scope: fromBase64(scope), responseId },
+    ...{ startMs, endMs, inputTokens, outputTokens },
+    model: model === '' ? undefined : fromBase64(model),
+    generation: (rest[4] || undefined) as ReportedCall['generation'],
+  };
+}
+
+function toBase64(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+function fromBase64(text: string): string {
+  return Buffer.from(text, 'base64url').toString();
 }

@@ -1,6 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
 import { ProblemException, runInSlices } from '@agentlens/platform';
-import { modelNames } from '@agentlens/prices';
+import { modelNames, readModelName } from '@agentlens/prices';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -112,10 +112,14 @@ export async function compare(lines: readonly InvoiceLine[], rows: readonly Reco
   };
 }
 
-/** A provider and a gateway write one model in several ways: without its host, and without the day of its release. */
+/**
+ * A provider and a gateway write one model in several ways: without its host, without the day of its release, and as
+ * people name it.
+ */
 function plainName(model: string): string {
   const name = modelNames(model.toLowerCase(), undefined).at(-1)?.modelId ?? model.toLowerCase();
-  return name.replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2})(?=$|[-:])/, '').replace(/-v\d+(:\d+)?$/, '');
+  const undated = name.replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2})(?=$|[-:])/, '').replace(/-v\d+(:\d+)?$/, '');
+  return readModelName(undated);
 }
 
 function difference(invoicedUsd: number, recordedUsd: number) {

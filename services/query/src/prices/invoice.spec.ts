@@ -40,6 +40,18 @@ describe('an invoice', () => {
     expect(unseen).toEqual([]);
   });
 
+  it.each([
+    ['Claude Haiku 4.5', 'claude-haiku-4-5-20251001'],
+    ['Claude Opus 4', 'claude-opus-4-20250514'],
+    ['Claude Sonnet 4.5 (1M context)', 'anthropic/claude-sonnet-4.5'],
+    ['Claude 3.5 Haiku', 'claude-3-5-haiku-20241022'],
+  ])('names the model as people do: %s', async (model, recorded) => {
+    const day = '2025-10-05';
+    expect(await compare([{ day, model, usd: 1 }], [{ day, model: recorded, usd: 1 }])).toMatchObject({
+      ...{ explainedPercent: 100, unseen: [] },
+    });
+  });
+
   it('lists spend that was never recorded', async () => {
     const { unseen, explainedPercent } = await compare((await readInvoice(ANTHROPIC)).lines, []);
     expect(unseen).toEqual([{ day: '2025-10-05', model: 'claude-sonnet-4-5', invoicedUsd: 2.5 }]);

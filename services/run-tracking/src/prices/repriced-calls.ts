@@ -1,5 +1,6 @@
 import {
   type CostSource,
+  recordQuote,
   HANDLEBAR_DIALECT,
   normalUsage,
   type PriceBook,
@@ -74,10 +75,11 @@ function changeOf(call: StoredCall, prices: PriceBook): CallChange | undefined {
   const isReported = costSource === 'reported';
   const cost = isReported ? call.costUsd : (computed ?? null);
   const source = isReported ? 'reported' : computed === undefined ? 'unpriced' : 'priced';
-  const { computedCostUsd: _, priceRef: __, unpricedReason: ___, estimatedCostUsd: ____, ...counts } = usage;
+  const { computedCostUsd: _, priceRef: __, unpricedReason: ___, estimatedCostUsd: ____, ...others } = usage;
+  const { feesUsd: _____, approximation: ______, ...counts } = others;
   const priced =
     'costUsd' in quote
-      ? { computedCostUsd: quote.costUsd, priceRef: quote.priceRef }
+      ? recordQuote(quote)
       : isReported
         ? {}
         : { unpricedReason: quote.unpriced, estimatedCostUsd: quote.estimateUsd };

@@ -99,7 +99,8 @@ const COLUMNS = `tenant_id, occurred_at, event_id, run_id, agent_id, session_id,
 export const PRICING = [
   ...(['cacheReadTokens', 'cacheWriteTokens', 'cacheWrite1hTokens', 'reasoningTokens'] as const),
   ...(['audioInputTokens', 'audioOutputTokens', 'serviceTier', 'computedCostUsd', 'priceRef'] as const),
-  ...(['unpricedReason', 'estimatedCostUsd'] as const),
+  ...(['unpricedReason', 'estimatedCostUsd', 'feesUsd', 'approximation', 'countsFrom', 'reportedBy'] as const),
+  ...(['cacheReadAudioTokens', 'webSearches', 'fileSearches'] as const),
 ];
 
 /** Inserts events from `rows`, an array of `event_row_2`. Fails with a unique violation on a duplicate. */

@@ -104,6 +104,9 @@ const TokenUsage = payload({
   reasoningTokens: optional.count,
   audioInputTokens: optional.count,
   audioOutputTokens: optional.count,
+  cacheReadAudioTokens: optional.count,
+  webSearches: optional.count,
+  fileSearches: optional.count,
 });
 
 export const LlmResponse = payload({

@@ -20,6 +20,7 @@ const MAX_TIER_LENGTH = 100;
 const TOKEN_COUNTS = [
   ...(['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const),
   ...(['cacheWrite1hTokens', 'reasoningTokens', 'audioInputTokens', 'audioOutputTokens'] as const),
+  ...(['cacheReadAudioTokens', 'webSearches', 'fileSearches'] as const),
 ];
 
 /** Extracts the numbers of an event that rules, runs and charts count. */
@@ -43,6 +44,7 @@ function countsOf({ type, payload }: QuantifiedEvent): Usage {
     ...tokens,
     cacheWrite1hTokens: hour,
     reasoningTokens: tokens.reasoningTokens ?? tokens.thinkingTokens,
+    webSearches: tokens.webSearches ?? objectOr(tokens.server_tool_use, {}).web_search_requests,
   };
   for (const name of TOKEN_COUNTS) {
     const count = number((sent as JsonObject)[name]);

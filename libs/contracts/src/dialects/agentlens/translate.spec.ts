@@ -294,9 +294,16 @@ describe('cost', () => {
     expect(translate('llm_response').facts.usage).toMatchObject({ costUsd: 0.02, costSource: 'reported' });
   });
 
-  it('keeps a reported zero of a model without a price', () => {
+  it('does not believe a zero beside tokens of a model that nobody knows to be free', () => {
     const event = response({ costUsd: 0, model: 'mine' });
-    expect(translate('llm_response', event).facts.usage).toMatchObject({ costUsd: 0, costSource: 'reported' });
+    expect(translate('llm_response', event).facts.usage).toMatchObject({ costSource: 'unpriced' });
+  });
+
+  it('says that counts were computed if they are not those of the client', () => {
+    const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 900 };
+    expect(translate('llm_response', response({ usage })).facts.usage).toMatchObject({
+      ...{ inputTokens: 910, countsFrom: 'computed' },
+    });
   });
 
   it('does not believe a zero beside tokens of a model that has a price', () => {

@@ -77,7 +77,10 @@ function usageOf(
   if (kind !== 'llm.completed' && kind !== 'cost.recorded') return timed;
   const tokens = record(data.tokens);
   const serviceTier = name(data.serviceTier);
-  const usage: Usage = { ...tokensOf(tokens), ...(serviceTier === undefined ? {} : { serviceTier }), ...timed };
+  const usage: Usage = { ...tokensOf(tokens), ...searchesIn(data), ...timed };
+  if (serviceTier !== undefined) usage.serviceTier = serviceTier;
+  const reportedBy = name(data.reportedBy);
+  if (reportedBy !== undefined) usage.reportedBy = reportedBy;
   // The protocol defines `tokens.in` with the cached tokens in it.
   const sent = { ...call, usage, cachedInside: true, sentTotal: count(tokens.total) };
   return pricedUsage(quantity(data.costUsd, MAX_USD), sent, prices);
@@ -93,6 +96,7 @@ const COUNTS = [
   ['reasoning', 'reasoningTokens'],
   ['audioIn', 'audioInputTokens'],
   ['audioOut', 'audioOutputTokens'],
+  ['cacheReadAudio', 'cacheReadAudioTokens'],
 ] as const;
 
 function tokensOf(tokens: JsonObject): Usage {
@@ -104,6 +108,14 @@ function tokensOf(tokens: JsonObject): Usage {
   const { inputTokens, outputTokens } = usage;
   if (inputTokens === undefined && outputTokens === undefined) return usage;
   return { ...usage, totalTokens: (inputTokens ?? 0) + (outputTokens ?? 0) };
+}
+
+function searchesIn({ webSearches, fileSearches }: JsonObject): Usage {
+  const usage: Usage = {};
+  const [web, files] = [count(webSearches), count(fileSearches)];
+  if (web !== undefined) usage.webSearches = web;
+  if (files !== undefined) usage.fileSearches = files;
+  return usage;
 }
 
 function count(value: unknown): number | undefined {

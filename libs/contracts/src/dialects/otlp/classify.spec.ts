@@ -7,6 +7,10 @@ describe('a span', () => {
   it.each([
     [{ 'gen_ai.operation.name': 'chat' }, 'model_call'],
     [{ 'gen_ai.operation.name': 'generate_content' }, 'model_call'],
+    [{ 'gen_ai.operation.name': 'acompletion' }, 'model_call'],
+    [{ 'gen_ai.operation.name': 'aresponses' }, 'model_call'],
+    [{ 'gen_ai.operation.name': 'anthropic_messages' }, 'model_call'],
+    [{ 'gen_ai.operation.name': 'aembedding' }, 'embedding'],
     [{ 'openinference.span.kind': 'LLM' }, 'model_call'],
     [{ 'ai.operationId': 'ai.streamText.doStream' }, 'model_call'],
     [{ 'ai.operationId': 'ai.generateObject.doGenerate' }, 'model_call'],

@@ -1,10 +1,11 @@
 import type { JsonObject, Usage } from '../../events.ts';
 import { type PriceBook, pricedUsage } from '../../prices.ts';
+import { canonicalProvider } from '../../provider-names.ts';
 import { cleanName } from '../handlebar/tolerant.ts';
 import { firstText, firstValue, isObject, objectAt, present, unpacked } from './attributes.ts';
 import { type ContentMode, contentOf } from './messages.ts';
 import type { Attributes, OtlpSpan } from './span.ts';
-import { type Tokens, tokensOf } from './tokens.ts';
+import { countsCachedBeside, type Tokens, tokensOf } from './tokens.ts';
 import { ownNameOf, serviceName } from './who.ts';
 
 const MODEL = [
@@ -64,7 +65,7 @@ interface OtlpModelCall {
  * Returns the provider's id of the response, the only thing that two instrumentations of one call share. Undefined if
  * the call failed or the instrumentation does not report it.
  */
-export function responseIdOf({ attributes }: OtlpSpan): string | undefined {
+function responseIdOf({ attributes }: OtlpSpan): string | undefined {
   const reported = firstText(attributes, RESPONSE_ID);
   if (reported !== undefined) return reported;
   const output = unpacked(attributes.get('output.value'));
@@ -82,14 +83,25 @@ function inGenerations({ generations }: JsonObject): string | undefined {
   return typeof metadata.id === 'string' && metadata.id !== '' ? metadata.id : undefined;
 }
 
-export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentMode): OtlpModelCall {
+/** What deduplication and translation of a model call both need. */
+export interface ReadCall {
+  readonly model: string | undefined;
+  readonly responseId: string | undefined;
+  readonly tokens: Tokens;
+}
+
+export function readCall(span: OtlpSpan): ReadCall {
+  const model = nameIn(span.attributes, MODEL);
+  return { model, responseId: responseIdOf(span), tokens: tokensOf(span.attributes, countsCachedBeside(span, model)) };
+}
+
+export function modelCallOf(span: OtlpSpan, call: ReadCall, prices: PriceBook, content: ContentMode): OtlpModelCall {
   const { attributes, durationMs, endMs, spanId } = span;
-  const model = nameIn(attributes, MODEL);
+  const { model, tokens, responseId } = call;
   const provider = model === undefined ? undefined : (providerOf(span) ?? prices.providerOf(model) ?? 'unknown');
-  const tokens = tokensOf(attributes);
   const requested = nameIn(attributes, REQUESTED_MODEL);
   const agentName = ownNameOf(attributes);
-  const serviceTier = nameIn(attributes, SERVICE_TIER);
+  const serviceTier = nameIn(attributes, SERVICE_TIER) ?? tokens.serviceTier;
   return {
     model,
     provider,
@@ -101,7 +113,7 @@ export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentM
       requestedModel: requested === model ? undefined : requested,
       serviceTier,
       finishReason: finishReasonOf(attributes),
-      responseId: responseIdOf(span),
+      responseId,
       parameters: parametersOf(attributes),
       usage: tokens.usage === undefined ? undefined : present({ ...tokens.usage, sentTotal: tokens.sentTotal }),
       latencyMs: durationMs,
@@ -131,11 +143,22 @@ function providerOf({ attributes, resource }: OtlpSpan): string | undefined {
   const service = serviceName(resource.attributes).toLowerCase();
   for (const name of PROVIDER) {
     const sent = nameIn(attributes, [name])?.toLowerCase();
-    const provider = sent?.split('.')[0];
+    const provider = sent === undefined ? undefined : hostIn(sent);
     if (sent !== undefined && provider && sent !== service && !NO_PROVIDERS.has(provider)) return provider;
   }
   return undefined;
 }
+
+/**
+ * The AI SDK adds the API to the provider: `openai.chat`. Names of Google and IBM begin with the company, which has
+ * several services with prices of their own.
+ */
+function hostIn(name: string): string {
+  const [first = ''] = name.split('.', 1);
+  return COMPANIES.has(first) && first !== name ? canonicalProvider(name) : first;
+}
+
+const COMPANIES: ReadonlySet<string> = new Set(['gcp', 'google', 'ibm', 'x', 'az']);
 
 function nameIn(attributes: Attributes, names: readonly string[]): string | undefined {
   const text = firstText(attributes, names);

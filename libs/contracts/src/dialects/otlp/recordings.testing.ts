@@ -4,8 +4,9 @@ import type { PriceBook, PricedCall } from '../../prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { tracesFromJson } from './from-json.ts';
 import { tracesFromProtobuf } from './from-protobuf.ts';
+import { isSameCall, isSameSpan, type ReportedCall } from './same-call.ts';
 import type { OtlpSpan } from './span.ts';
-import { type CountedCall, isOfAgent, type OtlpContext, readSpan, translateSpan } from './translate.ts';
+import { isOfAgent, type OtlpContext, readSpan, reportedCall, translateSpan } from './translate.ts';
 
 const FOLDER = join(import.meta.dirname, 'recordings');
 
@@ -72,23 +73,19 @@ export const PRICES: PriceBook = {
 export function eventsOf(spans: readonly OtlpSpan[], context: Partial<OtlpContext> = {}): readonly TranslatedEvent[] {
   const read = spans.map(readSpan);
   const traces = new Set(read.filter(isOfAgent).map(({ span }) => span.traceId));
-  const firstWith = new Map<string, OtlpSpan>();
+  const counted: ReportedCall[] = [];
   return read.flatMap((one) => {
-    const { responseId, span } = one;
-    const first = responseId === undefined ? undefined : (firstWith.get(responseId) ?? span);
-    if (responseId !== undefined && first !== undefined) firstWith.set(responseId, first);
+    const call = reportedCall(one);
+    const first = call && counted.find((other) => isSameSpan(other, call) || isSameCall(other, call));
+    if (call !== undefined && first === undefined) counted.push(call);
     return translateSpan(one, {
       prices: PRICES,
       agentId: undefined,
       content: 'last',
       keepSteps: false,
-      countedAs: first === undefined || first.spanId === span.spanId ? undefined : countedCall(first),
-      isTraceOfAgent: traces.has(span.traceId),
+      countedAs: first === undefined || first === call || isSameSpan(first, call ?? first) ? undefined : first,
+      isTraceOfAgent: traces.has(one.span.traceId),
       ...context,
     });
   });
-}
-
-function countedCall({ traceId, spanId, scope }: OtlpSpan): CountedCall {
-  return { traceId, spanId, scope: scope.name };
 }

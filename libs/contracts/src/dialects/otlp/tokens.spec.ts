@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { readCall } from './model-call.ts';
 import { tokensOf } from './tokens.ts';
 
 const read = (attributes: Record<string, unknown>) => tokensOf(new Map(Object.entries(attributes)));
@@ -27,6 +28,41 @@ describe('tokens', () => {
   ])('are cached with %s and %s', (cacheRead, cacheWrite) => {
     const { usage } = read({ 'gen_ai.usage.input_tokens': 100, [cacheRead]: 60, [cacheWrite]: 10 });
     expect(usage).toEqual({ inputTokens: 100, totalTokens: 100, cacheReadTokens: 60, cacheWriteTokens: 10 });
+  });
+
+  it.each([
+    ['gen_ai.usage.details.cache_read_tokens', 'gen_ai.usage.details.cache_write_tokens'],
+    ['gen_ai.usage.prompt_tokens_details.cached_tokens', 'gen_ai.usage.prompt_tokens_details.cache_creation_tokens'],
+    ['gen_ai.usage.input_tokens_details.cached_tokens', 'gen_ai.usage.input_tokens_details.cache_write_tokens'],
+  ])('are cached with the names of a framework, %s and %s', (cacheRead, cacheWrite) => {
+    const { usage } = read({ 'gen_ai.usage.input_tokens': 100, [cacheRead]: 60, [cacheWrite]: 10 });
+    expect(usage).toEqual({ inputTokens: 100, totalTokens: 100, cacheReadTokens: 60, cacheWriteTokens: 10 });
+  });
+
+  it.each([
+    ['openinference.instrumentation.agno', {}, 'claude-sonnet-4-5', 800],
+    ['openinference.instrumentation.agno', {}, 'gpt-4o', 500],
+    ['openlit.otel.tracing', {}, 'claude-sonnet-4-5', 800],
+    ['any', { 'telemetry.sdk.name': 'openlit' }, 'claude-sonnet-4-5', 800],
+    ['opentelemetry.instrumentation.bedrock', {}, 'amazon.nova-pro-v1:0', 800],
+    ['openinference.instrumentation.anthropic', {}, 'claude-sonnet-4-5', 500],
+  ])('cached in the span of %s %j with %s count as %i', (scope, resource, model, input) => {
+    const attributes = new Map(
+      Object.entries({
+        ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'gen_ai.usage.output_tokens': 5 },
+        ...{ 'gen_ai.usage.input_tokens': 500, 'gen_ai.usage.cache_read.input_tokens': 300 },
+      }),
+    );
+    const { tokens } = readCall({
+      ...{ traceId: 'a', spanId: 'b', parentSpanId: undefined, name: 'chat', startMs: 0, endMs: 1, durationMs: 1 },
+      ...{ attributes, events: [], linkedTraceIds: [], failed: false, statusMessage: '', droppedAttributes: 0 },
+      ...{ resource: { attributes: new Map(Object.entries(resource)) }, scope: { name: scope, version: '' } },
+    });
+    expect(tokens.usage?.inputTokens).toBe(input);
+  });
+
+  it('have the cost of LiteLLM', () => {
+    expect(read({ 'gen_ai.cost.total_cost': 0.0007125 }).costUsd).toBe(0.0007125);
   });
 
   it("are cached in LangSmith's JSON text", () => {

@@ -152,6 +152,11 @@ describe('a provider', () => {
     ['openai.chat', 'openai'],
     ['OpenAI', 'openai'],
     ['aws.bedrock', 'aws'],
+    ['gcp.vertex_ai', 'google-vertex'],
+    ['google.vertex.chat', 'google-vertex'],
+    ['gcp.gemini', 'google'],
+    ['google.generative-ai', 'google'],
+    ['azure.ai.openai', 'azure'],
     ['langchain', 'unknown'],
     ['shop', 'unknown'],
   ])('%s stands for %s', (sent, provider) => {

@@ -6,8 +6,9 @@ import { OTLP_DIALECT } from '../dialect-names.ts';
 import { firstText, present, unpacked } from './attributes.ts';
 import { type Classification, classify } from './classify.ts';
 import type { ContentMode } from './messages.ts';
-import { modelCallOf, responseIdOf } from './model-call.ts';
+import { modelCallOf, type ReadCall, readCall } from './model-call.ts';
 import { repaired } from './repair.ts';
+import type { ReportedCall } from './same-call.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
@@ -43,8 +44,8 @@ function cut(text: string | undefined, most: number): string | undefined {
 /** A span with its classification. */
 export interface ReadSpan extends Classification {
   readonly span: OtlpSpan;
-  /** The provider's id of the response, for a model call that has one. */
-  readonly responseId: string | undefined;
+  /** Of a model call or an embedding. */
+  readonly call: ReadCall | undefined;
 }
 
 /** Of several spans for one model call, the one that counts. */
@@ -71,7 +72,20 @@ export interface OtlpContext {
 
 export function readSpan(span: OtlpSpan): ReadSpan {
   const classification = classify(span.attributes);
-  return { span, ...classification, responseId: classification.is === 'model_call' ? responseIdOf(span) : undefined };
+  const { is } = classification;
+  return { span, ...classification, call: is === 'model_call' || is === 'embedding' ? readCall(span) : undefined };
+}
+
+/** What shows whether another span reports the same model call; undefined for other spans. */
+export function reportedCall({ is, span, call, generation }: ReadSpan): ReportedCall | undefined {
+  if (is !== 'model_call' || call === undefined) return undefined;
+  const { traceId, spanId, parentSpanId, scope, startMs, endMs } = span;
+  const { responseId, model, tokens } = call;
+  const { inputTokens = 0, outputTokens = 0 } = tokens.usage ?? {};
+  return {
+    ...{ traceId, spanId, parentSpanId, scope: scope.name, generation, startMs, endMs },
+    ...{ responseId, model, inputTokens, outputTokens },
+  };
 }
 
 /** Returns true if a span of this kind makes its trace a run. */
@@ -144,7 +158,12 @@ function ownEvent(read: ReadSpan, who: Who, context: OtlpContext): readonly Tran
 }
 
 function modelCall(read: ReadSpan, who: Who, { prices, content }: OtlpContext): TranslatedEvent {
-  const { model, provider, usage, payload, repaired } = modelCallOf(read.span, prices, content);
+  const { model, provider, usage, payload, repaired } = modelCallOf(
+    read.span,
+    read.call ?? readCall(read.span),
+    prices,
+    content,
+  );
   const failure = failureOf(read.span);
   return eventOf(read, who, {
     what: 'call',
@@ -166,13 +185,18 @@ function duplicate(read: ReadSpan, who: Who, { traceId, scope }: CountedCall): T
     sourceType: 'duplicate_model_call',
     atMs: read.span.endMs,
     isError: false,
-    payload: { name: read.span.name, responseId: read.responseId, countedAs: present({ traceId, scope }) },
+    payload: { name: read.span.name, responseId: read.call?.responseId, countedAs: present({ traceId, scope }) },
     usage: { latencyMs: read.span.durationMs },
   });
 }
 
 function embedding(read: ReadSpan, who: Who, { prices }: OtlpContext): TranslatedEvent {
-  const { model, provider, usage, payload, repaired } = modelCallOf(read.span, prices, 'none');
+  const { model, provider, usage, payload, repaired } = modelCallOf(
+    read.span,
+    read.call ?? readCall(read.span),
+    prices,
+    'none',
+  );
   const failure = failureOf(read.span);
   return eventOf(read, who, {
     what: 'call',

@@ -14,7 +14,7 @@ from agentlens.calls import ModelAnswer, ModelCall, ToolCall
 from agentlens.decision import Decision
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.model_calls import Usage
+from agentlens.model_responses import read_usage
 from agentlens.run import Run
 
 _patches = Patches()
@@ -141,9 +141,7 @@ def _answer(response: Any) -> ModelAnswer:
     content = getattr(message, "content", None)
     return ModelAnswer(
         text=content if isinstance(content, str) else None,
-        usage=None
-        if usage is None
-        else Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, getattr(usage, "total_tokens", None)),
+        usage=read_usage(usage),
         model=getattr(response, "model", None),
         finish_reason=getattr(response.choices[0], "finish_reason", None),
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentlens.calls import ModelAnswer
 from agentlens.decision import Decision
-from agentlens.model_calls import Usage
+from agentlens.model_responses import read_usage
 
 _ROLES = {"human": "user", "ai": "assistant"}
 
@@ -30,9 +30,14 @@ def answer(response: Any) -> ModelAnswer:
     metadata = getattr(message, "response_metadata", None) or {}
     output = response.llm_output or {}
     text = getattr(generation, "text", None)
+    counted = read_usage(usage) if usage else read_usage(output.get("token_usage"))
+    searches = read_usage(metadata.get("usage"))
+    if counted is not None and searches is not None and searches.web_searches:
+        counted = replace(counted, web_searches=searches.web_searches)
+    tier = metadata.get("service_tier")
     return ModelAnswer(
         text=text or None,
-        usage=_usage(usage) if usage else _plain_usage(output.get("token_usage") or {}),
+        usage=replace(counted, service_tier=tier) if counted is not None and isinstance(tier, str) else counted,
         model=metadata.get("model_name") or output.get("model_name"),
         finish_reason=metadata.get("finish_reason") or metadata.get("stop_reason"),
     )
@@ -67,25 +72,3 @@ def refusal(decision: Decision, name: str, call_id: str | None) -> Any:
 def error_in(result: Any) -> str | None:
     """A tool with `handle_tool_error`, and LangGraph's ToolNode, turn exceptions into messages."""
     return str(getattr(result, "content", "")) if getattr(result, "status", None) == "error" else None
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    details = usage.get("input_token_details") or {}
-    output = usage.get("output_token_details") or {}
-    return Usage(
-        input_tokens=usage.get("input_tokens") or 0,
-        output_tokens=usage.get("output_tokens") or 0,
-        total_tokens=usage.get("total_tokens"),
-        cache_read_tokens=details.get("cache_read"),
-        cache_write_tokens=details.get("cache_creation"),
-        cache_write_1h_tokens=details.get("ephemeral_1h_input_tokens"),
-        reasoning_tokens=output.get("reasoning"),
-        audio_input_tokens=details.get("audio"),
-        audio_output_tokens=output.get("audio"),
-    )
-
-
-def _plain_usage(usage: Mapping[str, Any]) -> Usage | None:
-    if not usage:
-        return None
-    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, usage.get("total_tokens"))
