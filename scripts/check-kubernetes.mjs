@@ -28,6 +28,7 @@ import { tools } from './tools.mjs';
 const root = join(import.meta.dirname, '..');
 const home = tools().folder;
 const chart = join(root, 'deploy', 'helm', 'agentlens');
+const MAX_RELEASE_CHARS = 43;
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { required: { type: 'boolean', default: false } },
@@ -119,6 +120,13 @@ async function chartProblems(helm) {
     }
   };
   await Promise.all(Array.from({ length: RENDERS_AT_ONCE }, work));
+  // The longest name whose objects Kubernetes accepts, and one more.
+  const release = 'r'.repeat(MAX_RELEASE_CHARS);
+  check(await render(helm, chart, { release, values: REGISTRY }), 'a long release name');
+  const tooLong = { release: `${release}r`, values: REGISTRY };
+  const answer = await render(helm, chart, tooLong).catch((error) => error.message);
+  if (!answer.includes('Use a shorter release name or set namePrefix'))
+    problems.push(`a release name of ${MAX_RELEASE_CHARS + 1} characters must be refused: ${answer.slice(0, 200)}`);
   for (const [values, message] of WRONG_VALUES) {
     const said = await render(helm, chart, { values: { ...REGISTRY, ...values } }).catch((error) => error.message);
     if (!said.includes(message) || said.includes('kind: Deployment')) {

@@ -101,7 +101,6 @@ export const WRONG_VALUES = [
   [{ gateway: { enabled: true } }, 'gateway.parentRefs must name'],
   [{ autoscaling: { kind: 'keda', lag: { enabled: true } } }, 'autoscaling.lag.prometheus is required'],
   [{ settings: { AGENTLENS_SECRET_KEY: 'x' } }, 'belongs in a Secret'],
-  [{ namePrefix: `${'n'.repeat(44)}-` }, 'shorter release name or set namePrefix'],
   [{ secrets: { firstKeys: true } }, 'existing'],
 ];
 
@@ -120,8 +119,9 @@ export function combinations() {
 }
 
 /** Renders the chart. `files` are values files of the chart. Returns the YAML, or throws what Helm said. */
-export function render(helm, chart, { values = {}, files = [], upgrade = false, version = '1.34' } = {}) {
-  const args = ['template', 'agentlens', chart, '--namespace', 'agentlens', '--kube-version', `${version}.0`];
+export function render(helm, chart, options = {}) {
+  const { release = 'agentlens', values = {}, files = [], upgrade = false, version = '1.34' } = options;
+  const args = ['template', release, chart, '--namespace', 'agentlens', '--kube-version', `${version}.0`];
   for (const file of files) args.push('--values', join(chart, file));
   if (upgrade) args.push('--is-upgrade');
   const child = spawn(helm, [...args, '--values', '-'], { stdio: ['pipe', 'pipe', 'pipe'] });
