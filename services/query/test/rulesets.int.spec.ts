@@ -62,6 +62,9 @@ describe('rulesets', () => {
       asked.push(question);
       return granted({ ok: true as const });
     });
+    const wide = `UTF-8''${encodeURIComponent('停止，因为')}`;
+    await api.call('DELETE', '/api/guardrails/r1', { headers: { 'x-agentlens-override': wide } });
+    expect(asked.pop()).toMatchObject({ override: '停止，因为' });
     await api.call('DELETE', '/api/guardrails/r1', { headers: { 'x-agentlens-override': 'incident' } });
     await owner.close();
     expect(asked).toMatchObject([{ ruleId: 'r1', override: 'incident' }]);

@@ -6,6 +6,8 @@ import { aDeliveryRow, aWebhookRow } from './rows.ts';
 let api: OperatorApi;
 const asked: object[] = [];
 
+const MESSAGE = { secret: 'sealed-secret', message: { type: 'order.changed', data: { state: 'killed' } } };
+
 beforeAll(async () => {
   api = await startOperatorApi();
   const endpoint = {
@@ -30,7 +32,10 @@ beforeAll(async () => {
     ...{ tenant_id: 'acme', destination: 'gone', label: 'https://example.com' },
     ...{ disabled_at: NOW, disabled_reason: 'HTTP 410: the receiver is gone' },
   });
-  await api.insert('deliveries', aDeliveryRow({ delivery_id: 'd-1', webhook_id: 'wh-1', rule_id: '', agent_id: '' }));
+  await api.insert(
+    'deliveries',
+    aDeliveryRow({ delivery_id: 'd-1', webhook_id: 'wh-1', rule_id: '', agent_id: '', action_config: MESSAGE }),
+  );
   await api.insert('deliveries', aDeliveryRow({ delivery_id: 'd-2' }));
 });
 afterAll(() => api.close());
@@ -91,6 +96,16 @@ describe('webhooks', () => {
   it('have a log of their deliveries', async () => {
     const { body } = await api.get('/api/webhooks/wh-1/deliveries');
     expect(body).toMatchObject({ deliveries: [{ id: 'd-1', webhookId: 'wh-1', ruleId: '' }], hasMore: false });
+    expect(body.deliveries[0].webhook).toMatchObject({
+      host: 'hooks.example.com',
+      event: 'order.changed',
+      status: 'killed',
+    });
+    expect((await api.get('/api/guardrails/deliveries/d-1')).body.webhook).toEqual(body.deliveries[0].webhook);
+    // The config of a rule's action has secrets, and no message of ours.
+    const { body: others } = await api.get('/api/guardrails/deliveries');
+    expect(others.deliveries.find(({ id }: { id: string }) => id === 'd-2')).not.toHaveProperty('webhook');
+    expect(JSON.stringify(others)).not.toContain('sealed-secret');
     expect((await api.get('/api/webhooks/none/deliveries')).status).toBe(404);
   });
 });

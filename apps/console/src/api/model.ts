@@ -21,6 +21,7 @@ export type RuleStatus = Answer<'getRuleStatus'>;
 export type RuleSummary = Answer<'listRuleSummaries'>['summaries'][number];
 export type Catalog = Answer<'getRuleCatalog'>;
 export type Delivery = Answer<'listDeliveries'>['deliveries'][number];
+export type WholeDelivery = Answer<'getDelivery'>;
 export type Breaker = Answer<'listBreakers'>['breakers'][number];
 export type BreakerLimits = Answer<'getBreakerLimits'>;
 export type BudgetStanding = Answer<'getBudget'>;

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
-import type { Delivery, Rule } from '../api/model.ts';
+import type { Delivery, Rule, WholeDelivery } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { useRulesById } from '../rules/use-rules.ts';
 import { Page } from '../shell/page.tsx';
@@ -130,12 +131,24 @@ function Narrow({ delivery, rule }: { delivery: Delivery; rule: Rule | undefined
           <Moment at={delivery.createdAt} short />
         </span>
       </span>
-      <span className="clip strong">{rule?.name ?? 'a deleted rule'}</span>
-      <span className="clip t2">
-        {actionMark(delivery.actionType).word}, {visibleName(delivery.agentId)}
-      </span>
+      <span className="clip strong">{forWhom(delivery, rule)}</span>
+      <span className="clip t2">{whatOf(delivery)}</span>
     </>
   );
+}
+
+/** Who is notified, or the rule whose action it is. */
+function forWhom({ webhookId, webhook }: Delivery, rule: Rule | undefined): string {
+  if (webhookId === undefined) return rule?.name ?? 'a deleted rule';
+  const { name, host } = webhook ?? {};
+  if (host === undefined) return 'a deleted webhook';
+  return name === undefined ? host : `${name}, ${host}`;
+}
+
+/** What is told or done, and of whom: `order.changed killed, canary-bot`. */
+function whatOf({ agentId, webhook }: Delivery): string {
+  const told = [webhook?.event, webhook?.status].filter((word) => word !== undefined).join(' ');
+  return [told, visibleName(agentId)].filter((part) => part !== '').join(', ');
 }
 
 const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] => [
@@ -148,15 +161,15 @@ const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] 
   },
   {
     id: 'rule',
-    head: 'Rule',
+    head: 'Rule or webhook',
     width: 'minmax(120px, 1fr)',
-    cell: (delivery) => <span className="strong">{rules.get(delivery.ruleId)?.name ?? 'a deleted rule'}</span>,
+    cell: (delivery) => <span className="strong">{forWhom(delivery, rules.get(delivery.ruleId))}</span>,
   },
   {
-    id: 'agent',
-    head: 'Agent',
-    width: 'minmax(90px, 0.7fr)',
-    cell: (delivery) => <bdi>{visibleName(delivery.agentId)}</bdi>,
+    id: 'about',
+    head: 'About',
+    width: 'minmax(120px, 1fr)',
+    cell: (delivery) => <bdi>{whatOf(delivery)}</bdi>,
   },
   {
     id: 'why',
@@ -180,10 +193,18 @@ const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] 
   },
 ];
 
+/** The body of the last attempt that made a call, as the platform kept it: redacted and cut. */
+function bodyOf(delivery: WholeDelivery | undefined): string | undefined {
+  return delivery?.attempts.findLast(({ request }) => request !== undefined)?.request?.body ?? undefined;
+}
+
 const OUTCOMES = { delivered: 'allow', retry: 'ask', rejected: 'block' } as const;
 
 function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | undefined; onClose: () => void }) {
   const queries = useQueryClient();
+  const whole = useRead(['delivery', delivery.id, delivery.attemptCount], (signal) =>
+    client.getDelivery({ params: { id: delivery.id }, signal }),
+  ).data;
   const again = async () => {
     try {
       await client.redeliver({ params: { id: delivery.id } });
@@ -196,7 +217,9 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
   return (
     <aside className="side-panel" aria-label="Delivery">
       <div className="row">
-        <h2 className="strong grow">{actionMark(delivery.actionType).word}</h2>
+        <h2 className="strong grow clip">
+          {delivery.webhookId === undefined ? actionMark(delivery.actionType).word : forWhom(delivery, rule)}
+        </h2>
         <button type="button" className="b quiet ico sm" aria-label="Close" onClick={onClose}>
           <Icon name="x" size={14} />
         </button>
@@ -205,7 +228,12 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
         facts={[
           ['Result', <State key="r" mark={MARKS[delivery.result]} />],
           delivery.detail !== undefined && ['Cause', delivery.detail],
-          [
+          delivery.webhook?.event !== undefined && [
+            'Event',
+            [delivery.webhook.event, delivery.webhook.status].filter((word) => word !== undefined).join(' '),
+          ],
+          delivery.webhook?.host !== undefined && ['Receiver', delivery.webhook.host],
+          delivery.ruleId !== '' && [
             'Rule',
             rule === undefined ? (
               'deleted'
@@ -215,7 +243,7 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
               </Link>
             ),
           ],
-          [
+          delivery.agentId !== '' && [
             'Agent',
             <Link key="a" className="link" to="/agents/$id" params={{ id: delivery.agentId }}>
               {visibleName(delivery.agentId)}
@@ -240,13 +268,20 @@ function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | u
                 <Icon name={`v-${OUTCOMES[attempt.outcome]}`} size={14} /> {attempt.outcome}
                 {attempt.httpStatus !== undefined && `, HTTP ${attempt.httpStatus}`}
               </span>
-              {attempt.detail !== undefined && <span className="plain t2 vv"> {attempt.detail}</span>}
+              {attempt.detail !== undefined && attempt.detail !== `HTTP ${attempt.httpStatus}` && (
+                <span className="plain t2 vv"> {attempt.detail}</span>
+              )}
             </span>
             <span className="t3 num">{duration(Date.parse(attempt.finishedAt) - Date.parse(attempt.startedAt))}</span>
           </div>
         ))}
         {delivery.attempts.length === 0 && <p className="hint topped">No attempt yet.</p>}
       </Section>
+      {bodyOf(whole) !== undefined && (
+        <Section title="Body sent">
+          <pre className="well plain">{visible(bodyOf(whole) ?? '')}</pre>
+        </Section>
+      )}
       <div className="btns">
         <Act scope="admin" onPress={() => void again()}>
           Do it again

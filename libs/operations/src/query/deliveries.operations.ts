@@ -32,6 +32,15 @@ const shown = {
   ruleId: z.string().meta({ description: 'Empty without a rule.' }),
   agentId: z.string().meta({ description: 'Empty if it does not concern a single agent.' }),
   webhookId: z.string().optional().meta({ description: 'The tenant webhook that receives it.' }),
+  webhook: z
+    .object({
+      name: z.string().optional(),
+      host: z.string().optional(),
+      event: z.string().optional().meta({ description: 'Type of the message, such as `alert.changed`.' }),
+      status: z.string().optional().meta({ description: 'What the message says of its subject, such as `killed`.' }),
+    })
+    .optional()
+    .meta({ description: 'With a webhookId: who is notified, and of what. Without a name or host, it was deleted.' }),
   actionType: z.string(),
   result: z.enum(ACTION_RESULTS),
   detail: z.string().optional(),

@@ -33,7 +33,26 @@ const COLUMNS = [
 const ATTEMPT_COLUMNS = ['attempt', 'started_at', 'finished_at', 'outcome', 'http_status', 'detail'] as const;
 
 type AttemptRow = Pick<Selectable<DeliveryAttemptsTable>, (typeof ATTEMPT_COLUMNS)[number]>;
-type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]>;
+type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]> & Notified;
+
+/** Of the message and its endpoint; null for actions that are no webhooks of the tenant. */
+interface Notified {
+  readonly event: string | null;
+  readonly subject_status: string | null;
+  readonly webhook_name: string | null;
+  readonly webhook_url: string | null;
+}
+
+/** The type and status of a message contain no secret; its data may. */
+const NOTIFIED = [
+  sql<string | null>`case when webhook_id is not null then action_config #>> '{message,type}' end`.as('event'),
+  sql<string | null>`case when webhook_id is not null then coalesce(action_config #>> '{message,data,status}',
+    action_config #>> '{message,data,state}') end`.as('subject_status'),
+  sql<string | null>`(select name from webhook_endpoints w
+    where w.tenant_id = deliveries.tenant_id and w.webhook_id = deliveries.webhook_id)`.as('webhook_name'),
+  sql<string | null>`(select url from webhook_endpoints w
+    where w.tenant_id = deliveries.tenant_id and w.webhook_id = deliveries.webhook_id)`.as('webhook_url'),
+] as const;
 
 @Injectable()
 export class DeliveriesQueries {
@@ -60,7 +79,7 @@ export class DeliveriesQueries {
     return this.reads.read(tenantId, async (db) => {
       const row = await db
         .selectFrom('deliveries')
-        .select(COLUMNS)
+        .select([...COLUMNS, ...NOTIFIED])
         .where('tenant_id', '=', tenantId)
         .where('delivery_id', '=', deliveryId)
         .executeTakeFirst();
@@ -90,7 +109,10 @@ export class DeliveriesQueries {
 }
 
 function pageRows(db: ReadOnly, tenantId: string, filter: DeliveryFilter): Promise<Row[]> {
-  let query = db.selectFrom('deliveries').select(COLUMNS).where('tenant_id', '=', tenantId);
+  let query = db
+    .selectFrom('deliveries')
+    .select([...COLUMNS, ...NOTIFIED])
+    .where('tenant_id', '=', tenantId);
   if (filter.triggerId !== undefined) query = query.where('trigger_id', '=', filter.triggerId);
   if (filter.ruleId !== undefined) query = query.where('rule_id', '=', filter.ruleId);
   if (filter.webhookId !== undefined) query = query.where('webhook_id', '=', filter.webhookId);
@@ -124,7 +146,7 @@ function deliveryFromRow(row: Row): Omit<DeliveryView, 'attempts'> {
     triggerId: row.trigger_id,
     ruleId: row.rule_id,
     agentId: row.agent_id,
-    ...(row.webhook_id === null ? {} : { webhookId: row.webhook_id }),
+    ...(row.webhook_id === null ? {} : { webhookId: row.webhook_id, webhook: webhookIn(row) }),
     actionType: row.action_type,
     result: row.result,
     ...(row.detail === null ? {} : { detail: row.detail }),
@@ -133,6 +155,16 @@ function deliveryFromRow(row: Row): Omit<DeliveryView, 'attempts'> {
     ...(row.settled_at === null ? {} : { settledAt: row.settled_at }),
     ...(row.next_attempt_at === null ? {} : { nextAttemptAt: row.next_attempt_at }),
     attemptCount: row.attempts,
+  };
+}
+
+function webhookIn({ event, subject_status: status, webhook_name: name, webhook_url: url }: Notified) {
+  const host = url === null ? undefined : URL.parse(url)?.host;
+  return {
+    ...(name === null ? {} : { name }),
+    ...(host === undefined ? {} : { host }),
+    ...(event === null ? {} : { event }),
+    ...(status === null ? {} : { status }),
   };
 }
 
