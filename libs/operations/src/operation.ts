@@ -135,14 +135,32 @@ const IfMatch = z
     description: 'ETag of the version to change: 412 if it is no longer current. Omit it to change any version.',
   });
 
+/** A header holds Latin-1 only. Other scripts are sent as `UTF-8''%e7%90%86`, the extended form of RFC 8187. */
+function decodeExtended(text: string): string {
+  const encoded = /^UTF-8''(.*)$/i.exec(text)?.[1];
+  if (encoded === undefined) return text;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return text;
+  }
+}
+
 /** Reason for changing a rule that a ruleset manages. */
 const Override = z
   .string()
   .trim()
   .min(1, 'must contain a reason')
-  .max(1000)
+  .max(9000)
+  .transform(decodeExtended)
+  .refine((text) => text.length <= 1000, 'must be at most 1000 characters')
   .optional()
-  .meta({ description: 'Reason for changing a rule of a ruleset; without it the change is rejected.' });
+  .meta({
+    type: 'string',
+    description:
+      'Reason for changing a rule of a ruleset; without it the change is rejected. ' +
+      "Letters beyond Latin-1 as in RFC 8187: `UTF-8''%e7%90%86`.",
+  });
 
 /** Headers of operations that change a rule. */
 export const RuleChangeHeaders = z.object({ 'if-match': IfMatch, 'x-agentlens-override': Override });

@@ -75,6 +75,7 @@ const LINES: readonly Line[] = [
   { words: 'budgets create daily --scope tenant --limit 20 --json', keep: { budget: 'id' } },
   { words: 'budgets list' },
   { words: 'budgets show {budget}' },
+  { words: 'budgets update {budget} --limit 40' },
   { words: 'budgets delete {budget} --yes' },
   { words: 'breakers list' },
   { words: 'breakers limits' },

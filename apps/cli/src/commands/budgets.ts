@@ -92,6 +92,17 @@ export const createBudget: DefineCommand = (command, context) => {
     });
 };
 
+export const updateBudget: DefineCommand = (command, context) => {
+  command
+    .argument('<id>', 'the budget')
+    .requiredOption('--limit <usd>', 'new maximum spend per period, in USD; what was spent is kept', amount)
+    .action(async (id, { limit }) => {
+      const client = await context.connect();
+      const budget = await client.updateBudget({ params: { id }, body: { limitUsd: limit } });
+      context.output.print(budget, () => table([budget], BUDGET_COLUMNS, context.output.layout));
+    });
+};
+
 export const deleteBudget: DefineCommand = (command, context) => {
   command.argument('<id>', 'the budget').action(async (id) => {
     const client = await context.connect();

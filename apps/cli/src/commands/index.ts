@@ -183,6 +183,10 @@ export const COMMANDS: CommandTree = {
         load: async () => (await import('./budgets.ts')).showBudget,
       },
       create: { summary: 'make a budget', load: async () => (await import('./budgets.ts')).createBudget },
+      update: {
+        summary: 'change the limit of a budget',
+        load: async () => (await import('./budgets.ts')).updateBudget,
+      },
       delete: { summary: 'delete a budget', load: async () => (await import('./budgets.ts')).deleteBudget },
     },
   },

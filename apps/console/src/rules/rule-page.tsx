@@ -10,7 +10,6 @@ import { count } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { Failed, Loading, Missing } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { ModeChip } from '../ui/marks.tsx';
@@ -18,6 +17,7 @@ import { Ago, Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
+import { RuleChangeDialog } from './change-rule.tsx';
 import { draftOf } from './draft.ts';
 import { Days } from './evidence.tsx';
 import { PromoteDialog, RolloutSection, SuspendButton } from './rollout.tsx';
@@ -175,7 +175,7 @@ function Shown({
             </table>
           </Section>
         )}
-        <RuleVersions ruleId={rule.id} />
+        <RuleVersions rule={rule} />
       </div>
       <aside className="p-editor-days" aria-label="Evidence">
         <Days rule={rule} summary={summary} />
@@ -187,30 +187,28 @@ function Shown({
 function Head({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [asking, setAsking] = useState<'canary' | 'enforce' | 'delete'>();
+  const [asking, setAsking] = useState<'off' | 'shadow' | 'canary' | 'enforce' | 'delete'>();
   const mode = modeOf(rule);
+  const isManaged = rule.ruleset !== undefined;
+  const update = (next: 'off' | 'shadow', headers: Readonly<Record<string, string>> = {}) =>
+    client.updateRule({
+      params: { id: rule.id },
+      body: { mode: next, enabled: next !== 'off', dryRun: false },
+      headers,
+    });
   const set = async (next: 'off' | 'shadow') => {
+    if (isManaged) {
+      setAsking(next);
+      return;
+    }
     try {
-      await client.updateRule({
-        params: { id: rule.id },
-        body: { mode: next, enabled: next !== 'off', dryRun: false },
-      });
+      await update(next);
       await queries.invalidateQueries();
       toast(next === 'shadow' ? 'In shadow' : 'Off');
     } catch (error) {
       toastError('Not changed', error);
     }
     setAsking(undefined);
-  };
-  const remove = async () => {
-    try {
-      await client.deleteRule({ params: { id: rule.id } });
-      await queries.invalidateQueries();
-      toast(`${rule.name} deleted`);
-      void navigate({ to: '/guardrails' });
-    } catch (error) {
-      toastError('Not deleted', error);
-    }
   };
   return (
     <header className="rhead">
@@ -219,19 +217,27 @@ function Head({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
           <bdi>{rule.name}</bdi>
         </p>
         {rule.description !== undefined && <p className="t2">{rule.description}</p>}
+        {isManaged && (
+          <p className="t2">
+            Kept in the ruleset <bdi>{rule.ruleset}</bdi>: its files say what the rule does. A change here overrides
+            them and needs a reason.
+          </p>
+        )}
       </div>
       <div className="btns">
-        <Act scope="admin" onPress={onEdit}>
-          Edit
-        </Act>
+        {!isManaged && (
+          <Act scope="admin" onPress={onEdit}>
+            Edit
+          </Act>
+        )}
         {mode !== 'off' && (
           <Act scope="admin" onPress={() => void set('off')}>
-            Turn off
+            {isManaged ? 'Turn off…' : 'Turn off'}
           </Act>
         )}
         {mode !== 'shadow' && (
           <Act scope="admin" onPress={() => void set('shadow')}>
-            Put in shadow
+            {isManaged ? 'Put in shadow…' : 'Put in shadow'}
           </Act>
         )}
         <SuspendButton rule={rule} />
@@ -253,23 +259,28 @@ function Head({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
         <PromoteDialog rule={rule} to={asking} onClose={() => setAsking(undefined)} />
       )}
       {asking === 'delete' && (
-        <Dialog
+        <RuleChangeDialog
+          rule={rule}
           title={`Delete “${rule.name}”?`}
-          open
+          verb="Delete rule"
+          kind="danger solid"
+          done={`${rule.name} deleted`}
+          change={(_, headers) => client.deleteRule({ params: { id: rule.id }, headers })}
           onClose={() => setAsking(undefined)}
-          acts={
-            <>
-              <button type="button" className="b" onClick={() => setAsking(undefined)}>
-                Keep it
-              </button>
-              <button type="button" className="b danger solid" onClick={() => void remove()}>
-                Delete rule
-              </button>
-            </>
-          }
+          onDone={() => void navigate({ to: '/guardrails' })}
         >
           <p>It stops at once and cannot be brought back. What it did stays readable.</p>
-        </Dialog>
+        </RuleChangeDialog>
+      )}
+      {(asking === 'off' || asking === 'shadow') && (
+        <RuleChangeDialog
+          rule={rule}
+          title={asking === 'off' ? `Turn “${rule.name}” off?` : `Put “${rule.name}” in shadow?`}
+          verb={asking === 'off' ? 'Turn off' : 'Put in shadow'}
+          done={asking === 'off' ? 'Off' : 'In shadow'}
+          change={(_, headers) => update(asking, headers)}
+          onClose={() => setAsking(undefined)}
+        />
       )}
     </header>
   );

@@ -3,9 +3,12 @@ import { useState } from 'react';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { type RuleDifference, ruleDifferences } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
+import type { Rule } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { Act } from '../ui/act.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
+import { RuleChangeDialog } from './change-rule.tsx';
 
 const SOURCES: Readonly<Record<string, string>> = {
   api: 'edited',
@@ -19,8 +22,10 @@ const SOURCES: Readonly<Record<string, string>> = {
 const NEWEST = 20;
 
 /** Versions of a rule, newest first; each opens to what it changed. */
-export function RuleVersions({ ruleId }: { ruleId: string }) {
+export function RuleVersions({ rule }: { rule: Rule }) {
+  const { id: ruleId } = rule;
   const [opened, setOpened] = useState<number>();
+  const [restoring, setRestoring] = useState<number>();
   const versions = useRead(['rule', ruleId, 'versions'], (signal) =>
     client.listRuleVersions({ params: { id: ruleId }, query: { limit: NEWEST }, signal }),
   ).data;
@@ -50,6 +55,13 @@ export function RuleVersions({ ruleId }: { ruleId: string }) {
                   Changes
                 </button>
               )}
+              {version !== rule.version && (
+                <Act
+                  scope="admin"
+                  kind={`quiet sm ${version > 1 ? '' : 'ml'}`}
+                  onPress={() => setRestoring(version)}
+                >{`Restore v${version}…`}</Act>
+              )}
             </div>
             {opened === version && (
               <VersionChanges ruleId={ruleId} version={version} hasSecret={changes.some(({ secret }) => secret)} />
@@ -57,20 +69,48 @@ export function RuleVersions({ ruleId }: { ruleId: string }) {
           </li>
         ))}
       </ol>
+      {restoring !== undefined && (
+        <RuleChangeDialog
+          rule={rule}
+          title={`Restore version ${restoring}?`}
+          verb={`Restore v${restoring}`}
+          done={`Version ${restoring} is in force again`}
+          change={(reason, headers) =>
+            client.revertRule({ params: { id: ruleId }, body: { version: restoring, reason }, headers })
+          }
+          onClose={() => setRestoring(undefined)}
+        >
+          <p>It becomes version {rule.version + 1} and acts at once. Compared with now:</p>
+          <ChangesBetween ruleId={ruleId} from={rule.version} to={restoring} />
+        </RuleChangeDialog>
+      )}
     </Section>
   );
 }
 
-function VersionChanges({ ruleId, version, hasSecret }: { ruleId: string; version: number; hasSecret: boolean }) {
-  const read = useQuery({
-    queryKey: ['rule', ruleId, 'version', version],
+/** What changes if one version takes the place of another. */
+function ChangesBetween({ ruleId, from, to }: { ruleId: string; from: number; to: number }) {
+  const read = useDifferences(ruleId, from, to);
+  if (read.isError) return <p className="hint bad">The versions could not be compared. You can restore it anyway.</p>;
+  if (read.data === undefined) return <p className="hint">Reading…</p>;
+  if (read.data.length === 0) return <p className="hint">Both say the same.</p>;
+  return <Differences differences={read.data} />;
+}
+
+function useDifferences(ruleId: string, from: number, to: number) {
+  return useQuery({
+    queryKey: ['rule', ruleId, 'versions', from, to],
     queryFn: async ({ signal }) => {
       const at = (number: number) => client.getRuleVersion({ params: { id: ruleId, version: String(number) }, signal });
-      const [before, after] = await Promise.all([at(version - 1), at(version)]);
+      const [before, after] = await Promise.all([at(from), at(to)]);
       return ruleDifferences(before.rule, after.rule);
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+function VersionChanges({ ruleId, version, hasSecret }: { ruleId: string; version: number; hasSecret: boolean }) {
+  const read = useDifferences(ruleId, version - 1, version);
   if (read.isError) return <p className="hint bad">The versions could not be read. Close and open them again.</p>;
   if (read.data === undefined) return <p className="hint">Reading…</p>;
   return (

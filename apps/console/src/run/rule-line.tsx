@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
 import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
+import { client } from '../api/client.ts';
 import type { Decision, Rule, RuleFinding } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { modeOf, useCatalog } from '../rules/use-rules.ts';
@@ -62,9 +64,7 @@ export function RuleLine({ finding, rule, decision }: RuleLineProps) {
             {BYPASS_WORDS[bypass.why]}; its setting is to {bypass.did}.
           </div>
         )}
-        {rule !== undefined && (enforced || finding.violated) && (
-          <div className="t2 vv">{visible(ruleWords(rule))}</div>
-        )}
+        {(enforced || finding.violated) && <DecidingWords finding={finding} rule={rule} />}
         <div className="meta">
           <ModeChip mode={finding.mode} /> v{finding.ruleVersion}
           {rule !== undefined && rule.version !== finding.ruleVersion && (
@@ -76,6 +76,28 @@ export function RuleLine({ finding, rule, decision }: RuleLineProps) {
         </div>
       </div>
     </li>
+  );
+}
+
+/** What the rule said when it decided, and what it says today if that is something else. */
+function DecidingWords({ finding: { ruleId, ruleVersion }, rule }: Pick<RuleLineProps, 'finding' | 'rule'>) {
+  const isCurrent = rule?.version === ruleVersion;
+  const then = useQuery({
+    queryKey: ['rule', ruleId, 'version', ruleVersion],
+    queryFn: ({ signal }) => client.getRuleVersion({ params: { id: ruleId, version: String(ruleVersion) }, signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: !isCurrent,
+  });
+  if (isCurrent) return <div className="t2 vv">{visible(ruleWords(rule))}</div>;
+  if (then.isError) return <div className="t3 vv">What version {ruleVersion} said is no longer stored.</div>;
+  if (then.data === undefined) return <div className="t3 vv">…</div>;
+  const words = visible(ruleWords(then.data.rule));
+  const today = rule === undefined ? undefined : visible(ruleWords(rule));
+  return (
+    <>
+      <div className="t2 vv">{words}</div>
+      {today !== undefined && today !== words && <div className="t3 vv">Today: {today}</div>}
+    </>
   );
 }
 

@@ -1,7 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
-import type { BudgetBody } from '../api/model.ts';
+import type { BudgetBody, BudgetStanding } from '../api/model.ts';
+import { money } from '../figures/figures.ts';
+import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Field, useRejection } from '../ui/field.tsx';
@@ -153,6 +155,72 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
           <span>Allow calls that cost nothing when it is spent</span>
         </label>
         <FailureLine>{rejection.besides('scopeId', 'limitUsd', 'name')}</FailureLine>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Changes the limit of a budget. What was spent stays, so that a raised limit allows calls at once. */
+export function LimitDialog({
+  standing: { budget, pots },
+  onClose,
+}: {
+  standing: BudgetStanding;
+  onClose: () => void;
+}) {
+  const queries = useQueryClient();
+  const [limit, setLimit] = useState(String(budget.limitUsd));
+  const [busy, setBusy] = useState(false);
+  const rejection = useRejection();
+  const spent = Math.max(0, ...pots.map(({ spentUsd }) => spentUsd));
+  const save = async () => {
+    setBusy(true);
+    rejection.clear();
+    try {
+      await client.updateBudget({ params: { id: budget.id }, body: { limitUsd: Number(limit) } });
+      await queries.invalidateQueries();
+      toast(`The limit of ${budget.name} is ${money(Number(limit))}`);
+      onClose();
+    } catch (error) {
+      rejection.set(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      title={`Limit of “${budget.name}”`}
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Cancel
+          </button>
+          <Act scope="admin" kind="pri" disabled={busy || limit === ''} onPress={() => void save()}>
+            Change limit
+          </Act>
+        </>
+      }
+    >
+      <div className="kd">
+        <Field
+          label={`Limit in USD, ${budget.period === 'total' ? 'in total' : `per ${budget.period}`}`}
+          wrong={rejection.at('limitUsd')}
+          hint={`${money(spent)} spent so far. Spending is kept: a higher limit allows calls at once.`}
+        >
+          {(input) => (
+            <input
+              {...input}
+              type="number"
+              min="0"
+              step="any"
+              value={limit}
+              onChange={(event) => setLimit(event.target.value)}
+            />
+          )}
+        </Field>
+        <FailureLine>{rejection.besides('limitUsd')}</FailureLine>
       </div>
     </Dialog>
   );

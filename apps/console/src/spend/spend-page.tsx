@@ -17,7 +17,7 @@ import { useNow } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
-import { BudgetDialog } from './budget-dialog.tsx';
+import { BudgetDialog, LimitDialog } from './budget-dialog.tsx';
 import { BurnDown } from './burn-down.tsx';
 import { Prices } from './prices.tsx';
 import { projectionOf } from './projection.ts';
@@ -217,6 +217,7 @@ function Chosen({ standing }: { standing: BudgetStanding }) {
   const { budget, pots } = standing;
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
+  const [raising, setRaising] = useState(false);
   const remove = async () => {
     try {
       await client.deleteBudget({ params: { id: budget.id } });
@@ -253,11 +254,15 @@ function Chosen({ standing }: { standing: BudgetStanding }) {
         </div>
         <p className="hint topped">When it is spent, calls that cost are refused; runs go on.</p>
         <div className="acts">
+          <Act scope="admin" onPress={() => setRaising(true)}>
+            Change limit…
+          </Act>
           <Act scope="admin" kind="danger" onPress={() => setAsking(true)}>
             Delete budget…
           </Act>
         </div>
       </Section>
+      {raising && <LimitDialog standing={standing} onClose={() => setRaising(false)} />}
       {asking && (
         <Dialog
           title={`Delete “${budget.name}”?`}
