@@ -24,6 +24,6 @@ export {
   ruleFromRow,
   webhookFromRow,
 } from './rows.ts';
-export { judgedStops, ruleFigures } from './rule-figures.ts';
+export { BYPASSED_DECISION, judgedStops, ruleFigures } from './rule-figures.ts';
 export { runLine } from './run-line.ts';
 export type * from './schema/tables.ts';

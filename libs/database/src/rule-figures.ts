@@ -4,6 +4,15 @@ import type { Tables } from './schema/tables.ts';
 /** Maximum number of stopped calls whose outcome is looked up; the newest ones. */
 const MAX_JUDGED_CALLS = 1_000;
 
+/**
+ * SQL that is true for a decision (`bypasses`, `evaluated_rules`) in which a rule in force could not be evaluated. A
+ * rule in shadow lets nothing pass, and data that a call lacks is no failure of the platform.
+ */
+export const BYPASSED_DECISION = `exists (
+  select from jsonb_array_elements(bypasses) as bypass
+  where bypass->>'why' <> 'missing'
+    and not evaluated_rules @> jsonb_build_array(jsonb_build_object('ruleId', bypass->'ruleId', 'mode', 'shadow')))`;
+
 interface RuleCounts {
   readonly asked: number;
   readonly enforced: number;

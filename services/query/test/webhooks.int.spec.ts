@@ -97,7 +97,7 @@ describe('webhooks', () => {
     const { body } = await api.get('/api/webhooks/wh-1/deliveries');
     expect(body).toMatchObject({ deliveries: [{ id: 'd-1', webhookId: 'wh-1', ruleId: '' }], hasMore: false });
     expect(body.deliveries[0].webhook).toMatchObject({
-      host: 'hooks.example.com',
+      host: 'example.com',
       event: 'order.changed',
       status: 'killed',
     });

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
-import type { Database } from '@agentlens/database';
+import { BYPASSED_DECISION, type Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { LATENCY_BOUNDS_MS } from '@agentlens/runs';
@@ -44,7 +44,7 @@ export const ACTIVITY_OF_DECISIONS = `
     bypassed_count, latency_counts)
   select tenant_id, grain, date_trunc(grain, decided_at, 'UTC'), agent_id, count(*),
     count(*) filter (where verdict = 'BLOCK' and not waits), count(*) filter (where waits),
-    count(*) filter (where jsonb_array_length(bypasses) > 0), array[${LATENCIES.join(',\n      ')}]
+    count(*) filter (where ${BYPASSED_DECISION}), array[${LATENCIES.join(',\n      ')}]
   from (
     select *, cause->>'kind' = 'HITL_PENDING' as waits from stored where not asked_again
   ) as fresh cross join (values ('minute'), ('hour')) as grains(grain)

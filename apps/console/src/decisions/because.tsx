@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Decision } from '../api/model.ts';
+import { bypassedRules } from '../ui/marks.tsx';
 
 /** Names of what can decide, by id. */
 export interface DeciderNames {
@@ -55,12 +56,12 @@ export function becauseOf(decision: Reasons, { rules, budgets, words }: DeciderN
     default: {
       const violated = decision.evaluatedRules.filter((one) => one.violated).map(({ ruleId }) => rule(ruleId));
       if (violated.length > 0) return violated;
-      return [...new Set(decision.bypasses.map(({ ruleId }) => ruleId))].map((id) =>
+      return [...new Map(bypassedRules(decision).map(({ ruleId, why }) => [ruleId, why]))].map(([id, why]) =>
         id === 'circuit_breaker'
           ? { text: 'Breakers could not be checked', to: '/system' }
           : id === '*'
             ? { text: 'No rule could be evaluated', to: '/system' }
-            : rule(id, ': could not be evaluated'),
+            : rule(id, why === 'missing' ? ': the call lacks what it looks at' : ': could not be evaluated'),
       );
     }
   }

@@ -14,7 +14,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ExportMenu } from '../ui/export-list.tsx';
 import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
 import { FilterChip, NewRows } from '../ui/filters.tsx';
-import { VerdictMark, verdictOf } from '../ui/marks.tsx';
+import { bypassedRules, VerdictMark, verdictOf } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { SavedViews } from '../ui/saved-views.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
@@ -62,7 +62,7 @@ export function DecisionsPage() {
     ({ decisions }) => decisions,
   );
   const { rows: steady, waiting, showNew } = useSteady(list.rows ?? [], idOf, key, following);
-  const rows = preset.id === 'bypassed' ? steady.filter(({ bypasses }) => bypasses.length > 0) : steady;
+  const rows = preset.id === 'bypassed' ? steady.filter((decision) => bypassedRules(decision).length > 0) : steady;
   const open = (decision: Decision) =>
     void navigate({
       to: '/runs/$id',

@@ -6,6 +6,7 @@ import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRulesById } from '../rules/use-rules.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { bypassedRules } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts } from '../ui/section.tsx';
 import { RuleLine } from './rule-line.tsx';
@@ -147,7 +148,9 @@ function sentenceOf(decision: Decision, rules: ReadonlyMap<string, Rule>, alert:
   const shadow = decision.evaluatedRules.find(({ violated, mode }) => violated && mode === 'shadow');
   if (shadow !== undefined)
     return <>Allowed. {rules.get(shadow.ruleId)?.name ?? 'A rule'} would have stopped it, were it enforced.</>;
-  if (decision.bypasses.length > 0) return <>Allowed, although not every rule could be evaluated.</>;
+  const bypasses = bypassedRules(decision);
+  if (bypasses.some(({ why }) => why !== 'missing')) return <>Allowed, although not every rule could be evaluated.</>;
+  if (bypasses.length > 0) return <>Allowed: the call lacks what a rule looks at, and the rule lets such calls pass.</>;
   return <>Allowed: {decision.evaluatedRules.length === 0 ? 'no rule applies to this call' : 'no rule matched'}.</>;
 }
 

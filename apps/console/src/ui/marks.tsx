@@ -58,9 +58,18 @@ const WOULD: Readonly<Record<string, string>> = {
   modify: 'Would modify',
 };
 
+/** Rules in force that could not be evaluated: rules in shadow let nothing pass. */
+export function bypassedRules({
+  bypasses,
+  evaluatedRules,
+}: Pick<Decision, 'bypasses' | 'evaluatedRules'>): Decision['bypasses'] {
+  const inShadow = new Set(evaluatedRules.flatMap(({ ruleId, mode }) => (mode === 'shadow' ? [ruleId] : [])));
+  return bypasses.filter(({ ruleId }) => !inShadow.has(ruleId));
+}
+
 /** Mark of a decision: its effect, or the effect of shadow rules. */
 export function verdictOf(
-  decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses'>,
+  decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses' | 'evaluatedRules'>,
 ): Mark {
   if (decision.verdict === 'BLOCK') {
     if (decision.cause.kind === 'HITL_PENDING') return VERDICTS.ask;
@@ -68,7 +77,7 @@ export function verdictOf(
   }
   const would = decision.wouldHave === undefined ? undefined : WOULD[decision.wouldHave];
   if (would !== undefined) return { ...VERDICTS.shadow, word: would };
-  if (decision.bypasses.length > 0) return VERDICTS.bypass;
+  if (bypassedRules(decision).length > 0) return VERDICTS.bypass;
   return decision.effect === 'modify' ? VERDICTS.modify : VERDICTS.allow;
 }
 

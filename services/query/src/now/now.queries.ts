@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
+import { BYPASSED_DECISION } from '@agentlens/database';
 import { type Firing, type Pulse, type RunningAgent } from '@agentlens/operations';
 import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -75,7 +76,7 @@ async function pulseOf(db: ReadOnly, tenantId: string, nowMs: number): Promise<P
     db,
   );
   const totals = await sql<{ bypassed: number; p99: number | null }>`
-    select count(*) filter (where jsonb_array_length(bypasses) > 0) as bypassed,
+    select count(*) filter (where ${sql.raw(BYPASSED_DECISION)}) as bypassed,
       percentile_cont(0.99) within group (order by latency_ms) as p99
     from decisions where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz`.execute(db);
   const series = (of: 'asked' | 'blocked' | 'askedHuman') => {

@@ -128,6 +128,29 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
     expect(left.rows).toHaveLength(1);
   });
 
+  it('counts a decision as bypassed if a rule in force could not be evaluated, not for what a call lacks', async () => {
+    const finding = { ruleVersion: 1, enabled: true, matched: false, violated: false, effect: 'allow' as const };
+    const decided = (id: string, mode: 'enforce' | 'shadow', why: 'deadline' | 'missing') =>
+      aDecision({
+        ...{ id, bypasses: [{ ruleId: 'r', why, did: 'allow' }] },
+        evaluatedRules: [
+          { ...finding, ruleId: 'r', mode },
+          { ...finding, ruleId: 'other', mode: 'enforce' },
+        ],
+      });
+    await new DecisionStore(database.pool).record([
+      decided('b1', 'enforce', 'deadline'),
+      decided('b2', 'enforce', 'missing'),
+      decided('b3', 'shadow', 'deadline'),
+      decided('b4', 'shadow', 'missing'),
+      aDecision({ id: 'b5', bypasses: [{ ruleId: '*', why: 'unavailable', did: 'allow' }], evaluatedRules: [] }),
+    ]);
+    const { rows } = await database.pool.query(
+      `select sum(decision_count)::int as all, sum(bypassed_count)::int as bypassed from activity where grain = 'hour'`,
+    );
+    expect(rows).toEqual([{ all: 5, bypassed: 2 }]);
+  });
+
   it('marks a call that is asked again while it waits, and counts it once, across batches', async () => {
     const waiting = (id: string, approvalId = 'approval-1', minute = 0) =>
       aDecision({
