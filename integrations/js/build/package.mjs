@@ -20,7 +20,11 @@ export async function makeAdapterPackage(adapter, folder) {
   const out = join(home, 'dist/npm');
   const manifest = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
   await rm(join(home, 'dist'), { recursive: true, force: true });
-  await bundle(home, out, Object.values(manifest.exports).map((entry) => entry['@agentlens/source']));
+  await bundle(
+    home,
+    out,
+    Object.values(manifest.exports).map((entry) => entry['@agentlens/source']),
+  );
   await bundleCommands(home, out, Object.values(manifest.bin ?? {}));
   await declare(home, out);
   await writeFile(

@@ -40,9 +40,13 @@ export function buildNpx(name: JavaScriptPackage, platform: string, version: str
   return `npx ${findPackage(name, platform, version)}`;
 }
 
-/** Command that installs packages; pnpm and yarn take the same addresses after `add`. */
-export function buildNpmInstall(names: readonly JavaScriptPackage[], platform: string): string {
-  return `npm install ${names.map((name) => findPackage(name, platform)).join(' ')}`;
+/**
+ * Command that installs packages; pnpm and yarn take the same addresses after `add`.
+ *
+ * @param where `-g` installs commands for all projects
+ */
+export function buildNpmInstall(names: readonly JavaScriptPackage[], platform: string, where: '' | '-g ' = ''): string {
+  return `npm install ${where}${names.map((name) => findPackage(name, platform)).join(' ')}`;
 }
 
 /** Command that installs the Python package; `uv pip install` and `uv add` take the same address. */

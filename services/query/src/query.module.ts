@@ -59,7 +59,7 @@ import { McpEndpoint } from './mcp/mcp-endpoint.ts';
 import { MetricsController, MetricsQueries } from './metrics/metrics.controller.ts';
 import { NowController } from './now/now.controller.ts';
 import { NowQueries } from './now/now.queries.ts';
-import { PackageShelf } from './packages/package-shelf.ts';
+import { ServedPackages } from './packages/served-packages.ts';
 import { PackagesServer } from './packages/packages-server.ts';
 import { InvoiceQueries } from './prices/invoice.queries.ts';
 import { PricesController, RepricesQueries } from './prices/prices.controller.ts';
@@ -234,7 +234,7 @@ export class QueryModule {
         BrowserSessions,
         SignInCodes,
         ConsoleServer,
-        { provide: PackageShelf, useFactory: () => new PackageShelf() },
+        { provide: ServedPackages, useFactory: () => new ServedPackages() },
         PackagesServer,
         McpEndpoint,
       ],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HttpAdapterHost } from '@nestjs/core';
 import fastify, { type FastifyInstance } from 'fastify';
-import { PackageShelf } from './package-shelf.ts';
+import { ServedPackages } from './served-packages.ts';
 import { PackagesServer } from './packages-server.ts';
 
 const CLI = {
@@ -32,7 +32,7 @@ beforeEach(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'agentlens-shelf-')), 'packages');
   server = fastify();
   const host = { httpAdapter: { getInstance: () => server } } as unknown as HttpAdapterHost;
-  new PackagesServer(host, new PackageShelf(folder, 500)).onModuleInit();
+  new PackagesServer(host, new ServedPackages(folder, 500)).onModuleInit();
   await server.ready();
 });
 
@@ -92,6 +92,11 @@ describe('the packages of this platform', () => {
     expect(headers['cache-control']).toBe('public, max-age=0, must-revalidate');
     const again = await get('/packages/cli-1.2.3.tgz', { 'if-none-match': String(headers.etag) });
     expect([again.statusCode, again.body]).toEqual([304, '']);
+  });
+
+  it('are found without a version, for machines that keep nothing', async () => {
+    fill();
+    expect((await get('/packages/cli.tgz')).headers.location).toBe('cli-1.2.3.tgz');
   });
 
   it.each(['/packages/npm/@agentlens/clj', '/packages/cli-9.9.9.tgz', '/packages/../secret', '/packages/index.json'])(

@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { basePath } from '../console/console-page.ts';
-import { type PackageIndex, PackageShelf } from './package-shelf.ts';
+import { type PackageIndex, ServedPackages } from './served-packages.ts';
 import { buildPackument, buildSimpleIndex, buildSimplePage, normalizePythonName } from './registry-answers.ts';
 
 /** The files contain no secret and no tenant data, so they need no key. */
@@ -22,14 +22,14 @@ type Answer = (packages: PackageIndex, path: string, request: FastifyRequest, re
 export class PackagesServer implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(PackageShelf) private readonly shelf: PackageShelf,
+    @Inject(ServedPackages) private readonly packages: ServedPackages,
   ) {}
 
   onModuleInit(): void {
     const server: FastifyInstance = this.host.httpAdapter.getInstance();
     const serve = (path: string, answer: Answer) =>
       server.get<{ Params: { '*'?: string } }>(path, PUBLIC, async (request, reply) => {
-        const packages = await this.shelf.read();
+        const packages = await this.packages.read();
         if (packages === 'absent') return reply.code(404).send({ error: ABSENT, status: 404 });
         if (packages === 'being made')
           return reply.code(503).header('retry-after', RETRY_AFTER_S).send({ error: BEING_MADE, status: 503 });
@@ -50,10 +50,12 @@ export class PackagesServer implements OnModuleInit {
   }
 
   async #sendFile(packages: PackageIndex, path: string, request: FastifyRequest, reply: FastifyReply) {
+    const latest = packages.npm.find(({ name }) => `${name.replace('@agentlens/', '')}.tgz` === path);
+    if (latest !== undefined) return reply.header('cache-control', 'no-store').redirect(latest.file, 302);
     const found = [...packages.npm, ...packages.pypi].find(({ file }) => file === path);
     if (found === undefined) return notFound(packages, reply);
     const type = path.endsWith('.whl') ? 'application/zip' : 'application/gzip';
-    return sendOnce(request, reply, type, await this.shelf.body(path));
+    return sendOnce(request, reply, type, await this.packages.body(path));
   }
 }
 

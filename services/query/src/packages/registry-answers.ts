@@ -1,4 +1,4 @@
-import type { NpmPackage, PythonPackage } from './package-shelf.ts';
+import type { NpmPackage, PythonPackage } from './served-packages.ts';
 
 /** The document of a package that npm, pnpm and yarn read. @param base address of the platform, without a slash at the end */
 export function buildPackument({ name, version, file, integrity, shasum, manifest }: NpmPackage, base: string): object {

@@ -35,10 +35,10 @@ export type PythonPackage = z.output<typeof pythonPackage>;
 /** The packages of one release of the platform. */
 export type PackageIndex = z.output<typeof index>;
 
-export type Shelf = PackageIndex | 'absent' | 'being made';
+type PackagesFound = PackageIndex | 'absent' | 'being made';
 
 /** Finds the packages of this installation, also those that are made after the start. */
-export class PackageShelf {
+export class ServedPackages {
   readonly #folder: string;
   readonly #maxWaitMs: number;
   #known: {
@@ -53,7 +53,7 @@ export class PackageShelf {
   }
 
   /** Waits for packages that are being made, for a limited time. */
-  async read(): Promise<Shelf> {
+  async read(): Promise<PackagesFound> {
     const until = performance.now() + this.#maxWaitMs;
     for (;;) {
       const found = await this.#load();
