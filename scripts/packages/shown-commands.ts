@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A command that somebody may paste, and the file that shows it. */
+/** A command that a reader may paste, and the file that shows it. */
 export interface ShownCommand {
   readonly file: string;
   readonly command: string;
