@@ -12,6 +12,7 @@ import { startEdgeProxy } from './distributed/edge-proxy.mjs';
 import { keptSecret } from './distributed/kept-secret.mjs';
 import { natsAddressFile, withoutPassword } from './distributed/nats-address.mjs';
 import { Supervised } from './distributed/supervised.mjs';
+import { makePackagesLater, promisePackages } from './packages/in-background.mjs';
 
 // Runs the six services as six processes on real NATS, Postgres and Redis, at one address.
 
@@ -41,6 +42,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => v
 try {
   proxy = await openProxy(addresses);
   await build();
+  promisePackages();
   mkdirSync(dataDir, { recursive: true });
   console.log('Starting NATS, Postgres and Redis ...');
   servers = await startServers();
@@ -54,6 +56,7 @@ try {
   await runSetup({ ...env, AGENTLENS_DATABASE_PASSWORDS: pairs(passwords) });
   await startServices(env, passwords, (line) => humanLine(line).trimEnd());
   announce(env, firstSeen, await signInLink(env.AGENTLENS_BOOTSTRAP_KEY));
+  makePackagesLater();
 } catch (error) {
   if (stopping === undefined) {
     console.error(error.message);

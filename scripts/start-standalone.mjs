@@ -10,7 +10,7 @@ const words = (file) =>
     .filter((word) => word !== '');
 
 const script = fileURLToPath(new URL('./start.mjs', import.meta.url));
-const args = [...words('./node-options.standalone'), script, ...process.argv.slice(2)];
+const args = [...words('./node-options.standalone'), script, '--packages', ...process.argv.slice(2)];
 const malloc = Object.fromEntries(words('./malloc-options.standalone').map((word) => word.split('=', 2)));
 const env = { ...process.env, ...malloc };
 

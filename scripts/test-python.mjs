@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from './build.mjs';
 import { environmentsOf, findPython } from './python-environments.mjs';
 
+const INTERRUPTED = 130;
 const folder = join(import.meta.dirname, '../python');
 
 /** Returns true if everything passed, or if Python is neither installed nor required. */
@@ -72,7 +73,9 @@ function wheelsIn(work) {
 
 function step(name, program, ...args) {
   console.log(`agentlens: Python, ${name}`);
-  return spawnSync(program, args, { cwd: folder, stdio: 'inherit' }).status === 0;
+  const { status, signal } = spawnSync(program, args, { cwd: folder, stdio: 'inherit' });
+  if (signal !== null) process.exit(INTERRUPTED);
+  return status === 0;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

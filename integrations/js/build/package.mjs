@@ -1,5 +1,6 @@
 // Makes the package of an adapter as it is published: node integrations/js/build/package.mjs <adapter> [folder]
-// Its own code is bundled; the SDK and the framework stay what the user has installed.
+// Its own code is bundled; the SDK and the framework stay what the user has installed. A command also contains the SDK and
+// everything that it needs, so that `npx` fetches one file.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -19,8 +20,12 @@ export async function makeAdapterPackage(adapter, folder) {
   const out = join(home, 'dist/npm');
   const manifest = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
   await rm(join(home, 'dist'), { recursive: true, force: true });
-  const entries = entriesOf(manifest);
-  await bundle(home, out, entries);
+  await bundle(
+    home,
+    out,
+    Object.values(manifest.exports).map((entry) => entry['@agentlens/source']),
+  );
+  await bundleCommands(home, out, Object.values(manifest.bin ?? {}));
   await declare(home, out);
   await writeFile(
     join(out, 'package.json'),
@@ -33,26 +38,44 @@ export async function makeAdapterPackage(adapter, folder) {
   return join(folder, JSON.parse(stdout)[0].filename);
 }
 
-/** The sources that an import, or a command, begins at. */
-function entriesOf({ exports, bin = {} }) {
-  const sources = Object.values(exports).map((entry) => entry['@agentlens/source']);
-  const commands = Object.values(bin).map((path) => path.replace('./dist/', './src/').replace('.js', '.ts'));
-  return [...sources, ...commands].map((path) => basename(path, '.ts'));
-}
-
-async function bundle(home, out, entries) {
+async function bundle(home, out, sources) {
+  const names = sources.map((path) => basename(path, '.ts'));
   await esbuild.build({
-    entryPoints: Object.fromEntries(entries.map((name) => [name, join(home, 'src', `${name}.ts`)])),
-    ...{ outdir: join(out, 'dist'), bundle: true, splitting: true, packages: 'external' },
-    ...{ format: 'esm', platform: 'node', target: 'node20.19' },
+    entryPoints: Object.fromEntries(names.map((name) => [name, join(home, 'src', `${name}.ts`)])),
+    outdir: join(out, 'dist'),
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
     chunkNames: 'shared/[name]-[hash]',
     logLevel: 'warning',
   });
 }
 
+async function bundleCommands(home, out, files) {
+  for (const file of files) {
+    await esbuild.build({
+      entryPoints: [join(home, file.replace('./dist/', './src/').replace('.js', '.ts'))],
+      outfile: join(out, file),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20.19',
+      conditions: ['@agentlens/source'],
+      // Packages of the CommonJS kind ask for Node's own modules with `require`.
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+      keepNames: true,
+      logLevel: 'warning',
+    });
+  }
+}
+
 async function declare(home, out) {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
-  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--outDir', join(out, 'types')];
+  // CI checks the types with those of the frameworks; the declarations need none of them.
+  const options = ['--noCheck', '--declaration', '--emitDeclarationOnly', '--noEmit', 'false'];
   const config = join(home, 'dist/tsconfig.json');
   await writeFile(
     config,
@@ -63,7 +86,7 @@ async function declare(home, out) {
       exclude: ['../src/**/*.spec.ts'],
     }),
   );
-  await run(process.execPath, [tsc, '-p', config, ...options]);
+  await run(process.execPath, [tsc, '-p', config, ...options, '--outDir', join(out, 'types')]);
 }
 
 function published(
@@ -75,7 +98,9 @@ function published(
     { types: types.replace('./dist/', './types/'), default: code },
   ]);
   const peers = { '@agentlens/sdk': '^0.1.0', ...frameworks };
-  const optional = Object.fromEntries(Object.keys(frameworks).map((peer) => [peer, { optional: true }]));
+  // A command needs no SDK beside it; who imports the package does.
+  const notNeeded = [...Object.keys(frameworks), ...(bin === undefined ? [] : ['@agentlens/sdk'])];
+  const optional = Object.fromEntries(notNeeded.map((peer) => [peer, { optional: true }]));
   return {
     ...{ name, version, description, license, type, sideEffects, engines },
     publishConfig: { access: 'public' },

@@ -46,7 +46,8 @@ async function replica(change?: Parameters<Harness['replica']>[0]) {
 }
 
 async function createRule(body: object = {}, tenant = tenantId): Promise<GuardrailRule> {
-  const answer = await harness.bus.request(COMMANDS.createRule, { tenantId: tenant, body: { ...DRAFT, ...body } });
+  const patient = { ...COMMANDS.createRule, deadlineMs: 30_000 };
+  const answer = await harness.bus.request(patient, { tenantId: tenant, body: { ...DRAFT, ...body } });
   if (!answer.ok) throw new Error(JSON.stringify(answer.problem));
   return answer.value;
 }
@@ -61,13 +62,10 @@ const triggersOf = (tenant = tenantId) => harness.triggers.filter((trigger) => t
 
 /** Resolves when nothing is left to deliver. */
 async function settled(): Promise<void> {
-  await eventually(
-    async () => {
-      const { pending, unacknowledged } = await harness.bus.lag(agentEvents, 'guardrail-evaluator');
-      expect({ pending, unacknowledged }).toEqual({ pending: 0, unacknowledged: 0 });
-    },
-    { timeoutMs: 25_000 },
-  );
+  await eventually(async () => {
+    const { pending, unacknowledged } = await harness.bus.lag(agentEvents, 'guardrail-evaluator');
+    expect({ pending, unacknowledged }).toEqual({ pending: 0, unacknowledged: 0 });
+  });
   // The watch receives triggers in stream order: when the last one has arrived, all have.
   const last = aTrigger({ tenantId: 'nobody' });
   await harness.bus.publish(guardrailTriggered, last);

@@ -41,7 +41,8 @@ export async function openHarness(): Promise<Harness> {
   const [nats, redis, fresh] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
   const secretKey = randomBytes(32).toString('base64');
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const connectBus = (name: string) => connectNatsBus({ servers: nats.url, name, backOffMs: BACK_OFF_MS });
+  const connectBus = (name: string) =>
+    connectNatsBus({ servers: nats.url, name, backOffMs: BACK_OFF_MS, publishTimeoutMs: PATIENT.commandTimeoutMs });
   const openDb = () => openDatabase({ url: fresh.url, role: 'guardrail-evaluator', maxConnections: 4 });
   const bus = await connectBus('outside');
   const state = await connectRedisState({ url: redis.url, ...PATIENT });

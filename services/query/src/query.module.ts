@@ -59,6 +59,8 @@ import { McpEndpoint } from './mcp/mcp-endpoint.ts';
 import { MetricsController, MetricsQueries } from './metrics/metrics.controller.ts';
 import { NowController } from './now/now.controller.ts';
 import { NowQueries } from './now/now.queries.ts';
+import { ServedPackages } from './packages/served-packages.ts';
+import { PackagesServer } from './packages/packages-server.ts';
 import { InvoiceQueries } from './prices/invoice.queries.ts';
 import { PricesController, RepricesQueries } from './prices/prices.controller.ts';
 import { PricesRepository } from './prices/prices.repository.ts';
@@ -232,6 +234,8 @@ export class QueryModule {
         BrowserSessions,
         SignInCodes,
         ConsoleServer,
+        { provide: ServedPackages, useFactory: () => new ServedPackages() },
+        PackagesServer,
         McpEndpoint,
       ],
     };

@@ -1,3 +1,4 @@
+import { buildNpmInstall, buildNpx, buildPipInstall } from '@agentlens/contracts/packages';
 import type { KeyNote } from './key-note.ts';
 import type { Standalone } from './start-standalone.ts';
 
@@ -21,6 +22,12 @@ AgentLens is ready.
 Try it. A rule that pauses "my-agent" when half of its calls fail, five failed calls, and the result:
 
 ${samples(address, key)}
+Guard a coding agent, or an agent of yours (packages: ${address}/packages/):
+
+  ${buildNpx('cli', address)} guard setup
+  ${buildNpmInstall(['sdk'], address)}
+  ${buildPipInstall(address)}
+
 Stop with Ctrl-C; the data stays. To see a demo: npm run demo
 `;
 }

@@ -92,10 +92,10 @@ describe('the clock', () => {
 
 describe('the version', () => {
   it('accepts a different patch version', () => {
-    expect(checkVersion('1.2.3', '1.2.9').result).toBe('ok');
-    expect(checkVersion('1.2.3', '1.3.0')).toMatchObject({
+    expect(checkVersion('1.2.3', '1.2.9', 'https://lens.test').result).toBe('ok');
+    expect(checkVersion('1.2.3', '1.3.0', 'https://lens.test')).toMatchObject({
       result: 'warning',
-      advice: expect.stringContaining('@agentlens/cli@1.3.0'),
+      advice: expect.stringContaining('npx https://lens.test/packages/cli-1.3.0.tgz'),
     });
   });
 });

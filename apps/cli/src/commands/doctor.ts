@@ -1,4 +1,5 @@
 import { type Client, ProblemError } from '@agentlens/client';
+import { buildNpx } from '@agentlens/contracts/packages';
 import type { AnswerOf, CommandContext, DefineCommand } from '../context.ts';
 import { CommandError, EXIT } from '../errors.ts';
 import { withProgress } from '../output/output.ts';
@@ -136,14 +137,14 @@ async function checkStream(options: PlatformClientOptions, key: string): Promise
 }
 
 /** Checks that the CLI and the platform have the same minor version; the API may differ between minor versions. */
-export function checkVersion(ours: string, platform: string): Finding {
+export function checkVersion(ours: string, platform: string, url: string): Finding {
   const minor = (version: string) => version.split('.').slice(0, 2).join('.');
   if (minor(ours) === minor(platform)) return { check: 'version', result: 'ok', what: `both are ${minor(ours)}` };
   return {
     check: 'version',
     result: 'warning',
     what: `the CLI is ${ours}, the platform is ${platform}`,
-    advice: `Use the matching CLI: npx @agentlens/cli@${platform}`,
+    advice: `Use the matching CLI: ${buildNpx('cli', url, platform)}`,
   };
 }
 
@@ -242,7 +243,16 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const rules = await listed('rules', { passesUnread: true }, checkRules);
   const approvals = await listed('approvals', { passesUnasked: true }, checkApprovals);
   const prices = await pricesOf(accepted.client);
-  return [connection, finding, clock, checkVersion(host.version, version), stream, rules, approvals, prices];
+  return [
+    connection,
+    finding,
+    clock,
+    checkVersion(host.version, version, options.connection.url),
+    stream,
+    rules,
+    approvals,
+    prices,
+  ];
 }
 
 function skipped(checks: readonly string[]): Finding[] {

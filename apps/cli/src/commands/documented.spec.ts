@@ -10,7 +10,9 @@ const PAGES = ['README.md', 'apps/cli/README.md', ...globSync('docs/**/*.md', { 
 /** The CLI commands that a page shows, without comments and shell syntax. */
 function shown(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
-  const lines = [...text.matchAll(/^(?:npx @agentlens\/cli|agentlens) (.+)$/gm)].map(([, line = '']) => line);
+  const lines = [...text.matchAll(/^(?:npx \S+\/packages\/cli-\S+\.tgz|agentlens) (.+)$/gm)].map(
+    ([, line = '']) => line,
+  );
   return lines.map((line) => line.split(/ +[#|<>&]/)[0]?.trim() ?? '');
 }
 

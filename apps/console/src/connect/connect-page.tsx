@@ -2,6 +2,7 @@ import './connect.css';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { buildNpmInstall } from '../../../../libs/contracts/src/packages.ts';
 import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { Run } from '../api/model.ts';
@@ -200,9 +201,10 @@ function Terminal() {
   const code = `export AGENTLENS_URL=${address}
 export AGENTLENS_API_KEY=agk_live_…     # Settings, API keys
 
-npx @agentlens/cli tail                  # what happens, live
-npx @agentlens/cli approvals watch       # decide waiting calls
-npx @agentlens/cli kill agent my-agent   # stop it
+${buildNpmInstall(['cli'], address, '-g ')}
+agentlens tail                  # what happens, live
+agentlens approvals watch       # decide waiting calls
+agentlens kill agent my-agent   # stop it
 
 # Claude Code, Codex, Cursor and VS Code speak to it over MCP:
 claude mcp add --transport http agentlens $AGENTLENS_URL/mcp --header "Authorization: Bearer $AGENTLENS_API_KEY"`;

@@ -1,4 +1,5 @@
 import { CONNECT_SNIPPETS, exporterVariables } from '../../../../libs/contracts/src/connect-snippets.ts';
+import { buildNpmInstall, buildNpx, buildPipInstall } from '../../../../libs/contracts/src/packages.ts';
 
 /** Ways to connect an agent: a package, which can block, or OpenTelemetry, which only observes. */
 export interface Snippet {
@@ -15,7 +16,9 @@ export const SNIPPETS: readonly Snippet[] = [
     name: 'TypeScript',
     blocks: true,
     note: 'Wraps your tools. Each call is checked first and skipped if it is blocked.',
-    code: (address, key) => `import { AgentLens, defineTool, withRun, wrapTool } from '@agentlens/sdk';
+    code: (address, key) => `${buildNpmInstall(['sdk'], address)}
+
+import { AgentLens, defineTool, withRun, wrapTool } from '@agentlens/sdk';
 
 const lens = await AgentLens.init({ apiKey: '${key}', baseUrl: '${address}', agent: { slug: 'my-agent' } });
 const search = wrapTool(defineTool({ name: 'search', execute: ({ query }: { query: string }) => find(query) }));
@@ -29,7 +32,7 @@ await run.end();`,
     name: 'Python',
     blocks: true,
     note: 'Guards the tools of LangChain, CrewAI, AutoGen, OpenAI Agents, Pydantic AI and others.',
-    code: (address, key) => `pip install agentlens-guard
+    code: (address, key) => `${buildPipInstall(address)}
 export AGENTLENS_URL=${address}
 export AGENTLENS_API_KEY=${key}
 
@@ -49,9 +52,11 @@ with agentlens.run():
     name: 'Coding agent',
     blocks: true,
     note: 'Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI or OpenCode. Observes first; add --enforce to refuse.',
-    code: (address) => `npx @agentlens/cli login --url ${address}    # an admin key; setup makes the key of the guard
-npx @agentlens/cli guard setup
-npx @agentlens/cli guard claude-code`,
+    code: (
+      address,
+    ) => `${buildNpx('cli', address)} login --url ${address}    # an admin key; setup makes the key of the guard
+${buildNpx('cli', address)} guard setup
+${buildNpx('cli', address)} guard claude-code`,
   },
   {
     id: 'curl',

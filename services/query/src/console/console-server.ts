@@ -38,7 +38,7 @@ export class ConsoleServer implements OnModuleInit {
   }
 }
 
-const PROGRAMS = /^\/(api|v1|mcp|assets|openapi\.json|metrics|health)(\/|$|\?)/;
+const PROGRAMS = /^\/(api|v1|mcp|assets|packages|openapi\.json|metrics|health)(\/|$|\?)/;
 
 /** A person who opened an address that does not exist gets a page with navigation; programs get JSON. */
 function isUnknownPage({ is404, method, url, headers }: FastifyRequest): boolean {

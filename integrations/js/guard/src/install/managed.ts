@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildNpx } from '@agentlens/contracts/packages';
 import type { HostId } from '../hosts/host.ts';
 import { HOSTS } from '../hosts/index.ts';
 import { GuardStateError, type HostSettings, writeWhole } from '../state.ts';
@@ -26,7 +27,8 @@ export function writeManaged(hosts: readonly HostId[], installation: ManagedInst
     throw new GuardStateError(
       `${unsupported.join(', ')} has no managed settings; there are: ${MANAGED_HOSTS.join(', ')}`,
     );
-  if (!runtime.bundle) throw new GuardStateError('managed files need the published package: npx @agentlens/cli');
+  if (!runtime.bundle)
+    throw new GuardStateError(`managed files need the packaged command: ${buildNpx('cli', url)} guard managed`);
   const written: string[] = [];
   const write = (name: string, content: string, mode = 0o644) => {
     const path = join(folder, name);
