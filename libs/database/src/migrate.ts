@@ -53,6 +53,7 @@ import * as deciders from './migrations/0049-deciders.ts';
 import * as breakersOfTrees from './migrations/0050-breakers-of-trees.ts';
 import * as decisionPath from './migrations/0051-decision-path.ts';
 import * as erasableAudit from './migrations/0052-erasable-audit.ts';
+import * as equalCalls from './migrations/0053-equal-calls.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -109,6 +110,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0050-breakers-of-trees': breakersOfTrees,
   '0051-decision-path': decisionPath,
   '0052-erasable-audit': erasableAudit,
+  '0053-equal-calls': equalCalls,
 };
 
 /**

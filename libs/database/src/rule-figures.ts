@@ -27,6 +27,12 @@ interface JudgedStops {
   readonly harmless: number;
 }
 
+/** The harmless ones that no person judged: the call happened in shadow and its agent reported success. */
+interface JudgedByAgents {
+  readonly harmlessInShadow: number;
+  readonly harmlessAgents: number;
+}
+
 type RuleFigures = RuleCounts & JudgedStops & { readonly since: string };
 
 interface RuleRef {
@@ -59,7 +65,8 @@ export async function ruleFigures(
     .executeTakeFirst();
   const since = first?.changed_at ?? updatedAt;
   const ref = { tenantId, ruleId, fromVersion, since };
-  return { ...(await ruleCounts(db, ref)), ...(await judgedStops(db, ref)), since };
+  const { judged, harmless } = await judgedStops(db, ref);
+  return { ...(await ruleCounts(db, ref)), judged, harmless, since };
 }
 
 async function ruleCounts(db: Kysely<Tables>, { tenantId, ruleId, fromVersion, since }: RuleRef): Promise<RuleCounts> {
@@ -81,12 +88,12 @@ async function ruleCounts(db: Kysely<Tables>, { tenantId, ruleId, fromVersion, s
 export async function judgedStops(
   db: Kysely<Tables>,
   { tenantId, ruleId, fromVersion, since }: RuleRef,
-): Promise<JudgedStops> {
+): Promise<JudgedStops & JudgedByAgents> {
   const mentions = JSON.stringify([{ ruleId, violated: true }]);
-  const { rows } = await sql<JudgedStops>`
+  const { rows } = await sql<JudgedStops & JudgedByAgents>`
     with stops as (
       -- An agent asks again while its call waits for a person: that is one stop.
-      select d.run_id, d.call_id, max(d.approval_id) as approval_id, max(d.decided_at) as decided_at,
+      select d.run_id, d.call_id, max(d.agent_id) as agent_id, max(d.approval_id) as approval_id, max(d.decided_at) as decided_at,
         bool_or(f->>'mode' = 'shadow') as shadow, bool_or(f->>'effect' = 'ask') as asks
       from decisions d cross join lateral jsonb_array_elements(d.evaluated_rules) as f
       where d.tenant_id = ${tenantId} and d.decided_at >= ${since}::timestamptz
@@ -105,10 +112,15 @@ export async function judgedStops(
           and e.occurred_at >= s.decided_at - interval '1 day') as failed
       from stops s left join runs r on r.tenant_id = ${tenantId} and r.run_id = s.run_id
     )
-    select count(*) filter (where (shadow and status is not null and status <> 'running')
-        or (asks and approval in ('approved', 'denied')))::int as judged,
-      count(*) filter (where (shadow and status = 'succeeded' and not flagged and failed is not true)
-        or (asks and approval = 'approved'))::int as harmless
-    from followed`.execute(db);
-  return rows[0] ?? { judged: 0, harmless: 0 };
+    select count(*) filter (where by_run or (asks and approval in ('approved', 'denied')))::int as judged,
+      count(*) filter (where by_agent or by_person)::int as harmless,
+      count(*) filter (where by_agent and not by_person)::int as "harmlessInShadow",
+      count(distinct agent_id) filter (where by_agent and not by_person)::int as "harmlessAgents"
+    from (
+      select *, shadow and status is not null and status <> 'running' as by_run,
+        coalesce(shadow and status = 'succeeded' and not flagged and failed is not true, false) as by_agent,
+        coalesce(asks and approval = 'approved', false) as by_person
+      from followed
+    ) as followed`.execute(db);
+  return rows[0] ?? { judged: 0, harmless: 0, harmlessInShadow: 0, harmlessAgents: 0 };
 }

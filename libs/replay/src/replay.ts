@@ -101,6 +101,8 @@ export class Replay {
     const matching = this.#decisions.matching(request);
     const needs = factsNeeded(matching, request, this.#decisions.counting(request));
     const { argsHash, resultHash } = identity;
+    const clears = needs.labels?.clears ?? [];
+    const mayClear = clears.length > 0 && (await this.#facts.endsAllowedCall(request, identity));
     const facts = {
       ...{ needs, argsHash },
       ...(resultHash === undefined ? {} : { resultHash }),
@@ -120,7 +122,7 @@ export class Replay {
     if (isDenied && needs.labels !== undefined)
       await this.#facts.label(request, { sets: needs.labels.setsIfDenied, clears: [], prints: [] }, identity);
     if (allowed !== undefined || isDenied || ruling.effect !== 'ask')
-      await this.#note(request, needs, identity, ruling, proceeds);
+      await this.#note(request, mayClear ? needs : withoutClears(needs), identity, ruling, proceeds);
     return ruling;
   }
 
@@ -171,4 +173,8 @@ function activeRule(rule: GuardrailRule): ActiveRule {
   const active = activate(rule);
   if (active.ok) return active.value;
   throw new Error(`rule "${rule.name}" cannot be evaluated: ${active.reason}`);
+}
+
+function withoutClears(needs: FactNeeds): FactNeeds {
+  return needs.labels === undefined ? needs : { ...needs, labels: { ...needs.labels, clears: [] } };
 }

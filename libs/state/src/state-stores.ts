@@ -59,6 +59,8 @@ export interface IdempotencyStore {
    * memory, only for the latest requests.
    */
   remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest>;
+  /** The request that was remembered under the key. */
+  find(tenantId: string, key: string): Promise<IdempotentRequest | undefined>;
   /**
    * Claims the key for a request for 24 hours; in memory, only among the latest requests.
    * @returns null if the key was free and the caller must execute the request, otherwise the stored request

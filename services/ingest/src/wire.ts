@@ -7,6 +7,7 @@ import { Restraint } from './admission/restraint.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
+import { RunParents } from './intake/run-parents.ts';
 import { RunOwners } from './intake/runs.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
@@ -45,7 +46,8 @@ export function wireIngest(platform: Platform) {
   );
   const onMemoryLost = (error: unknown) =>
     logger.warn({ err: error }, 'state store unavailable; event ids are not compared with earlier ones');
-  const intake = new EventIntake(idempotency, prices, config.retentionDays, onMemoryLost, owners);
+  const parents = new RunParents({ memory: idempotency, owners, now, onMemoryLost });
+  const intake = new EventIntake(idempotency, prices, config.retentionDays, onMemoryLost, owners, parents);
   const restraint = new Restraint((tenantId, perSecond) => {
     const restrained = 'CPU is scarce, throttling a tenant that floods';
     logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'no tenant is throttled');
@@ -81,6 +83,6 @@ export function wireIngest(platform: Platform) {
   health.add('prices', async () => ({ ok: prices.ready }));
   return {
     ...{ board, ingestMetrics, ingestor, loadMonitor, otlp, otlpMetrics, prices, publisher, rejected },
-    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, path, quota, runs, tickets, trees },
+    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, parents, path, quota, runs, tickets, trees },
   };
 }

@@ -78,6 +78,54 @@ describe('a key that is bound to agents', () => {
     expect(protocol.gateway.events().map(({ kind }) => kind)).toEqual(['run.started']);
   });
 
+  describe('that names a parent run', () => {
+    const PARENT = 'run-of-parent';
+    const startOf = (agentId: string, parentRunId?: string) => ({ agentId, parentRunId });
+    const started = (parentRunId: string) =>
+      auditEvent({ kind: 'run.started', data: { agent: { name: 'b' }, parentRunId }, parentRunId });
+    const naming: Readonly<Record<string, (parentRunId: string) => Promise<Answer>>> = {
+      'its start': (parentRunId) => call('POST', `/v1/runs/${RUN}/start`, startOf('bot', parentRunId)),
+      'an audit event': (parentRunId) =>
+        call('POST', '/v1/runs/events', { agentId: 'bot', events: [started(parentRunId)] }),
+    };
+    const parents = () =>
+      protocol.gateway
+        .events()
+        .filter(({ runId }) => runId === RUN)
+        .map(({ parentRunId, payload }) => parentRunId ?? payload.parentRunId);
+
+    describe.each(Object.entries(naming))('in %s', (_how, name) => {
+      it('keeps a run of one of its agents', async () => {
+        await call('POST', `/v1/runs/${PARENT}/start`, startOf('shop'));
+        expect((await name(PARENT)).status).toBeLessThan(300);
+        expect(parents()).toEqual([PARENT]);
+      });
+
+      it.each([
+        ['a run of another agent', () => protocol.call('POST', `/v1/runs/${PARENT}/start`, startOf('other'))],
+        ['an unknown run', async () => undefined],
+      ])('leaves out %s', async (_whose, begin) => {
+        await begin();
+        const { status, body } = await name(PARENT);
+        expect(status).toBeLessThan(300);
+        expect(parents()).toEqual([undefined]);
+        if ('lineage' in body) expect(body.lineage).toEqual({ ancestors: [] });
+        await call('POST', `/v1/runs/${RUN}/evaluate`, question('bot'));
+        expect(protocol.asked.at(-1)).not.toHaveProperty('ancestors');
+        expect(protocol.asked.at(-1)).not.toHaveProperty('ancestorsUnknown');
+      });
+
+      it("keeps a run of another agent that the parent's side has announced by starting the child", async () => {
+        await protocol.call('POST', `/v1/runs/${PARENT}/start`, startOf('other'));
+        await protocol.call('POST', `/v1/runs/${RUN}/start`, startOf('bot', PARENT));
+        await name(PARENT);
+        expect(new Set(parents())).toEqual(new Set([PARENT]));
+        await call('POST', `/v1/runs/${RUN}/evaluate`, question('bot'));
+        expect(protocol.asked.at(-1)).toMatchObject({ ancestors: [PARENT] });
+      });
+    });
+  });
+
   const RUN_OF_OTHER: Readonly<Record<string, () => Promise<Answer>>> = {
     'a call': () => protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' }),
     'a session event': () =>

@@ -102,7 +102,7 @@ function tone(rule: Rule): string {
   return rule.actionType === 'require_approval' || rule.actionType === 'pause_agent' ? 'ask' : 'alert';
 }
 
-/** Older rules that require approval may let a call pass if nobody can be asked. New ones block it. */
+/** Older rules that require approval may let a call pass if the approval cannot be requested. New ones block it. */
 function passesUnasked(rule: Rule): boolean {
   const isEnforced = modeOf(rule) === 'enforce' || modeOf(rule) === 'canary';
   return isEnforced && rule.actionType === 'require_approval' && rule.onUnavailable === 'allow';

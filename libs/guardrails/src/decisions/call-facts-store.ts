@@ -31,6 +31,20 @@ export class CallFactsStore {
   }
 
   /**
+   * Returns true if this is the result of a call of the same tool that was asked about and allowed and has not ended. Ask
+   * before `history`, which completes the call.
+   */
+  async endsAllowedCall(request: DecisionRequest, { callKey, argsHash }: CallIdentity): Promise<boolean> {
+    const { phase, tool, callId } = request;
+    if (phase !== 'tool.after' || tool === undefined) return false;
+    const open = (await this.#calls.read(runOf(request))).filter(({ status }) => status !== 'completed');
+    const isAlike = (call: PastCall) =>
+      callId === undefined ? call.toolName === tool.name && call.argsHash === argsHash : call.callId === callId;
+    const own = open.find((call) => call.callKey === callKey) ?? open.find(isAlike);
+    return own?.status === 'allowed' && own.toolName === tool.name && haveEqualTags(own.toolTags, tool.tags);
+  }
+
+  /**
    * The same for wider scopes.
    * @throws if the tree of the run is not known
    */
@@ -244,4 +258,8 @@ function advanceOf(request: DecisionRequest, needs: FactNeeds, identity: CallIde
 
 function messageId(runId: string, question: string, undo: boolean): string {
   return `${undo ? 'undo' : 'ask'}#${runId}#${question}`;
+}
+
+function haveEqualTags(some: readonly string[], others: readonly string[]): boolean {
+  return some.every((tag) => others.includes(tag)) && others.every((tag) => some.includes(tag));
 }

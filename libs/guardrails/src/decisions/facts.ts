@@ -24,7 +24,7 @@ export interface ConditionLabels {
   readonly compares?: readonly string[];
   /** Labels for which the result of the call is fingerprinted. */
   readonly prints?: readonly string[];
-  /** Labels to clear when the call has completed. */
+  /** Labels to clear when the call has completed, if it was asked about and allowed. Needs the history. */
   readonly clears?: readonly string[];
 }
 

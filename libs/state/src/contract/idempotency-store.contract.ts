@@ -14,6 +14,14 @@ export function idempotencyStoreContract(name: string, stores: () => Idempotency
       expect(await stores().remember('acme', key, retry)).toEqual(request);
     });
 
+    it('finds a remembered request and remembers nothing by looking', async () => {
+      const key = fresh('key');
+      expect(await stores().find('acme', key)).toBeUndefined();
+      await stores().remember('acme', key, request);
+      expect(await stores().find('acme', key)).toEqual(request);
+      expect(await stores().find('globex', key)).toBeUndefined();
+    });
+
     it('returns the same request to all concurrent callers', async () => {
       const key = fresh('key');
       const answers = await Promise.all(

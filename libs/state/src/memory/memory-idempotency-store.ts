@@ -30,6 +30,10 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     return remembered;
   }
 
+  async find(tenantId: string, key: string): Promise<IdempotentRequest | undefined> {
+    return this.#requests.get(JSON.stringify([tenantId, key]));
+  }
+
   async begin(tenantId: string, key: string, request: OnceRequest): Promise<OnceRequest | null> {
     const known = this.#once.get(JSON.stringify([tenantId, key])) ?? null;
     if (known === null) await this.finish(tenantId, key, request);

@@ -21,8 +21,12 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   async remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest> {
     const value = `${request.receivedAtMs} ${request.bodyHash}`;
     const call = this.#redis.set(idempotencyKey(tenantId, key), value, 'PX', LIFETIMES.idempotencyKey, 'NX', 'GET');
-    const [receivedAtMs, bodyHash = ''] = ((await answered('remember', call)) ?? value).split(' ', 2);
-    return { bodyHash, receivedAtMs: Number(receivedAtMs) };
+    return requestIn((await answered('remember', call)) ?? value);
+  }
+
+  async find(tenantId: string, key: string): Promise<IdempotentRequest | undefined> {
+    const value = await answered('find', this.#redis.get(idempotencyKey(tenantId, key)));
+    return value === null ? undefined : requestIn(value);
   }
 
   async begin(tenantId: string, key: string, request: OnceRequest): Promise<OnceRequest | null> {
@@ -58,4 +62,9 @@ export class RedisIdempotencyStore implements IdempotencyStore {
       throw error;
     }
   }
+}
+
+function requestIn(value: string): IdempotentRequest {
+  const [receivedAtMs, bodyHash = ''] = value.split(' ', 2);
+  return { bodyHash, receivedAtMs: Number(receivedAtMs) };
 }

@@ -70,6 +70,8 @@ export interface Call {
   readonly judged: Question[];
   /** The history of the run, fetched once for all callers. */
   history?: Promise<FetchedHistory>;
+  /** True for the result of a call that was asked about and allowed; found out only if the result clears a label. */
+  endsAllowedCall?: boolean;
   answer?: Answer;
 }
 

@@ -13,6 +13,11 @@ const flow = (fields: Partial<GuardrailRule> = {}): Partial<GuardrailRule> => ({
   ...fields,
 });
 const called = (name: string, fields: Partial<DecisionRequest> = {}) => ({ tool: { name, tags: [] }, ...fields });
+type DecidedCall = Partial<Pick<DecisionRequest, 'phase' | 'callId' | 'args'>> & {
+  readonly tool?: string;
+  readonly tags?: string[];
+};
+const AFTER: DecidedCall = { phase: 'tool.after', callId: 'c' };
 /** No rule needs evidence. */
 const unprinted = {
   note: async () => undefined,
@@ -91,10 +96,41 @@ describe('a rule about data flow', () => {
   it('sets the label again with a result that arrives after the label was cleared', async () => {
     const { ask } = serviceIn({ rules: [flow()] });
     await ask(called('read', { callId: 'r' }));
+    await ask(called('redact', { callId: 'c' }));
     await ask(called('redact', { phase: 'tool.after', callId: 'c' }));
     expect((await ask(called('send'))).verdict).toBe('ALLOW');
     await ask(called('read', { phase: 'tool.after', callId: 'r' }));
     expect((await ask(called('send'))).verdict).toBe('BLOCK');
+  });
+
+  it.each<[string, readonly DecidedCall[], 'ALLOW' | 'BLOCK']>([
+    ['was asked about and allowed', [{ args: { a: 1 } }, { phase: 'tool.after', args: { a: 1 } }], 'ALLOW'],
+    ['was allowed under a call id', [{ callId: 'c' }, { phase: 'tool.after', callId: 'c', args: { b: 1 } }], 'ALLOW'],
+    ['was never asked about', [{ phase: 'tool.after', callId: 'c' }], 'BLOCK'],
+    [
+      'was asked about as another tool',
+      [
+        { callId: 'c', tool: 'look' },
+        { phase: 'tool.after', callId: 'c' },
+      ],
+      'BLOCK',
+    ],
+    ['was asked about without its tags', [{ callId: 'c' }, { phase: 'tool.after', callId: 'c', tags: ['x'] }], 'BLOCK'],
+    [
+      'was blocked',
+      [
+        { callId: 'c', tags: ['forbidden'] },
+        { phase: 'tool.after', callId: 'c' },
+      ],
+      'BLOCK',
+    ],
+    ['has ended before', [{ callId: 'c' }, AFTER, { tool: 'read' }, AFTER], 'BLOCK'],
+  ])('clears its label by the result of a call only if the call %s', async (_, calls, verdict) => {
+    const forbidden = { conditionType: 'tool_tag', conditionConfig: { tags: ['forbidden'] }, actionType: 'block' };
+    const { ask } = serviceIn({ rules: [flow(), { ...forbidden, actionConfig: {} }] });
+    await ask(called('read'));
+    for (const { tool = 'redact', tags = [], ...fields } of calls) await ask({ tool: { name: tool, tags }, ...fields });
+    expect((await ask(called('send'))).verdict).toBe(verdict);
   });
 
   it('has written the label before the answer to the source is out', async () => {
@@ -179,6 +215,7 @@ describe('a rule about data flow', () => {
       };
       const { ask } = serviceIn({ rules: [flow()], labels: stuck });
       await ask(called('read'));
+      await ask(called('redact'));
       expect((await ask(called('redact', { phase: 'tool.after' }))).verdict).toBe('ALLOW');
       expect((await ask(called('send'))).verdict).toBe('BLOCK');
     });
@@ -242,6 +279,7 @@ describe('a rule about data flow', () => {
       agentId: fc.constantFrom('crm', 'mailer'),
       tool: fc.constantFrom('read', 'fetch', 'send', 'post', 'redact', 'search'),
       phase: fc.constantFrom('tool.before' as const, 'tool.after' as const),
+      isAskedBefore: fc.boolean(),
     });
     const rules = [
       flow(),
@@ -255,7 +293,7 @@ describe('a rule about data flow', () => {
       fc.asyncProperty(forest, fc.array(step, { maxLength: 40 }), async (parents, steps) => {
         const { ask } = serviceIn({ rules });
         const standing = new Map<string, Set<string>>();
-        for (const [at, { run, agentId, tool, phase }] of steps.entries()) {
+        for (const [at, { run, agentId, tool, phase, isAskedBefore }] of steps.entries()) {
           const ancestors = lineOf(parents, run);
           const root = ancestors.at(-1) ?? `run-${run}`;
           const labels = standing.get(root) ?? new Set();
@@ -266,8 +304,10 @@ describe('a rule about data flow', () => {
             ((tool === 'send' && labels.has('pii')) || (tool === 'post' && agentId === 'mailer' && labels.has('web')));
           const lineage = ancestors.length === 0 ? {} : { ancestors };
           const request = { runId: `run-${run}`, ...lineage, agentId, phase, callId: `call-${at}` };
+          const clears = tool === 'redact' && phase === 'tool.after' && isAskedBefore;
+          if (clears) await ask(called(tool, { ...request, phase: 'tool.before' }));
           expect((await ask(called(tool, request))).verdict).toBe(blocked ? 'BLOCK' : 'ALLOW');
-          if (tool === 'redact' && phase === 'tool.after') labels.delete('pii');
+          if (clears) labels.delete('pii');
           if (tool === 'read') labels.add('pii').add('web');
           if (tool === 'fetch') labels.add('web');
         }

@@ -27,6 +27,8 @@ interface FactGathererDependencies {
 /** The earlier calls of the run, or why they could not be fetched. */
 export type FetchedHistory = readonly PastCall[] | Unavailable;
 
+const ALLOWED_BEFORE = {};
+
 /** Fetches the facts that rules need, concurrently, and notes the call in the same step. */
 export class FactGatherer {
   readonly #parts: FactGathererDependencies;
@@ -95,6 +97,13 @@ export class FactGatherer {
     if (request.ancestorsUnknown === true) return 'unavailable';
     const read = () => this.#store.labels(request, needs);
     return this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
+  }
+
+  /** Whether the result is one of a call that was asked about and allowed; false if that is unknown. */
+  async endsAllowedCall(request: DecisionRequest, identity: CallIdentity, deadline: Deadline): Promise<boolean> {
+    const read = async () => ((await this.#store.endsAllowedCall(request, identity)) ? ALLOWED_BEFORE : null);
+    const answer = await this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
+    return answer === ALLOWED_BEFORE;
   }
 
   /** Notes the call, or its result, in the history of its run. */

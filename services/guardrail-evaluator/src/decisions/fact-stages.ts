@@ -17,6 +17,9 @@ export function gatherFacts({ facts }: Pick<DecisionPorts, 'facts'>) {
     async run(question: Question): Promise<undefined> {
       const { request, needs, call } = question;
       const { identity, deadline } = call;
+      if ((needs.labels?.clears.length ?? 0) > 0) {
+        call.endsAllowedCall ??= await facts.endsAllowedCall(call.request, identity, deadline);
+      }
       const history = () => (call.history ??= facts.history(call.request, identity, deadline));
       question.facts = await facts.gather(request, needs, identity, deadline, history);
     },
@@ -48,7 +51,7 @@ export function labelTree({ facts }: Pick<DecisionPorts, 'facts'>): CallStage {
       const { answer, questions } = call;
       const asked = questions.at(-1);
       if (answer === undefined || asked === undefined) return undefined;
-      const wanted = labelsFor(answer.outcome, asked.needs.labels);
+      const wanted = labelsFor(answer.outcome, asked.needs.labels, call.endsAllowedCall === true);
       if (wanted === undefined || wanted.sets.length + wanted.clears.length === 0) return undefined;
       return label(call, asked, wanted, answer);
     },
@@ -57,9 +60,16 @@ export function labelTree({ facts }: Pick<DecisionPorts, 'facts'>): CallStage {
 
 type WantedLabels = Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'>;
 
-/** What a call with this outcome does to the labels of its run tree. */
-function labelsFor({ verdict, reason, cause }: DecisionOutcome, needed: FactNeeds['labels']): WantedLabels | undefined {
-  if (verdict === 'ALLOW') return needed;
+/**
+ * What a call with this outcome does to the labels of its run tree. An agent reports results itself, so only the result
+ * of a call that was asked about and allowed clears labels.
+ */
+function labelsFor(
+  { verdict, reason, cause }: DecisionOutcome,
+  needed: FactNeeds['labels'],
+  mayClear: boolean,
+): WantedLabels | undefined {
+  if (verdict === 'ALLOW') return needed === undefined || mayClear ? needed : { ...needed, clears: [] };
   const isDenied = reason === 'approval' && cause.kind !== 'HITL_PENDING';
   return isDenied && needed !== undefined ? { sets: needed.setsIfDenied, clears: [], prints: [] } : undefined;
 }

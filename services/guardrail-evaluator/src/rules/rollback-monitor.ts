@@ -5,6 +5,7 @@ import { type EventBus, Repeating } from '@agentlens/messaging';
 import { type Clock, LoopProgress, type Platform } from '@agentlens/platform';
 import { type Kysely, sql } from 'kysely';
 import type { RuleRollouts } from './rule-rollouts.ts';
+import { callsByRun, rateWithoutAnyOne, sumOf } from './stop-spread.ts';
 
 const CHECK_MS = 1_000;
 /** The replica that took a rule back raises the alert at once; after this time any replica does. */
@@ -30,6 +31,13 @@ interface WatchedRule {
   readonly enforced: number;
   readonly stopped: number;
   readonly wouldStop: number;
+}
+
+interface StopBound {
+  readonly maxStopRate: number;
+  readonly minAsked: number;
+  readonly windowMinutes: number;
+  readonly since: string;
 }
 
 interface TakenBack {
@@ -115,17 +123,41 @@ export class RollbackMonitor {
     const { maxStopRate, maxFalseRejectionRate, minAsked, windowMinutes } = RollbackBounds.parse(rule.bounds);
     if (enforced < minAsked) return null;
     const within = `of ${enforced} calls in ${windowMinutes} minutes`;
-    const stopRate = stopped / enforced;
-    if (maxStopRate !== undefined && stopRate > maxStopRate) {
-      return `Taken back: it stopped ${percent(stopRate)} ${within}; its bound is ${percent(maxStopRate)}`;
+    const since = new Date(this.#parts.clock.now() - windowMinutes * MINUTE_MS).toISOString();
+    // Reads single decisions only if the counts by minute exceed the bound.
+    if (maxStopRate !== undefined && stopped / enforced > maxStopRate) {
+      const excess = await this.#stopExcess(rule, { maxStopRate, minAsked, windowMinutes, since });
+      if (excess !== null) return excess;
     }
     if (maxFalseRejectionRate === undefined) return null;
-    const since = new Date(this.#parts.clock.now() - windowMinutes * MINUTE_MS).toISOString();
-    const judged = await judgedStops(this.#db, { tenantId, ruleId, fromVersion, since });
+    const {
+      harmless: all,
+      harmlessInShadow,
+      harmlessAgents,
+      ...stops
+    } = await judgedStops(this.#db, {
+      ...{ tenantId, ruleId, fromVersion, since },
+    });
+    // Agents report success themselves, so the calls of a single one say nothing.
+    const harmless = harmlessAgents > 1 ? all : all - harmlessInShadow;
+    const judged = { ...stops, harmless };
     const { falseRejectionRate } = ratesOf({ asked, stopped, wouldStop, bypassed: 0, ...judged });
     if (falseRejectionRate === null || falseRejectionRate <= maxFalseRejectionRate) return null;
     const bound = percent(maxFalseRejectionRate);
     return `Taken back: ${percent(falseRejectionRate)} ${within} were false rejections; its bound is ${bound}`;
+  }
+
+  /** Why the rule stops too much, counting equal calls of a run once and no matter which agent or run is left out. */
+  async #stopExcess(
+    { tenantId, ruleId, version }: WatchedRule,
+    { maxStopRate, minAsked, windowMinutes, since }: StopBound,
+  ): Promise<string | null> {
+    const runs = await callsByRun(this.#db, { tenantId, ruleId, version, since });
+    const { calls, stopped } = sumOf(runs);
+    if (calls < minAsked || rateWithoutAnyOne(runs) <= maxStopRate) return null;
+    const agents = new Set(runs.map(({ agentId }) => agentId)).size;
+    const within = `of ${calls} different calls of ${agents} agents in ${windowMinutes} minutes`;
+    return `Taken back: it stopped ${percent(stopped / calls)} ${within}; its bound is ${percent(maxStopRate)}`;
   }
 
   /** Raises the alerts that are missing for rules that were taken back. The dispatcher folds what is raised twice. */

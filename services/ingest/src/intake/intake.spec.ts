@@ -4,6 +4,7 @@ import { createMemoryState } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventIntake } from './intake.ts';
+import { RunParents } from './run-parents.ts';
 import { RunOwners } from './runs.ts';
 
 const clock = fixedClock();
@@ -23,12 +24,14 @@ describe('EventIntake', () => {
 
   beforeEach(() => {
     const { idempotency } = createMemoryState({ clock });
+    const owners = new RunOwners(idempotency, Date.now, () => undefined);
     intake = new EventIntake(
       idempotency,
       { of: () => new PriceTable() },
       30,
       () => undefined,
-      new RunOwners(idempotency, Date.now, () => undefined),
+      owners,
+      new RunParents({ memory: idempotency, owners, now: Date.now, onMemoryLost: () => undefined }),
     );
   });
 

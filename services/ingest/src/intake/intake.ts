@@ -13,6 +13,7 @@ import {
   wrongTime,
 } from './identity.ts';
 import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
+import { FOREIGN_PARENT, parentIn, type RunParents, withoutParent } from './run-parents.ts';
 import { RunMomentDeduplicator, type RunOwners } from './runs.ts';
 import { type Sanitised, sanitise } from './sanitise.ts';
 
@@ -53,6 +54,7 @@ export class EventIntake {
     /** Called if the state store fails. Detecting reused ids helps clients, but is not required to accept events. */
     private readonly onMemoryLost: (error: unknown) => void,
     private readonly owners: RunOwners,
+    private readonly parents: RunParents,
   ) {
     this.#moments = new RunMomentDeduplicator(memory, onMemoryLost);
   }
@@ -66,7 +68,7 @@ export class EventIntake {
     const readable = await mapInSlices(delivery.events, (raw, index) =>
       this.#read(raw, safety[index], delivery, window),
     );
-    const read = await this.#ownRunsOnly(readable, delivery);
+    const read = await this.#ownParentsOnly(await this.#ownRunsOnly(readable, delivery), delivery);
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
     const identifiedEvents = await mapInSlices(read, (event, index) =>
@@ -112,6 +114,27 @@ export class EventIntake {
     );
     if (foreign.size === 0) return read;
     return read.map((one) => (one.ok && foreign.has(one.event.facts.runId) ? refused(otherAgentsRun(agents)) : one));
+  }
+
+  /** Leaves out parents that do not count for a bound key, and remembers those that count. */
+  async #ownParentsOnly(read: readonly Read[], { tenantId, agents }: IntakeRequest): Promise<readonly Read[]> {
+    if (!read.some((one) => one.ok && parentIn(one.event) !== undefined)) return read;
+    const counted = new Map<string, Promise<boolean>>();
+    return Promise.all(
+      read.map(async (one): Promise<Read> => {
+        const parentRunId = one.ok ? parentIn(one.event) : undefined;
+        if (!one.ok || parentRunId === undefined) return one;
+        const named = { tenantId, runId: one.event.facts.runId, parentRunId };
+        const key = JSON.stringify([named.runId, parentRunId]);
+        const counts = counted.get(key) ?? this.parents.counts(named, agents);
+        counted.set(key, counts);
+        if (!(await counts)) {
+          return { ...one, event: withoutParent(one.event), notices: [...(one.notices ?? []), FOREIGN_PARENT] };
+        }
+        if (one.event.facts.kind === 'run.started') await this.parents.note(named);
+        return one;
+      }),
+    );
   }
 
   /** Arrival of the first attempt under this key; undefined if that attempt had another body. */

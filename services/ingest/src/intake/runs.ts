@@ -12,7 +12,7 @@ export class RunOwners {
   readonly #owners = new BoundedMap<string>(MAX_RUNS);
 
   constructor(
-    private readonly memory: Pick<IdempotencyStore, 'remember'>,
+    private readonly memory: Pick<IdempotencyStore, 'remember' | 'find'>,
     private readonly now: () => number,
     private readonly onMemoryLost: (error: unknown) => void,
   ) {}
@@ -30,6 +30,14 @@ export class RunOwners {
     const owner = Buffer.from(bodyHash, 'base64url').toString();
     this.#owners.set(name, owner);
     return owner;
+  }
+
+  /** The agent that owns the run; undefined if no agent has reported on it. @throws StateUnavailable */
+  async find(tenantId: string, runId: string): Promise<string | undefined> {
+    const known = this.#owners.get(JSON.stringify([tenantId, runId]));
+    if (known !== undefined) return known;
+    const claim = await this.memory.find(tenantId, `run:${runId}`);
+    return claim === undefined ? undefined : Buffer.from(claim.bodyHash, 'base64url').toString();
   }
 
   /** Like `claim`, but returns undefined if the owner cannot be determined. */

@@ -31,6 +31,7 @@ import type { EventOutcome } from '../http/answers.ts';
 import { eventsOf, idempotencyKeyOf } from '../http/events-request.ts';
 import { BATCH_ROUTE } from '../http/unread-refusals.ts';
 import { handlebar } from '../intake/dialect.ts';
+import { RunParents } from '../intake/run-parents.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns, OwnRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
@@ -115,6 +116,7 @@ export class ProtocolRunsController {
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(TreeLimiter) private readonly trees: TreeLimiter,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
+    @Inject(RunParents) private readonly parents: RunParents,
     @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(port('clock')) private readonly clock: Clock,
   ) {}
@@ -127,9 +129,10 @@ export class ProtocolRunsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StartAnswer> {
     const runId = readRunId(runIdText);
-    const start = readBody(StartBody, body);
-    await this.ownRuns.require(caller, runId, start.agentId);
+    const sent = readBody(StartBody, body);
+    await this.ownRuns.require(caller, runId, sent.agentId);
     await this.ingestor.admit(caller, 1, reply);
+    const start = await this.#withOwnParent(caller, runId, sent);
     await this.ingestor.record(caller.tenantId, runStarted(runId, start));
     await this.runs.started(caller.tenantId, runId, contextOf(start));
     const { tenantId, treeLimits } = caller;
@@ -139,8 +142,18 @@ export class ProtocolRunsController {
     return {
       runId,
       ...lockdownAnswer(await this.#stateOf({ tenantId, agentId, runId, ancestors }, overTreeLimit)),
-      ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
+      ...(sent.parentRunId == null ? {} : { lineage: { ancestors } }),
     };
+  }
+
+  /** Leaves out a parent that does not count for the key: see `RunParents`. */
+  async #withOwnParent({ tenantId, agents }: Caller, runId: string, start: StartBody): Promise<StartBody> {
+    const { parentRunId } = start;
+    if (parentRunId == null) return start;
+    const named = { tenantId, runId, parentRunId };
+    if (!(await this.parents.counts(named, agents))) return { ...start, parentRunId: null, parentToolUseId: null };
+    await this.parents.note(named);
+    return start;
   }
 
   @Serves(endRun, { checksKeys: true })

@@ -55,13 +55,16 @@ export const dataFlow: CallCondition<DataFlowConfig> = {
         if (tool === undefined)
           return { labels: { reads: true, ...(grade === 'possible' ? {} : { compares: [label] }) } };
         const isSource = choosesAny(sources, tool);
+        const isClearing = choosesAny(clearing, tool);
         return {
+          // Only the result of a call that was asked about and allowed clears: the history knows which ones were.
+          ...(isClearing ? { history: true } : {}),
           labels: {
             reads: true,
             ...(isSource ? { sets: [label] } : {}),
             ...(grade === 'possible' ? {} : { compares: [label], ...(isSource ? { prints: [label] } : {}) }),
             ...(choosesAny(denied, tool) ? { setsIfDenied: [label] } : {}),
-            ...(phase === 'tool.after' && choosesAny(clearing, tool) ? { clears: [label] } : {}),
+            ...(phase === 'tool.after' && isClearing ? { clears: [label] } : {}),
           },
         };
       },
