@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { MENTIONS, RUNS, UNREADABLE } from '@agentlens/shell/testing';
 import { redactArguments, signatureOf } from '../src/judge/redact.ts';
-import { shellFindings } from '../src/judge/shell-tags.ts';
+import { shellFindings } from '../src/judge/shell.ts';
 import { tagsOf } from '../src/judge/tags.ts';
 import { guardedCall } from '../src/judge/tools.ts';
 
@@ -24,6 +25,9 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'python3 tool.py --flag',
     'cat a | grep b',
     'mkdir -p a/b',
+    "printf $'a'",
+    'git push --help',
+    'git restore --staged a',
     'git log --oneline',
     'sed -n 1,5p a',
     'git checkout main',
@@ -179,7 +183,6 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'sh < a',
     'cat a | bash',
     'ruby -e x',
-    "printf $'a'",
     '"$(cat a)"',
     'node --eval x',
     'deno eval x',
@@ -196,6 +199,19 @@ void describe('tags of shell lines', () => {
         if (tag === '') assert.deepEqual([...tags], ['shell']);
         else assert.ok(tags.has(tag), [...tags].join());
       });
+
+  for (const { line, runs } of RUNS)
+    void it(`${JSON.stringify(line)} has the tags of ${runs}`, () => {
+      const tags = tagsOfLine(line);
+      for (const tag of tagsOfLine(runs)) assert.ok(tags.has(tag), [...tags].join());
+    });
+  for (const line of MENTIONS)
+    void it(`${JSON.stringify(line)} has no tag of what it mentions`, () => {
+      const tags = tagsOfLine(line);
+      assert.deepEqual([tags.has('destructive'), tags.has('publish')], [false, false]);
+    });
+  for (const line of UNREADABLE)
+    void it(`${JSON.stringify(line)} is opaque`, () => assert.ok(tagsOfLine(line).has('opaque')));
 
   void it('reads commands inside substitutions', () => {
     assert.ok(tagsOfLine('echo $(rm -rf x)').has('destructive'));
@@ -269,6 +285,20 @@ void describe('tags of calls', () => {
     ['Write', { file_path: '.opencode/plugins/x.js', content: '' }, ['guard-files', 'write']],
     ['Bash', { command: 'cat ~/.config/agentlens/guard/guard.json' }, ['guard-files', 'shell']],
     ['Bash', { command: 'claude --bare -p x' }, ['guard-files', 'shell']],
+    ['Bash', { command: 'git clone --bare x' }, ['network', 'shell']],
+    ['Bash', { command: 'git commit -m "say what agentlens guard off does"' }, ['shell']],
+    ['Bash', { command: 'npx @agentlens/cli guard off --all' }, ['guard-files', 'network', 'shell']],
+    ['Bash', { command: 'agentlens guard status' }, ['shell']],
+    ['Bash', { command: 'OPENCODE_PURE=1 opencode run x' }, ['guard-files', 'shell']],
+    ['Bash', { command: 'cd ~/.claude && echo {} > settings.json' }, ['guard-files', 'outside-project', 'shell']],
+    ['Bash', { command: 'mv ~/.claude ~/.claude-off' }, ['guard-files', 'outside-project', 'shell']],
+    ['Bash', { command: 'cd .. && touch y' }, ['outside-project', 'shell']],
+    ['Bash', { command: 'cd "$X" && touch y' }, ['outside-project', 'shell']],
+    ['Bash', { command: 'cd sub && touch ../y' }, ['shell']],
+    ['Bash', { command: 'cd "$PWD/sub" && touch y' }, ['shell']],
+    ['Bash', { command: 'docker run --env-file=.env x' }, ['secret-path', 'shell']],
+    ['Bash', { command: 'ssh h touch /tmp/y' }, ['network', 'shell']],
+    ['Bash', { command: 'touch ../y', workdir: 'sub' }, ['shell']],
     ['Bash', { command: 'cat .env' }, ['secret-path', 'shell']],
     ['Bash', { command: 'echo x > ~/a' }, ['outside-project', 'shell']],
     ['Bash', { command: 'echo x > /dev/null' }, ['shell']],
