@@ -14,6 +14,7 @@ import { redactArguments, redactText, signatureOf } from '../judge/redact.ts';
 import { absolute, tagsOf } from '../judge/tags.ts';
 import { changedInput, type GuardedCall, guardedCall } from '../judge/tools.ts';
 import { DEFAULT_SETTINGS, type GuardPaths, type HostSettings } from '../state.ts';
+import { UsageClaims } from '../transcripts/claims.ts';
 import { Usage } from '../transcripts/usage.ts';
 import { NoDecision, type PlatformDecision } from './platform.ts';
 import { predatesGuard } from './predates.ts';
@@ -49,13 +50,14 @@ export class Guard {
   readonly #deps: GuardDependencies;
   readonly #sessions: Sessions;
   readonly #working = new Set<Promise<void>>();
-  readonly #usage = new Usage();
+  readonly #usage: Usage;
   #lastProblem: string | undefined;
   lastCallAt: number;
 
   constructor(deps: GuardDependencies) {
     this.#deps = deps;
     this.#sessions = new Sessions(deps);
+    this.#usage = new Usage(new UsageClaims(deps.journal, deps.now));
     this.lastCallAt = deps.now();
   }
 
@@ -314,21 +316,22 @@ export class Guard {
   }
 
   #readUsage(session: GuardedSession, whole: boolean): void {
-    const { transcript, host } = session;
+    const { transcript } = session;
     if (transcript === undefined) return;
     try {
-      this.#reportUsage(session, this.#usage.read(host, transcript, whole));
+      this.#reportUsage(session, this.#usage.read(session, transcript, whole));
     } catch (error) {
       this.#problem(error);
     }
   }
 
   #reportUsage(session: GuardedSession, calls: readonly ModelUsage[]): void {
-    for (const { id, model, input, output, cacheRead, cacheWrite, costUsd } of calls) {
+    for (const { id, model, input, output, cacheRead, cacheWrite, cacheWriteHour, tier, costUsd } of calls) {
       session.model = model ?? session.model;
+      const cached = { cacheRead, cacheWrite, cacheWrite1h: cacheWriteHour || undefined };
       this.#sessions.send(session, id, 'llm.result', {
-        ...{ model: session.model, callId: id, costUsd },
-        tokens: { in: input + cacheRead + cacheWrite, out: output, cacheRead, cacheWrite },
+        ...{ model: session.model, callId: id, costUsd, serviceTier: tier },
+        tokens: { in: input + cacheRead + cacheWrite, out: output, ...cached },
       });
     }
   }
