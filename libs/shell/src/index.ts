@@ -14,3 +14,4 @@ export {
 export { type CommandInput, type ReadOptions, readShell, type ShellCommand, type ShellScript } from './reader.ts';
 export { destroys, type NamedCommand, nameCommand, publishes, reachesNetwork } from './effects.ts';
 export { findWrites } from './writes.ts';
+export { findSecretWords } from './secret-words.ts';

@@ -17,6 +17,7 @@ import { DEFAULT_SETTINGS, type GuardPaths, type HostSettings } from '../state.t
 import { UsageClaims } from '../transcripts/claims.ts';
 import { Usage } from '../transcripts/usage.ts';
 import { NoDecision, type PlatformDecision } from './platform.ts';
+import { secretEnvironment } from './processes.ts';
 import { predatesGuard } from './predates.ts';
 import { type AskedCall, type GuardedSession, increase, type Latch } from './session.ts';
 import { type SessionDependencies, Sessions } from './sessions.ts';
@@ -191,7 +192,9 @@ export class Guard {
   #judge(session: GuardedSession, event: HookEvent, use: ToolUse, call: GuardedCall) {
     const { paths, config } = this.#deps;
     const { project, written, host } = session;
-    const redacted = redactArguments(call.args, config()?.content === 'none');
+    const withholdContent = config()?.content === 'none';
+    const values = secretEnvironment(session.hookParent);
+    const redacted = redactArguments(call.args, { withholdContent, isShell: call.tool === 'shell', values });
     const tags = tagsOf(use, call, { project, written, guardFolder: paths.folder, cwd: event.cwd });
     const all = [...tags, `host:${host}`, ...(redacted.found ? ['secret-value'] : [])];
     return { args: redacted.args, changed: redacted.changed, tags: all };
@@ -269,7 +272,9 @@ export class Guard {
     if (asked?.answer !== 'deny') {
       const { ok, error = 'failed', exitCode, durationMs, bytes } = outcome;
       const measured = { durationMs, exitCode, bytes, outcome: ok ? 'success' : 'error' };
-      const failure = ok ? {} : { error: { name: 'tool', message: redactText(error) } };
+      const failure = ok
+        ? {}
+        : { error: { name: 'tool', message: redactText(error, secretEnvironment(session.hookParent)) } };
       this.#sessions.send(session, `result:${hostId}`, 'tool.result', { ...details, ...measured, ...failure });
     }
     if (asked !== undefined) asked.reported = true;
