@@ -2,6 +2,9 @@ import type { Guard } from '@agentlens/sdk/adapter';
 import { isRecord, type Message } from './json-rpc.ts';
 import type { DefinitionChange, PinMode, ToolPins } from './pins.ts';
 
+/** Kind of the event about a definition that is new or changed. */
+export const DEFINITION_CHANGED = 'mcp.tool_definition';
+
 export interface PinGuardSettings {
   readonly mode: PinMode;
   readonly pins: ToolPins;
@@ -29,8 +32,11 @@ export class PinGuard {
     return `The definition of ${server}.${tool} is new or changed and waits for a review. List the tools again later.`;
   }
 
-  /** The answer to `tools/list` as the client may see it. `accepted` is called when a review added a tool. */
-  listed(answer: Message, accepted: () => void): Message {
+  /**
+   * The answer to `tools/list` as the client may see it. `accepted` is called when a review added a tool, `note` about a
+   * change without a review: it belongs to the run of the client, and makes none by itself.
+   */
+  listed(answer: Message, accepted: () => void, note: (change: Readonly<Record<string, unknown>>) => void): Message {
     const { mode, pins } = this.#settings;
     const tools = answer.result?.tools;
     if (mode === 'off' || !Array.isArray(tools)) return answer;
@@ -41,14 +47,18 @@ export class PinGuard {
       if (!isRecord(tool) || typeof tool.name !== 'string') return mode === 'warn';
       const change = pins.see(tool);
       if (change === undefined) return true;
-      if (!isFirst) this.#report(change, accepted);
+      if (!isFirst) this.#report(change, accepted, note);
       if (mode === 'warn') pins.accept(change.tool);
       return mode === 'warn';
     });
     return kept.length === tools.length ? answer : { ...answer, result: { ...answer.result, tools: kept } };
   }
 
-  #report(change: DefinitionChange, accepted: () => void): void {
+  #report(
+    change: DefinitionChange,
+    accepted: () => void,
+    note: (change: Readonly<Record<string, unknown>>) => void,
+  ): void {
     const { mode, server, warn } = this.#settings;
     const { tool, what, difference } = change;
     const key = JSON.stringify(change);
@@ -56,6 +66,10 @@ export class PinGuard {
     this.#reported.add(key);
     const outcome = mode === 'quarantine' ? ' It is hidden and refused until a person accepts it.' : '';
     warn(`the definition of ${server}.${tool} is ${what}.${outcome}\n  ${difference.join('\n  ')}`);
+    if (mode !== 'quarantine') {
+      note({ server, tool, what, difference, quarantined: false });
+      return;
+    }
     this.#review(change, accepted).catch((error: unknown) => {
       this.#reported.delete(key);
       warn(
@@ -66,12 +80,10 @@ export class PinGuard {
 
   /** A run of its own: a denied review ends no call of the client's. */
   async #review({ tool, what, difference }: DefinitionChange, accepted: () => void): Promise<void> {
-    const { mode, server, pins, guard, warn } = this.#settings;
+    const { server, pins, guard, warn } = this.#settings;
     const scope = await guard.open(undefined);
     try {
-      const quarantined = mode === 'quarantine';
-      scope.run.record('mcp.tool_definition', { server, tool, what, difference, quarantined });
-      if (mode !== 'quarantine') return;
+      scope.run.record(DEFINITION_CHANGED, { server, tool, what, difference, quarantined: true });
       let asked = false;
       const waiting = () => {
         asked = true;
