@@ -35,12 +35,13 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   database: ['contracts'],
   operations: ['contracts'],
   prices: ['contracts'],
+  shell: [],
   platform: ['contracts', 'operations', 'guardrails', 'messaging', 'state', 'database', 'egress', 'prices'],
   testing: ['contracts'],
   sdk: ['contracts', 'guardrails'],
   client: ['operations'],
   mcp: ['client', 'contracts'],
-  agent: ['contracts', 'guardrails', 'egress', 'sdk'],
+  agent: ['contracts', 'guardrails', 'egress', 'sdk', 'shell'],
 };
 
 const INFRASTRUCTURE = /^(@nestjs\/|@nats-io\/|kysely$|pg$|ioredis$|undici$|fastify$)/;
@@ -55,7 +56,7 @@ describe('the workspace', () => {
     },
   );
 
-  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay'])('%s knows no infrastructure', (name) => {
+  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay', 'shell'])('%s knows no infrastructure', (name) => {
     const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
     expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
       [],
@@ -114,7 +115,7 @@ describe('the workspace', () => {
 });
 
 describe('the domain libs', () => {
-  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay'])(
+  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay', 'shell'])(
     '%s takes time and chance as arguments',
     (lib) => {
       const folder = join(root, 'libs', lib, 'src');

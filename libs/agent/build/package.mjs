@@ -14,7 +14,7 @@ const agent = fileURLToPath(new URL('..', import.meta.url));
 const root = join(agent, '../..');
 const out = join(agent, 'dist/npm');
 /** Bundled; their third-party imports become dependencies of the package. */
-const BUNDLED = ['agent', 'egress', 'guardrails', 'contracts'];
+const BUNDLED = ['agent', 'egress', 'guardrails', 'contracts', 'shell'];
 const SDK = '@agentlens/sdk';
 /** Loaded on first use, which a bundler does not see. */
 const LOADED_LATER = ['undici'];

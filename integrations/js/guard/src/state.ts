@@ -177,11 +177,11 @@ export function readText(file: string): string | undefined {
 export interface JournalLine {
   /** Epoch ms. */
   readonly t: number;
-  readonly k: 'ask' | 'result' | 'latch' | 'unlatch' | 'alarm' | 'open' | 'start' | 'end';
+  readonly k: 'ask' | 'result' | 'latch' | 'unlatch' | 'alarm' | 'open' | 'start' | 'end' | 'usage';
   readonly host: HostId;
   readonly session: string;
   readonly agent?: string;
-  /** Call id of the host, if it has one. */
+  /** Call id of the host, if it has one; of a model call, the name under which it counts once. */
   readonly call?: string;
   /** Hash over tool and arguments. */
   readonly sig?: string;

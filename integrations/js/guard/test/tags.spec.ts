@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { redactArguments, signatureOf } from '../src/judge/redact.ts';
-import { shellFindings } from '../src/judge/shell-tags.ts';
+import { MENTIONS, RUNS, UNREADABLE } from '@agentlens/shell/testing';
+import { redactArguments, redactText, signatureOf } from '../src/judge/redact.ts';
+import { shellFindings } from '../src/judge/shell.ts';
 import { tagsOf } from '../src/judge/tags.ts';
 import { guardedCall } from '../src/judge/tools.ts';
+import { secretEnvironment } from '../src/resident/processes.ts';
 
 /** Commands, each with exactly the tags that it gets besides `shell`. */
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
@@ -24,6 +27,9 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'python3 tool.py --flag',
     'cat a | grep b',
     'mkdir -p a/b',
+    "printf $'a'",
+    'git push --help',
+    'git restore --staged a',
     'git log --oneline',
     'sed -n 1,5p a',
     'git checkout main',
@@ -179,7 +185,6 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'sh < a',
     'cat a | bash',
     'ruby -e x',
-    "printf $'a'",
     '"$(cat a)"',
     'node --eval x',
     'deno eval x',
@@ -196,6 +201,19 @@ void describe('tags of shell lines', () => {
         if (tag === '') assert.deepEqual([...tags], ['shell']);
         else assert.ok(tags.has(tag), [...tags].join());
       });
+
+  for (const { line, runs } of RUNS)
+    void it(`${JSON.stringify(line)} has the tags of ${runs}`, () => {
+      const tags = tagsOfLine(line);
+      for (const tag of tagsOfLine(runs)) assert.ok(tags.has(tag), [...tags].join());
+    });
+  for (const line of MENTIONS)
+    void it(`${JSON.stringify(line)} has no tag of what it mentions`, () => {
+      const tags = tagsOfLine(line);
+      assert.deepEqual([tags.has('destructive'), tags.has('publish')], [false, false]);
+    });
+  for (const line of UNREADABLE)
+    void it(`${JSON.stringify(line)} is opaque`, () => assert.ok(tagsOfLine(line).has('opaque')));
 
   void it('reads commands inside substitutions', () => {
     assert.ok(tagsOfLine('echo $(rm -rf x)').has('destructive'));
@@ -269,6 +287,20 @@ void describe('tags of calls', () => {
     ['Write', { file_path: '.opencode/plugins/x.js', content: '' }, ['guard-files', 'write']],
     ['Bash', { command: 'cat ~/.config/agentlens/guard/guard.json' }, ['guard-files', 'shell']],
     ['Bash', { command: 'claude --bare -p x' }, ['guard-files', 'shell']],
+    ['Bash', { command: 'git clone --bare x' }, ['network', 'shell']],
+    ['Bash', { command: 'git commit -m "say what agentlens guard off does"' }, ['shell']],
+    ['Bash', { command: 'npx @agentlens/cli guard off --all' }, ['guard-files', 'network', 'shell']],
+    ['Bash', { command: 'agentlens guard status' }, ['shell']],
+    ['Bash', { command: 'OPENCODE_PURE=1 opencode run x' }, ['guard-files', 'shell']],
+    ['Bash', { command: 'cd ~/.claude && echo {} > settings.json' }, ['guard-files', 'outside-project', 'shell']],
+    ['Bash', { command: 'mv ~/.claude ~/.claude-off' }, ['guard-files', 'outside-project', 'shell']],
+    ['Bash', { command: 'cd .. && touch y' }, ['outside-project', 'shell']],
+    ['Bash', { command: 'cd "$X" && touch y' }, ['outside-project', 'shell']],
+    ['Bash', { command: 'cd sub && touch ../y' }, ['shell']],
+    ['Bash', { command: 'cd "$PWD/sub" && touch y' }, ['shell']],
+    ['Bash', { command: 'docker run --env-file=.env x' }, ['secret-path', 'shell']],
+    ['Bash', { command: 'ssh h touch /tmp/y' }, ['network', 'shell']],
+    ['Bash', { command: 'touch ../y', workdir: 'sub' }, ['shell']],
     ['Bash', { command: 'cat .env' }, ['secret-path', 'shell']],
     ['Bash', { command: 'echo x > ~/a' }, ['outside-project', 'shell']],
     ['Bash', { command: 'echo x > /dev/null' }, ['shell']],
@@ -303,10 +335,28 @@ void describe('redaction', () => {
     ['echo ghp_0123456789abcdefghijABCDEFGHIJ012345', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'],
     ['const password = "correcthorse"', 'correcthorse'],
     ['{"apiKey": "abcdefgh12345678"}', 'abcdefgh12345678'],
+    ['PGPASSWORD=correcthorse psql -h db', 'correcthorse'],
+    ["export BFF_TOKEN='correcthorse' && ./run", 'correcthorse'],
+    ['docker run -e POSTGRES_PASSWORD=correcthorse postgres', 'correcthorse'],
+    ['docker build --build-arg=NPM_TOKEN=correcthorse .', 'correcthorse'],
+    ['curl -u admin:correcthorse https://a', 'correcthorse'],
+    ['curl --user=admin:correcthorse https://a', 'correcthorse'],
+    ['curl -H "Authorization: token correcthorse" https://a', 'correcthorse'],
+    ["curl -H'X-Api-Key: correcthorse' https://a", 'correcthorse'],
+    ['tool login --password correcthorse', 'correcthorse'],
+    ['tool login --api-key=correcthorse', 'correcthorse'],
+    ['mysql -u root -pcorrecthorse app', 'correcthorse'],
+    ['redis-cli -a correcthorse ping', 'correcthorse'],
+    ["sshpass -p 'correct horse' ssh host true", 'correct horse'],
+    ['aws configure set aws_secret_access_key correcthorse', 'correcthorse'],
+    ['heroku config:set API_TOKEN=correcthorse', 'correcthorse'],
+    ['bash -c "mysql -pcorrecthorse app"', 'correcthorse'],
+    ['sudo docker login -u me --password correcthorse', 'correcthorse'],
+    ['echo "api_key: horse7battery" >> c.yaml', 'horse7battery'],
   ];
   for (const [command, secret] of SECRETS)
     void it(`removes the secret of ${JSON.stringify(command)}`, () => {
-      const { args, found } = redactArguments({ command }, false);
+      const { args, found } = redactArguments({ command }, { withholdContent: false, isShell: true });
       assert.equal(found, true);
       assert.ok(!JSON.stringify(args).includes(secret), JSON.stringify(args));
     });
@@ -317,14 +367,46 @@ void describe('redaction', () => {
     'git log --author=me',
     'apiKey = process.env.KEY',
     'TOKEN=$OTHER1 x',
+    'docker run -p 8080:80 -e PORT=8080 image',
+    'mkdir -p source/tokens',
+    'curl -H "Accept: application/json" https://a',
+    'mysql -p application',
+    'echo tokens are counted; git commit -m "password reset page"',
+    'gh auth login --with-token',
+    'tool --password $PASSWORD',
+    'docker login --password-stdin',
     'x = "[secret:jwt]"',
   ])
     void it(`leaves ${JSON.stringify(command)}`, () => {
-      assert.deepEqual(redactArguments({ command }, false), { args: { command }, found: false, changed: false });
+      assert.deepEqual(redactArguments({ command }, { withholdContent: false, isShell: true }), {
+        args: { command },
+        found: false,
+        changed: false,
+      });
     });
 
+  void it('removes the values of secret variables of the environment, in any argument', () => {
+    const args = { command: 'echo open sesame now', note: ['say open sesame'] };
+    const redacted = redactArguments(args, { withholdContent: false, isShell: true, values: ['open sesame'] });
+    assert.deepEqual(redacted.args, { command: 'echo [secret:value] now', note: ['say [secret:value]'] });
+    assert.equal(redacted.found, true);
+    assert.equal(redactText('sent open sesame', ['open sesame']), 'sent [secret:value]');
+  });
+
+  void it('reads secret variables of a process, on Linux', { skip: process.platform !== 'linux' }, () => {
+    const child = spawn('sleep', ['60'], {
+      env: { DEPLOY_TOKEN: 'open-sesame', SHORT_TOKEN: 'x', EDITOR: 'vim-and-more' },
+    });
+    try {
+      assert.deepEqual(secretEnvironment(child.pid), ['open-sesame']);
+    } finally {
+      child.kill();
+    }
+    assert.deepEqual(secretEnvironment(undefined), []);
+  });
+
   void it('keeps the contents of files on this machine when asked to', () => {
-    const { args, changed } = redactArguments({ path: 'a', content: 'text' }, true);
+    const { args, changed } = redactArguments({ path: 'a', content: 'text' }, { withholdContent: true });
     assert.equal(changed, true);
     assert.deepEqual(Object.keys(args), ['path', 'contentLength', 'contentSha256']);
   });

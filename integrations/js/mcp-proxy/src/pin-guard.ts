@@ -2,6 +2,9 @@ import type { Guard } from '@agentlens/sdk/adapter';
 import { isRecord, type Message } from './json-rpc.ts';
 import { type Definition, type DefinitionChange, definePromptText, type PinMode, type Pins } from './pins.ts';
 
+/** Kind of the event about a definition that is new or changed. */
+export const DEFINITION_CHANGED = 'mcp.tool_definition';
+
 export interface PinGuardSettings {
   readonly mode: PinMode;
   readonly pins: Pins;
@@ -10,6 +13,9 @@ export interface PinGuardSettings {
   readonly guard: Guard;
   readonly warn: (message: string) => void;
 }
+
+/** Records a change that nobody reviews, in the run of the client that saw it. */
+type Note = (change: Readonly<Record<string, unknown>>) => void;
 
 /** What the client has to list again after a review. */
 export type ListKind = 'tools' | 'prompts';
@@ -35,8 +41,11 @@ export class PinGuard {
     return `The definition of ${server}.${name} is new or changed and waits for a review. List the ${kind}s again later.`;
   }
 
-  /** The answer to a list as the client may see it. `accepted` is called when a review added an entry. */
-  listed(list: ListKind, answer: Message, accepted: () => void): Message {
+  /**
+   * The answer to a list as the client may see it. `accepted` is called when a review added an entry, `note` about a
+   * change without a review: it belongs to the run of the client, and makes none by itself.
+   */
+  listed(list: ListKind, answer: Message, accepted: () => void, note: Note): Message {
     const { mode, pins } = this.#settings;
     const entries = answer.result?.[list];
     if (mode === 'off' || !Array.isArray(entries)) return answer;
@@ -45,31 +54,31 @@ export class PinGuard {
     const believes = this.#believes(kind);
     const kept = entries.filter((fields) => {
       if (!isRecord(fields) || typeof fields.name !== 'string') return mode === 'warn';
-      return this.#passes({ kind, name: fields.name, fields }, believes, accepted);
+      return this.#passes({ kind, name: fields.name, fields }, believes, accepted, note);
     });
     return kept.length === entries.length ? answer : { ...answer, result: { ...answer.result, [list]: kept } };
   }
 
   /** The answer to `initialize` or `server/discover`: clients put its `instructions` into the system prompt. */
-  introduced(answer: Message): Message {
+  introduced(answer: Message, note: Note): Message {
     const { mode, pins } = this.#settings;
     const { instructions } = answer.result ?? {};
     if (mode === 'off' || instructions === undefined) return answer;
     pins.reload();
     const definition = { kind: 'instructions', name: 'instructions', fields: { instructions } } as const;
-    if (this.#passes(definition, this.#believes('instructions'), () => undefined)) return answer;
+    if (this.#passes(definition, this.#believes('instructions'), () => undefined, note)) return answer;
     const { instructions: _held, ...result } = answer.result ?? {};
     return { ...answer, result };
   }
 
   /** Why the text of a prompt must not reach the client. The first text for a set of arguments is believed. */
-  refusesText(prompt: string, args: unknown, result: Readonly<Record<string, unknown>>): string | undefined {
+  refusesText(prompt: string, args: unknown, result: Message['result'], note: Note): string | undefined {
     const { mode, pins, server } = this.#settings;
-    if (mode === 'off') return undefined;
+    if (mode === 'off' || result === undefined) return undefined;
     pins.reload();
     const definition = definePromptText(prompt, args, result);
     const isFirst = !pins.isPinned(definition.kind, definition.name);
-    if (this.#passes(definition, isFirst, () => undefined)) return undefined;
+    if (this.#passes(definition, isFirst, () => undefined, note)) return undefined;
     return `The text of ${server}.${prompt} changed and waits for a review.`;
   }
 
@@ -79,16 +88,16 @@ export class PinGuard {
     return mode === 'warn' && pins.isEmpty(kind);
   }
 
-  #passes(definition: Definition, believes: boolean, accepted: () => void): boolean {
+  #passes(definition: Definition, believes: boolean, accepted: () => void, note: Note): boolean {
     const { mode, pins } = this.#settings;
     const change = pins.see(definition);
     if (change === undefined) return true;
-    if (!believes) this.#report(change, accepted);
+    if (!believes) this.#report(change, accepted, note);
     if (mode === 'warn' || believes) pins.accept(change);
     return mode === 'warn' || believes;
   }
 
-  #report(change: DefinitionChange, accepted: () => void): void {
+  #report(change: DefinitionChange, accepted: () => void, note: Note): void {
     const { mode, server, warn } = this.#settings;
     const { kind, name, what, hash, difference } = change;
     const key = JSON.stringify([kind, name, hash]);
@@ -100,6 +109,10 @@ export class PinGuard {
       line.length > MAX_WARNING_CHARS ? `${line.slice(0, MAX_WARNING_CHARS)}… (${line.length} characters)` : line,
     );
     warn(`the ${subject} ${kind === 'instructions' ? 'are' : 'is'} ${what}.${outcome}\n  ${shown.join('\n  ')}`);
+    if (mode !== 'quarantine') {
+      note({ server, tool: name, kind, what, hash, difference, quarantined: false });
+      return;
+    }
     this.#review(change, accepted).catch((error: unknown) => {
       this.#reported.delete(key);
       warn(
@@ -110,13 +123,11 @@ export class PinGuard {
 
   /** A run of its own: a denied review ends no call of the client's. */
   async #review(change: DefinitionChange, accepted: () => void): Promise<void> {
-    const { mode, server, pins, guard, warn } = this.#settings;
+    const { server, pins, guard, warn } = this.#settings;
     const { kind, name: tool, what, hash, difference } = change;
     const scope = await guard.open(undefined);
     try {
-      const quarantined = mode === 'quarantine';
-      scope.run.record('mcp.tool_definition', { server, tool, kind, what, hash, difference, quarantined });
-      if (mode !== 'quarantine') return;
+      scope.run.record(DEFINITION_CHANGED, { server, tool, kind, what, hash, difference, quarantined: true });
       let asked = false;
       const waiting = () => {
         asked = true;

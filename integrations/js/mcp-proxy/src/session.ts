@@ -11,7 +11,8 @@ import {
   type Request,
   refusalOf,
 } from './json-rpc.ts';
-import type { ListKind, PinGuard } from './pin-guard.ts';
+import { DEFINITION_CHANGED, type ListKind, type PinGuard } from './pin-guard.ts';
+import { readTaskStatus, taskIdIn, Tasks } from './tasks.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
 /** How often a client learns that a call still waits for a person, ms. */
@@ -48,12 +49,15 @@ const DROP: Verdict = { pass: false };
 interface OpenRequest {
   readonly method: string;
   readonly params: Request['params'];
+  /** The task that it asks about. */
+  readonly taskId: string | undefined;
   callId?: string;
 }
 
 /** The requests of one side that have no answer yet. Each side numbers its own. */
 class Requests {
   readonly open = new Map<Id, OpenRequest>();
+  readonly tasks = new Tasks();
   readonly waiting = new Map<Id, AbortController>();
 }
 
@@ -78,6 +82,8 @@ export class Session {
   readonly #ofClient = new Requests();
   readonly #ofServer = new Requests();
   #opened: Promise<RunScope> | undefined;
+  /** What changed before the first call. */
+  readonly #notes: Readonly<Record<string, unknown>>[] = [];
 
   constructor(settings: SessionSettings) {
     this.#settings = settings;
@@ -100,7 +106,9 @@ export class Session {
     for (const { waiting } of sides) for (const controller of waiting.values()) controller.abort();
     if (this.#opened === undefined) return;
     const scope = await this.#opened;
-    for (const { open } of sides) {
+    for (const { open, tasks } of sides) {
+      for (const { callId, completed } of tasks.close())
+        await scope.tools.after(callId, completed ? { result: undefined } : { error: new Error('given up') });
       for (const { callId } of open.values())
         if (callId !== undefined) await scope.tools.after(callId, { error: new Error('given up') });
       open.clear();
@@ -111,6 +119,7 @@ export class Session {
   async #take(message: Message, own: Requests, others: Requests): Promise<Verdict> {
     if (isRequest(message)) return this.#requested(message, own);
     if (message.method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId, own);
+    if (message.method === 'notifications/tasks/status') await this.#heard(message.params, others);
     if (message.method !== undefined) return PASS;
     // Without an id it is a server's error about something it could not read.
     return isId(message.id) ? this.#answered(message.id, message, others) : PASS;
@@ -120,9 +129,11 @@ export class Session {
     const { id, method } = request;
     if (own.open.has(id))
       return { pass: false, answer: invalid(null, `the id ${id} is of a request without an answer`) };
-    const entry: OpenRequest = { method, params: request.params };
+    const taskId = method.startsWith('tasks/') ? taskIdIn(request.params) : undefined;
+    const entry: OpenRequest = { method, params: request.params, taskId };
     own.open.set(id, entry);
-    if (!isDecided(request)) return PASS;
+    // The result of a call that was decided is only collected.
+    if (!isDecided(request) || (method === 'tasks/result' && own.tasks.has(taskId))) return PASS;
     const quarantined = this.#quarantined(request);
     if (quarantined !== undefined) {
       own.open.delete(id);
@@ -191,6 +202,7 @@ export class Session {
 
   async #open(): Promise<RunScope> {
     const scope = await this.#settings.guard.open(undefined);
+    for (const note of this.#notes.splice(0)) scope.run.record(DEFINITION_CHANGED, note);
     scope.signal.addEventListener('abort', () => void this.#killed(scope), { once: true });
     return scope;
   }
@@ -206,8 +218,14 @@ export class Session {
       if (request.method === 'prompts/list') return this.#listed('prompts', answer);
       if (request.method === 'initialize' || request.method === 'server/discover') return this.#introduced(answer);
     }
-    const { callId, method } = request;
+    const { method, taskId } = request;
+    let { callId } = request;
+    if (taskId !== undefined && method !== 'tasks/result') await this.#heard(result, asking);
+    if (taskId !== undefined && callId === undefined && method === 'tasks/result')
+      callId = asking.tasks.collect(taskId);
     if (callId === undefined) return PASS;
+    // A handle is no result: the call ends with its task.
+    if (asking.tasks.begin(result, callId)) return PASS;
     const scope = await this.#scope();
     const { resultType } = result ?? {};
     if (result !== undefined && resultType !== undefined && resultType !== 'complete') {
@@ -221,25 +239,42 @@ export class Session {
     if (held !== undefined) return { pass: false, send: errorOf(id, held) };
     if (decision?.verdict !== 'BLOCK') return PASS;
     const text = refusalText(decision);
-    return { pass: false, send: method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text) };
+    return {
+      pass: false,
+      send: /^(?:tools\/call|tasks\/result)$/.test(method) ? refusalOf(id, text) : errorOf(id, text),
+    };
   }
+
+  async #heard(said: unknown, asking: Requests): Promise<void> {
+    const status = readTaskStatus(said);
+    const ended = status === undefined ? undefined : asking.tasks.hear(status);
+    if (ended === undefined) return;
+    const scope = await this.#scope();
+    await scope.tools.after(ended.callId, { error: ended.error });
+  }
+
+  /** A client that only lists makes no run: what it would say waits for the first call. */
+  readonly #note = (change: Readonly<Record<string, unknown>>): void => {
+    if (this.#opened === undefined) this.#notes.push(change);
+    else void this.#opened.then((scope) => scope.run.record(DEFINITION_CHANGED, change));
+  };
 
   #listed(list: ListKind, answer: Message): Verdict {
     const { pins, toClient } = this.#settings;
     const changed = () => toClient({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
-    const seen = pins?.listed(list, answer, changed) ?? answer;
+    const seen = pins?.listed(list, answer, changed, this.#note) ?? answer;
     if (list === 'tools') this.#catalog.learn(seen.result);
     return seen === answer ? PASS : { pass: false, send: seen };
   }
 
   #introduced(answer: Message): Verdict {
-    const seen = this.#settings.pins?.introduced(answer) ?? answer;
+    const seen = this.#settings.pins?.introduced(answer, this.#note) ?? answer;
     return seen === answer ? PASS : { pass: false, send: seen };
   }
 
   #heldText({ params }: OpenRequest, result: Message['result']): string | undefined {
-    if (result === undefined || typeof params?.name !== 'string') return undefined;
-    return this.#settings.pins?.refusesText(params.name, params.arguments, result);
+    if (typeof params?.name !== 'string') return undefined;
+    return this.#settings.pins?.refusesText(params.name, params.arguments, result, this.#note);
   }
 
   async #cancelled(id: unknown, own: Requests): Promise<Verdict> {
@@ -268,6 +303,12 @@ export class Session {
       const text = stopped === undefined ? reason : refusalText(stopped);
       toServer({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason } });
       toClient(method === 'tools/call' ? refusalOf(id, text) : errorOf(id, text));
+      await scope.tools.after(callId, { error: new Error(reason) });
+    }
+    const reason = stopped?.message ?? 'the run was stopped';
+    for (const { taskId, callId } of this.#ofClient.tasks.close()) {
+      // No request of a client has this id, so the answer goes nowhere.
+      toServer({ jsonrpc: '2.0', id: `agentlens-cancel-${taskId}`, method: 'tasks/cancel', params: { taskId } });
       await scope.tools.after(callId, { error: new Error(reason) });
     }
   }

@@ -17,7 +17,7 @@ import { normalPath } from './paths.ts';
 import type { PermissionRule } from './rule.ts';
 import { readRulesFile, writeRulesFile } from './rules-file.ts';
 import { readShellCommand } from './shell-command.ts';
-import { refusePrefix } from './shell-programs.ts';
+import { refusePrefix } from '@agentlens/shell';
 
 export interface PermissionManagerOptions {
   /** Provides categories, commands and paths of tools. Default: the pipeline's registry. */

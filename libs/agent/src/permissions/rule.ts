@@ -3,7 +3,7 @@ import { inputHashOf, type Json } from '../core/json.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { WhoAsks } from './evaluator.ts';
 import { readShellCommand } from './shell-command.ts';
-import { refusePrefix } from './shell-programs.ts';
+import { refusePrefix } from '@agentlens/shell';
 
 /** Where a rule applies. `user` rules were made by a human while an agent was running. */
 export type RuleScope =

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { MENTIONS, RUNS, UNREADABLE } from '@agentlens/shell/testing';
 import fc from 'fast-check';
 import { PermissionManager } from './permission-manager.ts';
 import { PermissionRule } from './rule.ts';
@@ -199,6 +200,22 @@ describe('a shell command under deny rules', () => {
       expect(decide(rules, command)).toBe('deny');
     expect(decide(rules, 'rm -r a')).toBe('allow');
     expect(decide(rules, 'rm $X a')).toBe('ask-user');
+  });
+});
+
+describe('the cases that every user of the shell reader meets', () => {
+  const rules = [PermissionRule.allowTool('bash'), PermissionRule.denyBashPrefix(['rm', 'git push'])];
+
+  it.each(RUNS.map(({ line, runs }) => [line, runs] as const))('%j is denied, because it runs %s', (line) => {
+    expect(decide(rules, line)).toBe('deny');
+  });
+
+  it.each(MENTIONS)('%j is not denied, because it only mentions a command', (line) => {
+    expect(decide(rules, line)).not.toBe('deny');
+  });
+
+  it.each(UNREADABLE)('%j is asked about, because it cannot be read', (line) => {
+    expect(decide(rules, line)).toBe('ask-user');
   });
 });
 

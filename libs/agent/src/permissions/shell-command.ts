@@ -1,9 +1,13 @@
-import { type Command, forEachChild, type ParsedScript, parse, type SyntaxNode, type Word } from 'unbash';
-import { plainCommands } from './plain-commands.ts';
-import { baseName, inlineScriptsOf, isInterpreter, isShell, startedBy, WRAPPERS } from './shell-programs.ts';
-
-/** A word that is unknown before the shell runs it is null. */
-export type Argv = readonly (string | null)[];
+import {
+  type Argv,
+  baseName,
+  isInterpreter,
+  isShell,
+  isWrapper,
+  readShell,
+  type ShellCommand as ReadCommand,
+  startedBy,
+} from '@agentlens/shell';
 
 /** What is known about a shell command without running it. */
 export interface ShellCommand {
@@ -18,102 +22,53 @@ export interface ShellCommand {
 }
 
 const MAX_DEPTH_LEVELS = 4;
-const MAX_CHARS = 20_000;
 
 export function readShellCommand(text: string): ShellCommand {
-  if (text.length > MAX_CHARS) return { plain: null, found: [], unknown: [], opaque: true };
-  const script = parse(text);
-  const reader = new CommandReader();
-  reader.read(script, 0);
-  const { found, unknown, opaque } = reader;
-  return { plain: plainCommands(text, script), found, unknown, opaque };
+  // A deny rule must miss no command, so each word of a wrapper may begin one.
+  const { plain, commands, opaque } = readShell(text, { wrapped: 'every' });
+  const named = commands.filter(({ argv }) => argv.length > 0);
+  return {
+    plain,
+    found: named.flatMap(({ argv }) => foundIn(argv)),
+    unknown: named.filter(({ place }) => place !== 'words').flatMap((command) => unknownIn(command)),
+    opaque: opaque || named.some(runsUnreadText),
+  };
 }
 
-/** Collects every command of a script. */
-class CommandReader {
-  readonly found: Argv[] = [];
-  readonly unknown: Argv[] = [];
-  opaque = false;
-
-  read(node: SyntaxNode, depth: number): void {
-    if (node.type === 'Script' && ((node as ParsedScript).errors?.length ?? 0) > 0) this.opaque = true;
-    if (node.type === 'Command') this.#command(node, depth);
-    forEachChild(node, (child) => this.read(child, depth));
-  }
-
-  #command(command: Command, depth: number): void {
-    if (command.name === undefined) return;
-    const words = command.args.map((arg) => (arg.type === 'Word' ? readWord(arg) : arg.text));
-    const argv = [readWord(command.name), ...words];
-    // `PATH=/tmp ls` runs another ls.
-    if (command.prefix.length > 0) this.unknown.push(argv);
-    else this.#started(argv, depth);
-    this.#argv(argv, depth);
-    const name = readWord(command.name);
-    if (name === null || !isShell(baseName(name))) return;
-    for (const redirect of command.redirects) {
-      if (redirect.type === 'HereDoc') this.#text(redirect.body.text, depth);
-      else if (redirect.type === 'HereString')
-        this.#text(redirect.target === undefined ? null : readWord(redirect.target), depth);
-    }
-  }
-
-  #started(argv: Argv, depth: number): void {
-    const [first] = argv;
-    const name = first === undefined || first === null ? '' : baseName(first);
-    // Their scripts are parsed as separate commands or make the whole command opaque.
-    if (
-      name === 'eval' ||
-      (isShell(name) && argv.length > 1 && argv.slice(1, -1).every((word) => word?.startsWith('-')))
-    )
-      if (argv.some((word) => word !== null && (name === 'eval' || /^-[A-Za-z]*c/.test(word)))) return;
-    const started = depth >= MAX_DEPTH_LEVELS ? 'unknown' : startedBy(argv);
-    if (started === 'unknown') this.unknown.push(argv);
-    else for (const inner of started) this.#started(inner, depth + 1);
-  }
-
-  #argv(argv: Argv, depth: number): void {
-    const [first] = argv;
-    this.found.push(argv);
-    if (first === undefined || first === null) return;
-    const name = baseName(first);
-    if (WRAPPERS.has(name)) {
-      for (let at = 1; at < argv.length; at++) if (argv[at] !== null) this.#inner(argv.slice(at), depth);
-      if (argv.slice(1).includes(null)) this.found.push([null, ...argv.slice(1)]);
-    }
-    if (isShell(name) || name === 'eval' || WRAPPERS.has(name) || isInterpreter(name)) this.#inline(name, argv, depth);
-  }
-
-  /** A wrapper's argument may be the command it runs; which one is unknown without knowing all of its options. */
-  #inner(argv: Argv, depth: number): void {
-    if (depth >= MAX_DEPTH_LEVELS) this.opaque = true;
-    else if (!argv[0]?.startsWith('-')) this.#argv(argv, depth + 1);
-  }
-
-  #inline(name: string, argv: Argv, depth: number): void {
-    const inline = inlineScriptsOf(name, argv);
-    if (inline === 'opaque') this.opaque = true;
-    else for (const text of inline) this.#text(text, depth);
-  }
-
-  #text(text: string | null, depth: number): void {
-    if (text === null || depth >= MAX_DEPTH_LEVELS) this.opaque = true;
-    else this.read(parse(text), depth + 1);
-  }
+/** A wrapper with an unknown word may run any program. */
+function foundIn(argv: Argv): Argv[] {
+  const [program, ...words] = argv;
+  const isOpen = typeof program === 'string' && isWrapper(baseName(program)) && words.includes(null);
+  return isOpen ? [argv, [null, ...words]] : [argv];
 }
 
-/** The word's text if it is fixed, or null. */
-function readWord(word: Word): string | null {
-  let dynamic = false;
-  for (const part of word.parts ?? []) {
-    if (part.type === 'Literal' || part.type === 'SingleQuoted' || part.type === 'AnsiCQuoted') continue;
-    if (part.type === 'DoubleQuoted' || part.type === 'LocaleString')
-      dynamic ||= part.parts.some((child) => child.type !== 'Literal');
-    else dynamic = true;
-  }
-  return dynamic ? null : word.value;
+function runsUnreadText({ argv, script }: ReadCommand): boolean {
+  const [program] = argv;
+  if (program === null || program === undefined) return false;
+  const name = baseName(program);
+  return (isShell(name) || isInterpreter(name)) && (script === 'code' || script === 'input');
 }
 
+function unknownIn({ argv, assignments }: ReadCommand): Argv[] {
+  // `PATH=/tmp ls` runs another ls.
+  return assignments.length > 0 ? [argv] : unknownStarts(argv, 0);
+}
+
+function unknownStarts(argv: Argv, depth: number): Argv[] {
+  if (isReadScript(argv)) return [];
+  const started = depth >= MAX_DEPTH_LEVELS ? 'unknown' : startedBy(argv);
+  return started === 'unknown' ? [argv] : started.flatMap((inner) => unknownStarts(inner, depth + 1));
+}
+
+/** A shell whose script is a text of the line: its commands are read by themselves, or make the whole opaque. */
+function isReadScript(argv: Argv): boolean {
+  const [program] = argv;
+  if (program === null || program === undefined) return false;
+  const name = baseName(program);
+  if (name === 'eval') return argv.length > 1;
+  const onlyOptions = isShell(name) && argv.length > 1 && argv.slice(1, -1).every((word) => word?.startsWith('-'));
+  return onlyOptions && argv.some((word) => word !== null && /^-[A-Za-z]*c/.test(word));
+}
 /** Whether a command begins with the prefix, word by word. Used for allow rules, so it never guesses. */
 export function beginsWith(argv: readonly string[], prefix: readonly string[]): boolean {
   return prefix.length > 0 && prefix.every((word, index) => argv[index] === word);

@@ -66,6 +66,10 @@ export interface ModelUsage {
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` that is kept for an hour, which costs more. */
+  readonly cacheWriteHour?: number;
+  /** `fast`, `priority`, `batch`: the price differs from the standard one. */
+  readonly tier?: string;
   /** Cost as the host computes it, in USD. */
   readonly costUsd?: number;
 }

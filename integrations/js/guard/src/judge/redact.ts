@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isSecretName, JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
+import { findSecretWords, readShell } from '@agentlens/shell';
 import { isRecord, type JsonRecord } from '../hosts/host.ts';
 
 export interface RedactedArguments {
@@ -21,17 +22,40 @@ const ASSIGNED = new RegExp(
   String.raw`((?<![\w.-])${SECRET_WORD}=)((?=[^\s"'&;,$\x60]*\d)[^\s"'&;,{}()\[\]$\x60]{6,200})`,
   'gi',
 );
+/** The same without quotes, as YAML and headers write it: `api_key: abc123`. */
+const WRITTEN = new RegExp(
+  String.raw`((?<![\w.-])(?:${SECRET_WORD}|[\w-]{0,40}authorization)["']?\s{0,4}:\s{1,4}(?:(?:token|key|apikey) )?)((?=[^\s"'&;,$\x60]*\d)[^\s"'&;,{}()\[\]$\x60]{6,200})`,
+  'gi',
+);
 const BEARER = /\b((?:Bearer|Basic) )((?=[\w.~+/=-]*\d)[\w.~+/=-]{12,})/g;
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,200}:)([^\s/@$]{3,200})(?=@)/gi;
 
 /** Members whose content may be kept on this machine. */
 const CONTENT = new Set(['content', 'old', 'new', 'patch', 'edits']);
 
-/** Removes secrets from arguments, and the contents of files if `withholdContent`. */
-export function redactArguments(args: JsonRecord, withholdContent: boolean): RedactedArguments {
+export interface RedactOptions {
+  /** Keeps the contents of files on this machine. */
+  readonly withholdContent: boolean;
+  /** Whether the argument `command` is a shell line. */
+  readonly isShell?: boolean;
+  /** Values of the environment that are secret. */
+  readonly values?: readonly string[];
+}
+
+/** Removes secrets from arguments, and the contents of files if they are withheld. */
+export function redactArguments(
+  args: JsonRecord,
+  { withholdContent, isShell = false, values = [] }: RedactOptions,
+): RedactedArguments {
   const state = { found: false, changed: false };
+  const placed = isShell && typeof args.command === 'string' ? secretsInLine(args.command) : [];
+  const secrets = [...values.filter(isSecret), ...placed];
+  const replaced = (kind: string) => {
+    Object.assign(state, { found: true, changed: true });
+    return `[secret:${kind}]`;
+  };
   const clean = (value: unknown, name: string, depth: number): unknown => {
-    if (typeof value === 'string') return cleanText(value, name, state);
+    if (typeof value === 'string') return cleanText(cutOut(value, secrets, replaced), name, state);
     if (depth > 20) return '[nested too deeply]';
     if (Array.isArray(value)) return value.map((item) => clean(item, name, depth + 1));
     if (!isRecord(value)) return value;
@@ -52,8 +76,10 @@ export function redactArguments(args: JsonRecord, withholdContent: boolean): Red
   return { args: kept, ...state };
 }
 
-export function redactText(text: string): string {
-  return cleanText(text, '', { found: false, changed: false });
+/** @param values secrets that are known by their value */
+export function redactText(text: string, values: readonly string[] = []): string {
+  const cut = cutOut(text, values.filter(isSecret), (kind) => `[secret:${kind}]`);
+  return cleanText(cut, '', { found: false, changed: false });
 }
 
 function cleanText(text: string, name: string, state: { found: boolean; changed: boolean }): string {
@@ -74,7 +100,32 @@ function cleanText(text: string, name: string, state: { found: boolean; changed:
     .replaceAll(QUOTED, (all, before: string, quote: string, value: string) =>
       value.startsWith('[secret:') ? all : before + quote + replaced('assigned') + quote,
     )
-    .replaceAll(ASSIGNED, (_all, before: string) => before + replaced('assigned'));
+    .replaceAll(ASSIGNED, (_all, before: string) => before + replaced('assigned'))
+    .replaceAll(WRITTEN, (all, before: string, value: string) =>
+      value.startsWith('[secret:') ? all : before + replaced('assigned'),
+    );
+}
+
+/** Shorter words would take innocent letters of the line with them. */
+const MIN_SECRET_CHARS = 4;
+/** Values that stand for something else, or that nobody keeps secret. */
+const PLACEHOLDER = /^(?:\$.*|true|false|null|none|\*+|x{3,}|changeme|\[secret:.*)$/i;
+
+/** Secrets of a shell line by their place. */
+function secretsInLine(line: string): string[] {
+  return findSecretWords(readShell(line).commands, isSecretName).filter(isSecret);
+}
+
+function isSecret(value: string): boolean {
+  return value.length >= MIN_SECRET_CHARS && !PLACEHOLDER.test(value) && !/[$`]/.test(value);
+}
+
+/** Cuts values out of a text, longest first, so that one within another leaves nothing behind. */
+function cutOut(text: string, values: readonly string[], replaced: (kind: string) => string): string {
+  let cut = text;
+  for (const value of [...new Set(values)].sort((a, b) => b.length - a.length))
+    if (cut.includes(value)) cut = cut.replaceAll(value, () => replaced('value'));
+  return cut;
 }
 
 /** Hash over the host's tool and arguments, which names a call on hosts without call ids. */

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { ToolUse } from '../hosts/host.ts';
-import { shellFindings } from './shell-tags.ts';
+import { shellFindings, type ShellPath } from './shell.ts';
 import { type GuardedCall, knownTool } from './tools.ts';
 
 export interface TagContext {
@@ -23,36 +23,46 @@ const SECRET_PATH =
 const GUARD_PATH =
   /(?:^|\/)(?:\.claude\/settings(?:\.local)?\.json|managed-settings\.json|\.codex\/(?:hooks\.json|config\.toml|requirements\.toml)|\.gemini\/settings\.json|\.qwen\/settings\.json|\.copilot\/hooks(?:\/|$)|\.github\/hooks(?:\/|$)|(?:\.config\/opencode|\.opencode)\/plugins?(?:\/|$)|agentlens\/guard(?:\/|$))/;
 
-const GUARD_WORDS =
-  /disableAllHooks|hooksConfig|features\.hooks|hooks\s*=\s*false|--disable[= ]hooks|--bare\b|--setting-sources|--pure\b|OPENCODE_PURE|--dangerously-bypass-hook-trust|allowManagedHooksOnly|agentlens[ -](?:guard|hook)|--unix-socket/;
+/** Folders that hold such files: to move or remove one takes the files along. */
+const GUARD_FOLDER =
+  /(?:^|\/)(?:\.claude|\.codex|\.gemini|\.qwen|\.copilot|\.opencode|\.config\/opencode|\.config\/agentlens|\.config|\.github)\/?$/;
+
+/** Content that turns hooks off. */
+const GUARD_WORDS = /disableAllHooks|hooksConfig|features\.hooks|hooks\s*=\s*false|allowManagedHooksOnly/;
 
 /** Tags of a call, worked out on this machine so that rules need no patterns. */
 export function tagsOf(use: ToolUse, call: GuardedCall, context: TagContext): string[] {
   const tags = new Set<string>();
   const known = knownTool(use);
   tags.add(use.mcp === undefined ? (known?.tag ?? 'other') : 'mcp');
-  let paths: readonly string[] = [];
-  let writes: readonly string[] = [];
-  if (call.tool === 'shell') {
-    const line = typeof call.args.command === 'string' ? call.args.command : '';
-    const found = shellFindings(line);
-    for (const tag of found.tags) tags.add(tag);
-    ({ paths, writes } = found);
-    if (paths.some((path) => context.written?.has(absolute(path, context)) === true)) tags.add('opaque');
-    if (GUARD_WORDS.test(line)) tags.add('guard-files');
-  } else {
-    paths = [call.args.path, ...(Array.isArray(call.args.paths) ? call.args.paths : [])].filter(
-      (path) => typeof path === 'string',
-    );
-    writes = tags.has('write') ? paths : [];
+  if (call.tool === 'shell') tagShell(tags, call, context);
+  else {
+    const given = [call.args.path, ...(Array.isArray(call.args.paths) ? call.args.paths : [])];
+    const paths = given.filter((path) => typeof path === 'string').map((text) => located(text, context));
     if (tags.has('write') && GUARD_WORDS.test([call.args.content, call.args.new, call.args.patch].join('\n')))
       tags.add('guard-files');
+    tagPaths(tags, { paths, writes: known?.tag === 'write' || known?.tag === 'read' ? paths : [], moves: [] }, context);
   }
-  if (paths.some((path) => SECRET_PATH.test(unified(path)))) tags.add('secret-path');
-  if (paths.some((path) => isGuardFile(path, context))) tags.add('guard-files');
-  if (writes.some((path) => isOutside(path, context))) tags.add('outside-project');
-  if (known?.tag === 'read' && paths.some((path) => isOutside(path, context))) tags.add('outside-project');
   return [...tags].sort();
+}
+
+function tagShell(tags: Set<string>, { args }: GuardedCall, context: TagContext): void {
+  const { project, home = homedir(), written } = context;
+  const folder = typeof args.cwd === 'string' ? absolute(args.cwd, context) : (context.cwd ?? project ?? sep);
+  const found = shellFindings(typeof args.command === 'string' ? args.command : '', { folder, home });
+  for (const tag of found.tags) tags.add(tag);
+  if (found.disarms) tags.add('guard-files');
+  if (found.paths.some(({ path }) => path !== null && written?.has(path) === true)) tags.add('opaque');
+  tagPaths(tags, found, context);
+}
+
+type Paths = Readonly<Record<'paths' | 'writes' | 'moves', readonly ShellPath[]>>;
+
+function tagPaths(tags: Set<string>, { paths, writes, moves }: Paths, context: TagContext): void {
+  if (paths.some(({ text }) => SECRET_PATH.test(unified(text)))) tags.add('secret-path');
+  if (paths.some((path) => isGuardFile(path, context)) || moves.some((path) => holdsGuardFile(path, context)))
+    tags.add('guard-files');
+  if (writes.some((path) => isOutside(path, context))) tags.add('outside-project');
 }
 
 export function absolute(path: string, { project, cwd = project, home = homedir() }: TagContext): string {
@@ -60,22 +70,28 @@ export function absolute(path: string, { project, cwd = project, home = homedir(
   return resolve(cwd ?? sep, expanded);
 }
 
-function isGuardFile(path: string, context: TagContext): boolean {
-  const whole = absolute(path, context);
-  return (
-    GUARD_PATH.test(unified(whole)) || whole === context.guardFolder || whole.startsWith(context.guardFolder + sep)
-  );
+function located(text: string, context: TagContext): ShellPath {
+  return { text, path: absolute(text, context) };
+}
+
+function isGuardFile({ text, path }: ShellPath, { guardFolder }: TagContext): boolean {
+  const whole = path ?? text;
+  return GUARD_PATH.test(unified(whole)) || whole === guardFolder || whole.startsWith(guardFolder + sep);
+}
+
+function holdsGuardFile({ text, path }: ShellPath, { guardFolder, home = homedir() }: TagContext): boolean {
+  const whole = path ?? text;
+  return GUARD_FOLDER.test(unified(whole)) || whole === home || guardFolder.startsWith(`${whole}${sep}`);
 }
 
 /** Places that no project owns and that any program may write to. */
 const HARMLESS = /^\/dev\/(?:null|stdout|stderr|tty|fd\/\d+)$/;
 
-function isOutside(path: string, context: TagContext): boolean {
-  const { project } = context;
-  if (project === undefined || HARMLESS.test(path)) return false;
-  // An unexpanded variable may lead anywhere.
-  if (/\$(?!\{?HOME\b)/.test(path)) return true;
-  const [inside, whole] = [real(project), real(absolute(path, context))];
+function isOutside({ path }: ShellPath, { project }: TagContext): boolean {
+  if (project === undefined || (path !== null && HARMLESS.test(path))) return false;
+  // A variable and an unknown folder may lead anywhere.
+  if (path === null) return true;
+  const [inside, whole] = [real(project), real(path)];
   return whole !== inside && !whole.startsWith(inside.endsWith(sep) ? inside : inside + sep);
 }
 

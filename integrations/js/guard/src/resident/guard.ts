@@ -14,8 +14,10 @@ import { redactArguments, redactText, signatureOf } from '../judge/redact.ts';
 import { absolute, tagsOf } from '../judge/tags.ts';
 import { changedInput, type GuardedCall, guardedCall } from '../judge/tools.ts';
 import { DEFAULT_SETTINGS, type GuardPaths, type HostSettings } from '../state.ts';
+import { UsageClaims } from '../transcripts/claims.ts';
 import { Usage } from '../transcripts/usage.ts';
 import { NoDecision, type PlatformDecision } from './platform.ts';
+import { secretEnvironment } from './processes.ts';
 import { predatesGuard } from './predates.ts';
 import { type AskedCall, type GuardedSession, increase, type Latch } from './session.ts';
 import { type SessionDependencies, Sessions } from './sessions.ts';
@@ -49,13 +51,14 @@ export class Guard {
   readonly #deps: GuardDependencies;
   readonly #sessions: Sessions;
   readonly #working = new Set<Promise<void>>();
-  readonly #usage = new Usage();
+  readonly #usage: Usage;
   #lastProblem: string | undefined;
   lastCallAt: number;
 
   constructor(deps: GuardDependencies) {
     this.#deps = deps;
     this.#sessions = new Sessions(deps);
+    this.#usage = new Usage(new UsageClaims(deps.journal, deps.now));
     this.lastCallAt = deps.now();
   }
 
@@ -189,7 +192,9 @@ export class Guard {
   #judge(session: GuardedSession, event: HookEvent, use: ToolUse, call: GuardedCall) {
     const { paths, config } = this.#deps;
     const { project, written, host } = session;
-    const redacted = redactArguments(call.args, config()?.content === 'none');
+    const withholdContent = config()?.content === 'none';
+    const values = secretEnvironment(session.hookParent);
+    const redacted = redactArguments(call.args, { withholdContent, isShell: call.tool === 'shell', values });
     const tags = tagsOf(use, call, { project, written, guardFolder: paths.folder, cwd: event.cwd });
     const all = [...tags, `host:${host}`, ...(redacted.found ? ['secret-value'] : [])];
     return { args: redacted.args, changed: redacted.changed, tags: all };
@@ -267,7 +272,9 @@ export class Guard {
     if (asked?.answer !== 'deny') {
       const { ok, error = 'failed', exitCode, durationMs, bytes } = outcome;
       const measured = { durationMs, exitCode, bytes, outcome: ok ? 'success' : 'error' };
-      const failure = ok ? {} : { error: { name: 'tool', message: redactText(error) } };
+      const failure = ok
+        ? {}
+        : { error: { name: 'tool', message: redactText(error, secretEnvironment(session.hookParent)) } };
       this.#sessions.send(session, `result:${hostId}`, 'tool.result', { ...details, ...measured, ...failure });
     }
     if (asked !== undefined) asked.reported = true;
@@ -314,21 +321,22 @@ export class Guard {
   }
 
   #readUsage(session: GuardedSession, whole: boolean): void {
-    const { transcript, host } = session;
+    const { transcript } = session;
     if (transcript === undefined) return;
     try {
-      this.#reportUsage(session, this.#usage.read(host, transcript, whole));
+      this.#reportUsage(session, this.#usage.read(session, transcript, whole));
     } catch (error) {
       this.#problem(error);
     }
   }
 
   #reportUsage(session: GuardedSession, calls: readonly ModelUsage[]): void {
-    for (const { id, model, input, output, cacheRead, cacheWrite, costUsd } of calls) {
+    for (const { id, model, input, output, cacheRead, cacheWrite, cacheWriteHour, tier, costUsd } of calls) {
       session.model = model ?? session.model;
+      const cached = { cacheRead, cacheWrite, cacheWrite1h: cacheWriteHour || undefined };
       this.#sessions.send(session, id, 'llm.result', {
-        ...{ model: session.model, callId: id, costUsd },
-        tokens: { in: input + cacheRead + cacheWrite, out: output, cacheRead, cacheWrite },
+        ...{ model: session.model, callId: id, costUsd, serviceTier: tier },
+        tokens: { in: input + cacheRead + cacheWrite, out: output, ...cached },
       });
     }
   }

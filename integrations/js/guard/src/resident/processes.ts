@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { isSecretName } from '@agentlens/guardrails/detectors';
 
 const SHELLS = /^-?(?:sh|bash|dash|zsh|ksh|fish|ash|busybox|cmd\.exe|powershell\.exe|pwsh)$/;
 const MAX_STEPS = 12;
@@ -27,6 +28,28 @@ export function hostProcess(hookParent: number): WatchedProcess | undefined {
     pid = info.parent;
   }
   return undefined;
+}
+
+const MIN_VALUE_CHARS = 8;
+
+/**
+ * Values of secret variables in the environment of a process, read for one call and kept nowhere. Only Linux shows the
+ * environment of a process to its user as a file.
+ */
+export function secretEnvironment(pid: number | undefined): string[] {
+  if (pid === undefined || process.platform !== 'linux') return [];
+  let environment: string;
+  try {
+    environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+  } catch {
+    // The process has ended, or is another user's.
+    return [];
+  }
+  return environment.split('\0').flatMap((entry) => {
+    const at = entry.indexOf('=');
+    const value = entry.slice(at + 1);
+    return at > 0 && value.length >= MIN_VALUE_CHARS && isSecretName(entry.slice(0, at)) ? [value] : [];
+  });
 }
 
 export function isAlive({ pid, startedAt }: WatchedProcess): boolean {

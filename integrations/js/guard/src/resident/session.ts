@@ -38,6 +38,8 @@ export class GuardedSession {
   started: Promise<void> | undefined;
   latch: Latch | undefined;
   ended = false;
+  /** The process that started the last hook; it has the environment of the session. */
+  hookParent: number | undefined;
   /** Whether anything was known of the session before its first result arrived. */
   seen = false;
   project: string | undefined;

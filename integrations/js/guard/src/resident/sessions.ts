@@ -74,6 +74,7 @@ export class Sessions {
       this.#follow(session.agentId);
     }
     session.refresh(event);
+    session.hookParent = parentPid ?? session.hookParent;
     this.#watch(session, parentPid);
     return session;
   }

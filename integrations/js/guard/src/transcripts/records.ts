@@ -13,6 +13,12 @@ export interface RecordedUsage {
   /** Model that this line names for the following ones. */
   readonly model?: string;
   readonly usage?: ModelUsage;
+  /** Session that this line names, of its own file or of the one that it was copied from. */
+  readonly session?: string;
+  /** Session that this one was forked from. */
+  readonly forkedFrom?: string;
+  /** Sums of the session with this call, on hosts that write them: equal sums are the same call. */
+  readonly sums?: string;
 }
 
 /** Model call in one line of a transcript. @param at offset of the line, which names records without an id */
@@ -50,20 +56,36 @@ function claudeUsage(record: JsonRecord): RecordedUsage | undefined {
       output: count(usage.output_tokens),
       cacheRead: count(usage.cache_read_input_tokens),
       cacheWrite: count(usage.cache_creation_input_tokens),
+      cacheWriteHour: count(recordOf(usage.cache_creation).ephemeral_1h_input_tokens),
+      tier: tierIn(usage),
     },
   };
 }
 
+/** What Claude Code writes beside the counts. */
+function tierIn(usage: JsonRecord): string | undefined {
+  const named = [text(usage.speed), text(usage.service_tier)];
+  return named.find((tier) => tier !== undefined && tier !== 'standard');
+}
+
 function codexUsage(record: JsonRecord, at: number): RecordedUsage | undefined {
   const payload = recordOf(record.payload);
+  if (record.type === 'session_meta') return { session: text(payload.id), forkedFrom: text(payload.forked_from_id) };
   if (record.type === 'turn_context') return { model: text(payload.model) };
   if (payload.type !== 'token_count') return undefined;
-  const last = recordOf(recordOf(payload.info).last_token_usage);
+  const info = recordOf(payload.info);
+  const last = recordOf(info.last_token_usage);
+  const total = recordOf(info.total_token_usage);
   const cached = count(last.cached_input_tokens);
   const input = Math.max(count(last.input_tokens) - cached, 0);
   const output = count(last.output_tokens);
   if (input + output + cached === 0) return undefined;
-  return { usage: { id: `tokens-${at}`, input, output, cacheRead: cached, cacheWrite: 0 } };
+  const sums = [total.input_tokens, total.cached_input_tokens, total.output_tokens].map(count);
+  return {
+    usage: { id: `tokens-${at}`, input, output, cacheRead: cached, cacheWrite: 0 },
+    // Without sums nothing tells two calls of the same size apart.
+    ...(sums.some((sum) => sum > 0) ? { sums: sums.join('/') } : {}),
+  };
 }
 
 function geminiUsage(record: JsonRecord): RecordedUsage | undefined {
