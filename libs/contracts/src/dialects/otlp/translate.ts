@@ -8,7 +8,7 @@ import { type Classification, classify } from './classify.ts';
 import type { ContentMode } from './messages.ts';
 import { modelCallOf, type ReadCall, readCall } from './model-call.ts';
 import { repaired } from './repair.ts';
-import type { ReportedCall } from './same-call.ts';
+import type { TracedCall } from './same-call.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
@@ -77,7 +77,7 @@ export function readSpan(span: OtlpSpan): ReadSpan {
 }
 
 /** What shows whether another span reports the same model call; undefined for other spans. */
-export function reportedCall({ is, span, call, generation }: ReadSpan): ReportedCall | undefined {
+export function tracedCall({ is, span, call, generation }: ReadSpan): TracedCall | undefined {
   if (is !== 'model_call' || call === undefined) return undefined;
   const { traceId, spanId, parentSpanId, scope, startMs, endMs } = span;
   const { responseId, model, tokens } = call;
@@ -295,7 +295,7 @@ function isCutShort({ span }: ReadSpan): boolean {
 /** Of the class `OpenTelemetry` of `@ai-sdk/otel`. */
 const AI_SDK_7_SCOPE = 'gen_ai';
 
-/** The provider bills a call that was cut short, but nobody reports its tokens. */
+/** The provider bills a call that was cut short, but no span reports its tokens. */
 function cutShort(read: ReadSpan, who: Who): TranslatedEvent {
   const { model } = readCall(read.span);
   return eventOf(read, who, {
