@@ -44,8 +44,7 @@ const Amount = z.number().nonnegative().optional();
  * `provider`: the provider's own usage, passed on beside the counts of a framework. `computed`: derived from other
  * counts, for example from the total.
  */
-export const CountsFrom = z.enum(['provider', 'computed']);
-export type CountsFrom = z.infer<typeof CountsFrom>;
+const CountsFrom = z.enum(['provider', 'computed']);
 
 export const Usage = z.object({
   /** Includes cached reads and writes, and audio. */

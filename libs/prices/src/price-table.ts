@@ -16,11 +16,9 @@ import {
   updatePrices,
 } from '@pydantic/genai-prices';
 import { type ModelName, modelNames } from './model-names.ts';
+import { SHIPPED_PROVIDERS, SHIPPED_TABLE } from './generated/shipped-table.ts';
 import { tierFactor } from './service-tiers.ts';
 import type { TableFile } from './table-file.ts';
-
-/** The table that comes with the package. A test compares both with the installed package. */
-export const SHIPPED_TABLE = { version: '0.1.8', publishedAt: '2026-09-23' } as const;
 
 /** Bounds the memory that a client can take by inventing names of models. */
 const MAX_REMEMBERED_NAMES = 2_000;
@@ -51,8 +49,8 @@ export interface ListedPrice {
 }
 
 /**
- * Prices of models by provider, from the table that comes with the package or a newer one that an operator loaded.
- * Nothing is fetched while running. The package keeps one table per process.
+ * Prices of models by provider, from the table that comes with the release or a newer one that an operator loaded.
+ * Nothing is fetched while running. The library keeps one table per process.
  */
 export class PriceTable implements PriceBook {
   #version: string = SHIPPED_TABLE.version;
@@ -66,9 +64,8 @@ export class PriceTable implements PriceBook {
 
   /** Replaces the table. @throws Error if the package cannot read it */
   load(version: string, file: TableFile): void {
-    // The schema bounds sizes; the package checks the rest of its own format.
-    const providers = file as unknown as Provider[];
-    updatePrices(({ setProviderData }: { setProviderData: (data: Provider[]) => void }) => setProviderData(providers));
+    // The schema bounds sizes; the library checks the rest of its own format.
+    useProviders(file as unknown as Provider[]);
     this.#version = version;
     for (const memory of [this.#providers, this.#listed, this.#dearest]) memory.clear();
   }
@@ -180,6 +177,13 @@ function dearestOf(providerId: string, atMs: number): string | undefined {
   }
   return dearest?.id;
 }
+
+function useProviders(providers: Provider[]): void {
+  updatePrices(({ setProviderData }: { setProviderData: (data: Provider[]) => void }) => setProviderData(providers));
+}
+
+// The library has a table of its own, which is older.
+useProviders(JSON.parse(SHIPPED_PROVIDERS) as Provider[]);
 
 type TableTokens = Readonly<Record<string, number>>;
 const NO_TOKENS: TableTokens = { input_tokens: 0, output_tokens: 0 };

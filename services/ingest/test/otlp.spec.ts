@@ -180,6 +180,25 @@ describe('POST /v1/traces', () => {
     expect(gateway.events().filter(({ kind }) => kind === 'llm.completed')).toHaveLength(3);
   });
 
+  it('counts a model call once that two instrumentations report as roots of their own traces', async () => {
+    const another = TRACE.replace('0a', '1b');
+    const scoped = (body: ReturnType<typeof request>, name: string) => {
+      const text = JSON.stringify(body).replaceAll('"name":"test"', `"name":"${name}"`);
+      return send(JSON.parse(text));
+    };
+    await scoped(request(modelCall('1', [], {})), 'client');
+    await scoped(request(modelCall('2', [], { traceId: another })), 'framework');
+    await scoped(request(modelCall('3', [], { traceId: another.replace('1b', '2c') })), 'client');
+    const kinds = gateway.events().filter(({ sourceType }) => /llm_response|duplicate/.test(sourceType));
+    expect(kinds.map(({ sourceType }) => sourceType)).toEqual(['llm_response', 'duplicate_model_call', 'llm_response']);
+  });
+
+  it('counts a model call once if the span of a framework is around the span of its client', async () => {
+    await send(request(modelCall('1', [['gen_ai.response.id', 'r']], { parentSpanId: '0000000000000002' })));
+    await send(request(modelCall('2')));
+    expect(gateway.events().filter(({ kind }) => kind === 'llm.completed')).toHaveLength(1);
+  });
+
   it('lets a root without an agent close a run known from an earlier request, and no other trace', async () => {
     await send(request(modelCall('1')));
     await send(request(span('ff', []), span('ee', [], { traceId: TRACE.replace('0a', '1b') })));

@@ -95,6 +95,32 @@ function jsonIn(text: string): unknown {
   }
 }
 
+const COUNTED_BY: Readonly<Record<string, string>> = {
+  provider: 'the provider',
+  adapter: 'the adapter',
+  instrumentation: 'the instrumentation',
+  client: 'the agent',
+  computed: 'computed from the other counts',
+  unknown: 'not reported',
+};
+
+const APPROXIMATIONS: Readonly<Record<string, string>> = {
+  cached_audio: 'how much of the audio was cached is not reported',
+  dated_model: 'the table lists the model under another date',
+};
+
+/** Where the figures come from. */
+function originFacts(origin: StoredEvent['usage']['origin']): [string, string][] {
+  if (origin === undefined) return [];
+  const { counts, reportedBy, priceRef, approximation, feesUsd } = origin;
+  const facts: [string, string][] = [['Counted by', COUNTED_BY[counts] ?? counts]];
+  if (reportedBy !== undefined) facts.push(['Reported by', reportedBy]);
+  if (priceRef !== undefined) facts.push(['Price list', priceRef]);
+  if (approximation !== undefined) facts.push(['Estimated because', APPROXIMATIONS[approximation] ?? approximation]);
+  if (feesUsd !== undefined) facts.push(['Fees for searches', money(feesUsd)]);
+  return facts;
+}
+
 const SOURCES: Readonly<Record<string, string>> = {
   reported: 'reported by the agent',
   priced: 'from the price table',
@@ -129,6 +155,7 @@ function Price({ result }: { result: StoredEvent | undefined }) {
           </span>,
         ],
         ['Price', SOURCES[usage.costSource ?? ''] ?? 'not known'],
+        ...originFacts(usage.origin),
         ['Took', usage.latencyMs === null ? 'not known' : duration(usage.latencyMs)],
       ]}
     />

@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   self_hosted: 'Self-hosted',
   service_tier: 'Unknown service tier',
   audio: 'No audio price',
+  searches: 'No price for searches of the provider',
   cache_write_1h: 'No price for one-hour cache writes',
   no_tokens: 'No tokens reported',
   no_model: 'No model reported',

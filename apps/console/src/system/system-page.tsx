@@ -1,6 +1,6 @@
 import { client } from '../api/client.ts';
 import { ActivityCharts } from '../charts/activity-charts.tsx';
-import { bytes, count, duration } from '../figures/figures.ts';
+import { bytes, count, counted, duration } from '../figures/figures.ts';
 import { live, useLive, useRead } from '../live-data/live-store.ts';
 import { useMay, useMe } from '../shell/me.tsx';
 import { useNowRead } from '../shell/nav.tsx';
@@ -15,6 +15,7 @@ const DAY = { range: '24h' };
 /** Health, load and storage of the platform. */
 export function SystemPage() {
   const health = useRead(['system', 'health'], (signal) => client.getServiceHealth({ signal }));
+  const prices = useRead(['prices', 'table'], (signal) => client.getPrices({ signal }));
   const stats = useRead(['system', 'stats'], (signal) => client.getStats({ signal }));
   const now = useNowRead();
   const { state, gaps } = useLive();
@@ -37,6 +38,16 @@ export function SystemPage() {
             <Facts
               facts={[
                 ['Version', me.version],
+                [
+                  'Price table',
+                  prices.data === undefined ? (
+                    'unknown'
+                  ) : (
+                    <span key="p" className="num">
+                      {prices.data.table.version}, {counted(prices.data.table.ageDays, 'day')} old
+                    </span>
+                  ),
+                ],
                 [
                   'Database',
                   health.data === undefined ? (

@@ -5,6 +5,20 @@ import { CommaList, consistent, Flag, IdPath, paging, SearchText, SeverityList, 
 
 const Count = z.number().nullable();
 
+/** Where the figures of a model call come from. */
+const UsageOrigin = z.object({
+  counts: z.enum(['provider', 'adapter', 'instrumentation', 'client', 'computed', 'unknown']).meta({
+    description:
+      'Who counted the tokens. `provider`: its own usage, passed on beside the counts of a framework. `computed`: derived from other counts, such as the total.',
+  }),
+  cost: z.enum(['reported', 'computed', 'estimated', 'unknown']),
+  reportedBy: z.string().optional().meta({ description: 'Adapter, framework or instrumentation, with its version.' }),
+  priceRef: z.string().optional(),
+  approximation: z.string().optional().meta({ description: 'Why the cost is an estimate.' }),
+  unpricedReason: z.string().optional(),
+  feesUsd: z.number().optional().meta({ description: 'The part of the computed cost that is fees for searches.' }),
+});
+
 /**
  * A stored event, in pages and streams. The first block is the AgentLens format; there is no hash chain, so `prevHash`
  * is always null, and `hash` covers the event's own canonical form.
@@ -40,6 +54,7 @@ export const StoredEvent = z
       costUsd: Count,
       costSource: CostSource.nullable(),
       latencyMs: Count,
+      origin: UsageOrigin.optional(),
     }),
     /** Time of acceptance by the platform. */
     receivedAt: Instant,

@@ -5,7 +5,7 @@ import { AgentStopped } from './agent-stopped.ts';
 import { RunMessageLog } from './message-log.ts';
 import { OpenCalls } from './open-calls.ts';
 import type { RunBreaker } from './run-breaker.ts';
-import type { LlmCallOptions } from './run-config.ts';
+import type { AdapterInfo, LlmCallOptions } from './run-config.ts';
 import { answerMessage, decisionData, llmData } from './run-events.ts';
 import type { RunQuestions } from './run-questions.ts';
 import type { RunStory } from './run-story.ts';
@@ -17,6 +17,8 @@ export interface ModelCallsDependencies {
   readonly newId: () => string;
   /** The run's model, for answers that do not name one. */
   readonly model: ModelInfo | undefined;
+  /** The adapter that makes the calls, if one does. */
+  readonly adapter: AdapterInfo | undefined;
   /** Logs a warning for the developer once. */
   readonly warnOnce: (message: string) => void;
 }
@@ -63,13 +65,14 @@ export class ModelCalls {
   }
 
   after(given: unknown, about: ModelCallFacts): void {
-    const { story, breaker, questions, newId, model, warnOnce } = this.#tools;
+    const { story, breaker, questions, newId, model, warnOnce, adapter } = this.#tools;
     const { response, unread } = readModelResponse(given, about, model);
     for (const part of unread) warnOnce(`afterLlm ${UNREAD[part]} (docs/sdk/hooks.md)`);
     const callId = this.#calls.finish(MODEL, response.callId) ?? newId();
     questions.used(response.usage?.inputTokens ?? 0, response.usage?.outputTokens ?? 0);
     breaker.modelAnswered(response, callId);
-    story.tell('llm.result', llmData(response, callId, this.#reservations.get(callId)) as Record<string, unknown>);
+    const told = { reservationId: this.#reservations.get(callId), adapter };
+    story.tell('llm.result', llmData(response, callId, told) as Record<string, unknown>);
     this.#reservations.delete(callId);
     if (response.error !== undefined && response.content.length === 0) return;
     this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });

@@ -4,7 +4,7 @@ import type { AgentIdentity, AgentMessage, LlmResponse } from '../wire/model.ts'
 import { readMessage } from '../wire/model-response.ts';
 import { clip } from '../wire/safe-json.ts';
 import { outputText, textOf } from './message-log.ts';
-import type { RunConfig } from './run-config.ts';
+import type { AdapterInfo, RunConfig } from './run-config.ts';
 
 const MAX_CONTENT_CHARS = 64_000;
 
@@ -40,7 +40,14 @@ export function messageData(messageId: string, message: AgentMessage, recordCont
   };
 }
 
-export function llmData(response: LlmResponse, callId: string, reservationId: string | undefined): object {
+export function llmData(
+  response: LlmResponse,
+  callId: string,
+  {
+    reservationId,
+    adapter,
+  }: { readonly reservationId: string | undefined; readonly adapter?: AdapterInfo | undefined },
+): object {
   const { usage, model, content, durationMs, costUsd, confidence, error } = response;
   return {
     model,
@@ -59,12 +66,19 @@ export function llmData(response: LlmResponse, callId: string, reservationId: st
     },
     webSearches: usage?.webSearches,
     fileSearches: usage?.fileSearches,
+    reportedBy: adapter && reporterName(adapter),
     serviceTier: usage?.serviceTier,
     ...(usage === undefined ? { usageKnown: false } : {}),
     messageCount: content.length,
     ...{ durationMs, costUsd, confidence, reservationId },
     ...(error === undefined ? {} : { outcome: 'error', error: errorData(error) }),
   };
+}
+
+function reporterName({ name, version, framework, frameworkVersion }: AdapterInfo): string {
+  const adapter = version === undefined ? name : `${name} ${version}`;
+  if (framework === undefined) return adapter;
+  return `${adapter}, ${frameworkVersion === undefined ? framework : `${framework} ${frameworkVersion}`}`;
 }
 
 export function answerMessage(response: LlmResponse): AgentMessage {

@@ -139,7 +139,7 @@ export class Run {
     const { signal } = this.#controlState;
     const nextApproval = (ms: number) => host.nextApproval(ms);
     this.#modelCalls = new ModelCalls({
-      ...{ story, breaker, questions, newId, model: config.model },
+      ...{ story, breaker, questions, newId, model: config.model, adapter: config.adapter },
       warnOnce: (message) => host.warnOnce(message),
     });
     this.#toolCalls = new ToolCalls({ settings, clock, story, breaker, questions, newId, signal, nextApproval });

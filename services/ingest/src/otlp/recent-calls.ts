@@ -1,4 +1,4 @@
-import { hasTokens, isSameCall, isSameSpan, type ReportedCall } from '@agentlens/contracts/otlp';
+import { hasTokens, isSameCall, isSameSpan, type TracedCall } from '@agentlens/contracts/otlp';
 import { RecentMap } from '@agentlens/state';
 
 /** Spans of one call arrive within one or two intervals of their exporters. */
@@ -9,8 +9,8 @@ const MAX_CALLS_PER_AGENT = 64;
 
 /** A call that counts, and the spans of other instrumentations that turned out to be the same call. */
 interface Counted {
-  call: ReportedCall;
-  readonly others: ReportedCall[];
+  call: TracedCall;
+  readonly others: TracedCall[];
 }
 
 /**
@@ -25,7 +25,7 @@ export class RecentCalls {
   }
 
   /** Returns the call that counts instead of this one. Remembers the call if it counts itself. */
-  take(agent: string, call: ReportedCall): ReportedCall | undefined {
+  take(agent: string, call: TracedCall): TracedCall | undefined {
     const known = this.#byAgent.get(agent) ?? [];
     for (let at = known.length - 1; at >= 0; at--) {
       const counted = known[at];
@@ -48,7 +48,7 @@ export class RecentCalls {
  * Parallel calls with equal tokens look the same, so each takes at most one span of every other instrumentation, unless
  * the spans belong together by their trace.
  */
-function absorb({ call, others }: Counted, other: ReportedCall): boolean {
+function absorb({ call, others }: Counted, other: TracedCall): boolean {
   if (call.traceId === other.traceId) return true;
   const before = others.find(({ scope, generation }) => scope === other.scope && generation === other.generation);
   if (before !== undefined) return isSameSpan(before, other);

@@ -6,8 +6,8 @@ import {
   isSameCall,
   isSameSpan,
   type ReadSpan,
-  type ReportedCall,
-  reportedCall,
+  type TracedCall,
+  tracedCall,
 } from '@agentlens/contracts/otlp';
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
@@ -43,7 +43,7 @@ export class SpanMemory {
     const repeated = new Map<ReadSpan, CountedCall>();
     const byId = new Map<string, AgentCall[]>();
     for (const span of spans) {
-      const call = reportedCall(span);
+      const call = tracedCall(span);
       if (call === undefined) continue;
       const agent = agentOf(span.span.resource, agentId);
       const counted = this.#recent.take(JSON.stringify([tenantId, agent]), call);
@@ -79,7 +79,7 @@ export class SpanMemory {
    * The call that counts instead of this one among those with the same id, also from other instances. Ids repeat, so an
    * id whose first call is another one is remembered by trace too.
    */
-  async #countedById(tenantId: string, name: string, call: ReportedCall): Promise<ReportedCall | undefined> {
+  async #countedById(tenantId: string, name: string, call: TracedCall): Promise<TracedCall | undefined> {
     try {
       for (const key of [`call:${name}`, `call:${name}${call.traceId}`]) {
         const request = { bodyHash: oneWord(call), receivedAtMs: this.now() };
@@ -97,7 +97,7 @@ export class SpanMemory {
 
 interface AgentCall {
   readonly span: ReadSpan;
-  readonly call: ReportedCall;
+  readonly call: TracedCall;
 }
 
 function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
@@ -106,25 +106,25 @@ function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else list.push(value);
 }
 
-function countedCall({ traceId, spanId, scope }: ReportedCall): CountedCall {
+function countedCall({ traceId, spanId, scope }: TracedCall): CountedCall {
   return { traceId, spanId, scope };
 }
 
 /** The store accepts no spaces, but names of scopes and models may contain them. */
-function oneWord(call: ReportedCall): string {
+function oneWord(call: TracedCall): string {
   const { traceId, spanId, startMs, endMs, inputTokens, outputTokens, generation = '' } = call;
   const names = [call.scope.slice(0, 256), (call.model ?? '').slice(0, 256)].map(toBase64);
   return [traceId, spanId, ...names, startMs, endMs, inputTokens, outputTokens, generation].join('/');
 }
 
-function fromWord(word: string, { responseId }: ReportedCall): ReportedCall {
+function fromWord(word: string, { responseId }: TracedCall): TracedCall {
   const [traceId = '', spanId = '', scope = '', model = '', ...rest] = word.split('/', 9);
   const [startMs = 0, endMs = 0, inputTokens = 0, outputTokens = 0] = rest.slice(0, 4).map(Number);
   return {
     ...{ traceId, spanId, parentSpanId: undefined, scope: fromBase64(scope), responseId },
     ...{ startMs, endMs, inputTokens, outputTokens },
     model: model === '' ? undefined : fromBase64(model),
-    generation: (rest[4] || undefined) as ReportedCall['generation'],
+    generation: (rest[4] || undefined) as TracedCall['generation'],
   };
 }
 

@@ -1,10 +1,15 @@
-import type { AgentEvent, CostSource, EventKind, Severity } from '@agentlens/contracts';
+import type { AgentEvent, CostSource, EventKind, Severity, Usage } from '@agentlens/contracts';
 import type { EventsTable } from '@agentlens/database';
 import type { StoredEvent } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
+import { describeOrigin } from './usage-origin.ts';
 
 /** Converts a row to an event. */
 export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
+  const { dialect, metadata, pricing } = row;
+  const counts = { inputTokens: row.input_tokens ?? undefined, outputTokens: row.output_tokens ?? undefined };
+  const costSource = (row.cost_source ?? undefined) as CostSource | undefined;
+  const origin = describeOrigin({ dialect, metadata, usage: { ...(pricing as Usage | null), ...counts, costSource } });
   return {
     id: row.event_id,
     timestamp: row.occurred_at,
@@ -33,6 +38,7 @@ export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
       costUsd: row.cost_usd,
       costSource: row.cost_source as CostSource | null,
       latencyMs: row.latency_ms,
+      ...(origin === undefined ? {} : { origin }),
     },
     receivedAt: row.received_at,
   };
@@ -41,6 +47,7 @@ export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
 /** Converts an event from the stream, which may not be stored yet, to the same shape. */
 export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; receivedAt: string }): StoredEvent {
   const usage = event.usage ?? {};
+  const origin = describeOrigin({ dialect: event.dialect, metadata: event.metadata, usage });
   return {
     id: event.id,
     timestamp: event.occurredAt,
@@ -68,6 +75,7 @@ export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; rec
       costUsd: usage.costUsd === undefined ? null : microDollars(usage.costUsd),
       costSource: usage.costSource ?? null,
       latencyMs: usage.latencyMs ?? null,
+      ...(origin === undefined ? {} : { origin }),
     },
     receivedAt: batch.receivedAt,
   };

@@ -294,7 +294,7 @@ describe('cost', () => {
     expect(translate('llm_response').facts.usage).toMatchObject({ costUsd: 0.02, costSource: 'reported' });
   });
 
-  it('does not believe a zero beside tokens of a model that nobody knows to be free', () => {
+  it('does not believe a zero beside tokens of a model that is not known to be free', () => {
     const event = response({ costUsd: 0, model: 'mine' });
     expect(translate('llm_response', event).facts.usage).toMatchObject({ costSource: 'unpriced' });
   });

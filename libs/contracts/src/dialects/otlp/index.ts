@@ -4,7 +4,7 @@ export { logsFromJson, tracesFromJson } from './from-json.ts';
 export { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';
 export { evaluationOf, LogCollector, type OtlpLogRecord } from './logs.ts';
 export type { ContentMode } from './messages.ts';
-export { hasTokens, isSameCall, isSameSpan, type ReportedCall } from './same-call.ts';
+export { hasTokens, isSameCall, isSameSpan, type TracedCall } from './same-call.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
 export {
   type CountedCall,
@@ -12,7 +12,7 @@ export {
   type OtlpContext,
   type ReadSpan,
   readSpan,
-  reportedCall,
+  tracedCall,
   translateSpan,
 } from './translate.ts';
 export { agentOf } from './who.ts';

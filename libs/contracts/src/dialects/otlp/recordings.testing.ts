@@ -4,9 +4,9 @@ import type { PriceBook, PricedCall } from '../../prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { tracesFromJson } from './from-json.ts';
 import { tracesFromProtobuf } from './from-protobuf.ts';
-import { isSameCall, isSameSpan, type ReportedCall } from './same-call.ts';
+import { isSameCall, isSameSpan, type TracedCall } from './same-call.ts';
 import type { OtlpSpan } from './span.ts';
-import { isOfAgent, type OtlpContext, readSpan, reportedCall, translateSpan } from './translate.ts';
+import { isOfAgent, type OtlpContext, readSpan, tracedCall, translateSpan } from './translate.ts';
 
 const FOLDER = join(import.meta.dirname, 'recordings');
 
@@ -73,9 +73,9 @@ export const PRICES: PriceBook = {
 export function eventsOf(spans: readonly OtlpSpan[], context: Partial<OtlpContext> = {}): readonly TranslatedEvent[] {
   const read = spans.map(readSpan);
   const traces = new Set(read.filter(isOfAgent).map(({ span }) => span.traceId));
-  const counted: ReportedCall[] = [];
+  const counted: TracedCall[] = [];
   return read.flatMap((one) => {
-    const call = reportedCall(one);
+    const call = tracedCall(one);
     const first = call && counted.find((other) => isSameSpan(other, call) || isSameCall(other, call));
     if (call !== undefined && first === undefined) counted.push(call);
     return translateSpan(one, {

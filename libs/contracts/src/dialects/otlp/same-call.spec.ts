@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { isSameCall, type ReportedCall } from './same-call.ts';
+import { isSameCall, type TracedCall } from './same-call.ts';
 
-const client: ReportedCall = {
+const client: TracedCall = {
   ...{ traceId: 'a', spanId: '1', parentSpanId: undefined, scope: 'client', generation: 'gen_ai' },
   ...{ startMs: 1_000, endMs: 2_000, responseId: undefined, model: 'gpt-4o-2024-08-06' },
   ...{ inputTokens: 100, outputTokens: 20 },
 };
-const framework: ReportedCall = {
+const framework: TracedCall = {
   ...client,
   ...{ spanId: '2', scope: 'framework', generation: 'openinference', startMs: 990, endMs: 2_010, model: 'gpt-4o' },
 };
 const elsewhere = { ...framework, traceId: 'b' };
 
 describe('two spans report one model call', () => {
-  it.each<[string, ReportedCall, ReportedCall]>([
+  it.each<[string, TracedCall, TracedCall]>([
     ['with one id in one trace', { ...client, responseId: 'r' }, { ...client, spanId: '3', responseId: 'r' }],
     ['if one is directly inside the other', { ...client, parentSpanId: '2', inputTokens: 7 }, framework],
     ['at the same time with equal tokens, in two traces', client, elsewhere],
@@ -33,7 +33,7 @@ describe('two spans report one model call', () => {
 });
 
 describe('two spans report two model calls', () => {
-  it.each<[string, ReportedCall, ReportedCall]>([
+  it.each<[string, TracedCall, TracedCall]>([
     ['of one instrumentation with equal tokens', client, { ...client, spanId: '3' }],
     [
       'of one instrumentation with equal ids in two traces',

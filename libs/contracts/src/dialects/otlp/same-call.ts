@@ -1,7 +1,7 @@
 import type { Generation } from './classify.ts';
 
 /** What shows whether two spans report one model call. */
-export interface ReportedCall {
+export interface TracedCall {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
@@ -21,7 +21,7 @@ export interface ReportedCall {
 const MIN_OVERLAP = 0.5;
 
 /** Whether two spans are one span, sent twice. */
-export function isSameSpan(one: Pick<ReportedCall, 'traceId' | 'spanId'>, other: typeof one): boolean {
+export function isSameSpan(one: Pick<TracedCall, 'traceId' | 'spanId'>, other: typeof one): boolean {
   return one.spanId === other.spanId && one.traceId === other.traceId;
 }
 
@@ -31,7 +31,7 @@ export function isSameSpan(one: Pick<ReportedCall, 'traceId' | 'spanId'>, other:
  * it, because some servers number their answers from zero. Two spans of one instrumentation are two calls unless they
  * share trace and id.
  */
-export function isSameCall(one: ReportedCall, other: ReportedCall): boolean {
+export function isSameCall(one: TracedCall, other: TracedCall): boolean {
   const isSameTrace = one.traceId === other.traceId;
   const isSameId = one.responseId !== undefined && one.responseId === other.responseId;
   if (isSameTrace && (isSameId || one.parentSpanId === other.spanId || other.parentSpanId === one.spanId)) return true;
@@ -46,11 +46,11 @@ export function isSameCall(one: ReportedCall, other: ReportedCall): boolean {
 }
 
 /** A call without tokens must not count in the place of one with tokens. */
-export function hasTokens({ inputTokens, outputTokens }: ReportedCall): boolean {
+export function hasTokens({ inputTokens, outputTokens }: TracedCall): boolean {
   return inputTokens + outputTokens > 0;
 }
 
-function overlap(one: ReportedCall, other: ReportedCall): boolean {
+function overlap(one: TracedCall, other: TracedCall): boolean {
   const common = Math.min(one.endMs, other.endMs) - Math.max(one.startMs, other.startMs);
   const shorter = Math.min(one.endMs - one.startMs, other.endMs - other.startMs);
   return common >= 0 && common >= shorter * MIN_OVERLAP;

@@ -165,6 +165,25 @@ describe('a provider', () => {
   });
 });
 
+describe('a call of the AI SDK that was cut short', () => {
+  const streamed = { 'ai.operationId': 'ai.streamText', 'ai.model.id': 'gpt-4o', 'ai.model.provider': 'openai.chat' };
+  const agent7 = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.request.model': 'gpt-4o' };
+
+  it.each([
+    ['5 and 6', streamed, 'ai', { 'ai.response.finishReason': 'stop' }],
+    ['7', agent7, 'gen_ai', { 'gen_ai.response.finish_reasons': ['stop'] }],
+  ])('is no clean success, and its cost is unknown (version %s)', (_, attributes, scope, finished) => {
+    const fields = { ...root, scope: { name: scope, version: '' } };
+    const [cost, , end] = factsOf(span(attributes, fields));
+    expect(cost).toMatchObject({ kind: 'cost.recorded', model: 'gpt-4o', usage: { costSource: 'unpriced' } });
+    expect(end).toMatchObject({ kind: 'run.ended', outcome: 'interrupted' });
+    expect(factsOf(span({ ...attributes, ...finished }, fields)).map(({ outcome }) => outcome)).toEqual([
+      ...[undefined, 'succeeded'],
+    ]);
+    expect(factsOf(span(attributes, { ...fields, failed: true })).at(-1)?.outcome).toBe('failed');
+  });
+});
+
 describe('a failure', () => {
   const failed = { failed: true, statusMessage: 'x'.repeat(5_000) };
 

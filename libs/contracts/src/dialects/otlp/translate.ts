@@ -8,7 +8,7 @@ import { type Classification, classify } from './classify.ts';
 import type { ContentMode } from './messages.ts';
 import { modelCallOf, type ReadCall, readCall } from './model-call.ts';
 import { repaired } from './repair.ts';
-import type { ReportedCall } from './same-call.ts';
+import type { TracedCall } from './same-call.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
@@ -77,7 +77,7 @@ export function readSpan(span: OtlpSpan): ReadSpan {
 }
 
 /** What shows whether another span reports the same model call; undefined for other spans. */
-export function reportedCall({ is, span, call, generation }: ReadSpan): ReportedCall | undefined {
+export function tracedCall({ is, span, call, generation }: ReadSpan): TracedCall | undefined {
   if (is !== 'model_call' || call === undefined) return undefined;
   const { traceId, spanId, parentSpanId, scope, startMs, endMs } = span;
   const { responseId, model, tokens } = call;
@@ -105,7 +105,7 @@ export function translateSpan(read: ReadSpan, context: OtlpContext): readonly Tr
   const who = whoOf(span, context.agentId);
   const own = ownEvent(read, who, context);
   if (isRoot) return [...own, started(read, who), ended(read, who, rankOfRoot(read))];
-  if (read.is === 'agent' && ownNameOf(span.attributes) !== undefined) return [ended(read, who, 'agent')];
+  if (read.is === 'agent' && ownNameOf(span.attributes) !== undefined) return [...own, ended(read, who, 'agent')];
   return own;
 }
 
@@ -152,6 +152,8 @@ function ownEvent(read: ReadSpan, who: Who, context: OtlpContext): readonly Tran
       return [step(read, who, read.step ?? 'custom', context)];
     case 'step':
       return context.keepSteps ? [step(read, who, 'chain_step', context)] : [];
+    case 'agent':
+      return isCutShort(read) ? [cutShort(read, who)] : [];
     default:
       return [];
   }
@@ -272,7 +274,43 @@ function ended(read: ReadSpan, who: Who, by: EndedBy): TranslatedEvent {
     isError: counts && failure !== undefined,
     payload: { ...present({ name: span.name, by, agentName, durationMs: span.durationMs }), ...failure },
     agentName,
-    outcome: failure === undefined ? 'succeeded' : 'failed',
+    outcome: failure !== undefined ? 'failed' : isCutShort(read) ? 'interrupted' : 'succeeded',
+  });
+}
+
+/**
+ * A call of the AI SDK that was aborted, or whose stream was left, ends without an error and without the span of its
+ * model call. Only what a finished call reports is missing.
+ */
+function isCutShort({ span }: ReadSpan): boolean {
+  const { attributes, scope } = span;
+  const finish = attributes.has('ai.operationId')
+    ? 'ai.response.finishReason'
+    : scope.name === AI_SDK_7_SCOPE
+      ? 'gen_ai.response.finish_reasons'
+      : undefined;
+  return finish !== undefined && !attributes.has(finish) && failureOf(span) === undefined;
+}
+
+/** Of the class `OpenTelemetry` of `@ai-sdk/otel`. */
+const AI_SDK_7_SCOPE = 'gen_ai';
+
+/** The provider bills a call that was cut short, but no span reports its tokens. */
+function cutShort(read: ReadSpan, who: Who): TranslatedEvent {
+  const { model } = readCall(read.span);
+  return eventOf(read, who, {
+    what: 'cut_short',
+    kind: 'cost.recorded',
+    sourceType: 'model_call_cut_short',
+    atMs: read.span.endMs,
+    isError: false,
+    payload: present({
+      name: read.span.name,
+      model,
+      note: 'the call ended before its answer; its tokens are not reported',
+    }),
+    model,
+    usage: { costSource: 'unpriced', unpricedReason: 'no_tokens' },
   });
 }
 
@@ -291,7 +329,12 @@ function eventOf({ span, generation }: ReadSpan, who: Who, happening: Happening)
       parentSpanId: span.parentSpanId,
       traceId: span.traceId === runId ? undefined : span.traceId,
     },
-    ...{ scope: span.scope.name.slice(0, 256), generation, mended: notes.length === 0 ? undefined : notes },
+    ...{
+      scope: span.scope.name.slice(0, 256),
+      scopeVersion: versionIn(span),
+      generation,
+      mended: notes.length === 0 ? undefined : notes,
+    },
   });
   return {
     clientId: derivedId(atMs, OTLP_DIALECT, span.traceId, span.spanId, what),
@@ -305,6 +348,10 @@ function eventOf({ span, generation }: ReadSpan, who: Who, happening: Happening)
       metadata: { otlp },
     },
   };
+}
+
+function versionIn({ scope }: OtlpSpan): string | undefined {
+  return scope.version === '' ? undefined : scope.version.slice(0, 100);
 }
 
 function dropped({ droppedAttributes }: OtlpSpan): readonly string[] {
