@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Guard } from '@agentlens/sdk/adapter';
 import { TestPlatform } from '@agentlens/sdk/testing';
 import { PinGuard } from './pin-guard.ts';
-import { ToolPins } from './pins.ts';
+import { Pins } from './pins.ts';
 import { Session } from './session.ts';
 
 void describe('a client that lists tools with --pin warn', () => {
@@ -22,7 +22,7 @@ void describe('a client that lists tools with --pin warn', () => {
     const guard = new Guard(lens, { name: 'mcp', framework: 'mcp' }, {}, { seesModels: false });
     const pins = new PinGuard({
       ...{ mode: 'warn', server: 'files', guard, warn: () => undefined },
-      pins: new ToolPins(join(folder, 'pins.json'), assert.ifError),
+      pins: new Pins(join(folder, 'pins.json'), assert.ifError),
     });
     const none = () => undefined;
     const session = new Session({ guard, server: 'files', pins, toClient: none, toServer: none });
