@@ -307,6 +307,11 @@ describe('apps/console', () => {
     expect({ status, said: stderr.toString() }).toEqual({ status: 0, said: '' });
   });
 
+  it('is the one that the pictures of README and documentation show: npm run pictures', () => {
+    const read = (file: string) => readFileSync(join(root, file), 'utf8');
+    expect(read('docs/pictures.sha256')).toBe(read('apps/console/built/sources.sha256'));
+  });
+
   it('comes along in the image of the service that serves it', () => {
     expect(read('deploy/docker/Dockerfile')).toContain('/app/apps/console/built ./apps/console/built');
   });

@@ -1,21 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { installOnce } from '../../../scripts/install-once.mjs';
 
 // Everything about the console that needs its own dependencies or a browser: types and lint, then tests in a real Chromium.
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const stamp = `${here}node_modules/.lockfile`;
-const lockfile = readFileSync(`${here}package-lock.json`, 'utf8');
 const run = (command, args, cwd) => execFileSync(command, args, { cwd, stdio: 'inherit' });
 
 try {
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lockfile) {
-    console.log('Installing what the console is built and tested with ...');
-    run('npm', ['ci', '--no-audit', '--no-fund'], here);
-    writeFileSync(stamp, lockfile);
-  }
+  installOnce(here, 'what the console is built and tested with');
   run(process.execPath, [`${root}scripts/build.mjs`], root);
   run('npm', ['run', '--silent', 'typecheck'], here);
   // Here and not with the rest: the types that it reads are installed here.

@@ -1,10 +1,10 @@
-import type { ReactNode } from 'react';
 import type { RunDetail } from '../api/model.ts';
 import { limitsFor } from '../breakers/limits.ts';
 import { useLimits } from '../breakers/use-limits.ts';
 import { count, countdown, duration, money } from '../figures/figures.ts';
 import { Gauge } from '../ui/gauge.tsx';
 import { useNow } from '../ui/moment.tsx';
+import { readLimit, readUsage, type Unknown } from './reported-usage.ts';
 
 /** Usage of the run, against the limits of its breaker if they are enforced. */
 export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean }) {
@@ -15,17 +15,12 @@ export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean })
     enforced && known !== undefined ? limitsFor({ runId: run.id, agentId: run.agentId }, known) : undefined;
   const elapsed = run.status === 'running' ? Math.max(run.durationMs, now - Date.parse(run.startedAt)) : run.durationMs;
   const { totals } = run;
+  const usage = readUsage(totals);
   return (
     <div className="mts">
-      <Meter
-        name="Cost"
-        value={totals.costUsd}
-        limit={limits?.maxCostUsd}
-        show={money}
-        unknown={totals.costUsd === 0 && totals.unpricedCalls > 0}
-      />
-      <Meter name="Tokens" value={totals.totalTokens} limit={limits?.maxTokens} show={count} />
-      <Meter name="Model calls" value={totals.llmCalls} limit={limits?.maxIterations} show={count} />
+      <Meter name="Cost" value={usage.cost} limit={limits?.maxCostUsd} show={money} />
+      <Meter name="Tokens" value={usage.tokens} limit={limits?.maxTokens} show={count} />
+      <Meter name="Model calls" value={usage.modelCalls} limit={limits?.maxIterations} show={count} />
       <Meter name="Tool calls" value={totals.toolCalls} limit={undefined} show={count} />
       <Meter name="Errors" value={totals.errors} limit={undefined} show={count} />
       <Meter
@@ -38,27 +33,37 @@ export function Meters({ run, enforced }: { run: RunDetail; enforced: boolean })
   );
 }
 
+const SAYS: Readonly<Record<Unknown, string>> = {
+  'no price': 'The models of this run have no price.',
+  'not reported': 'This agent does not report its model calls.',
+};
+
 function Meter({
   name,
   value,
-  limit,
+  limit: set,
   show,
-  unknown = false,
 }: {
   name: string;
-  value: number;
+  value: number | Unknown;
   limit: number | undefined;
   show: (value: number) => string;
-  unknown?: boolean;
 }) {
-  const shown: ReactNode = unknown ? <span className="t3">unknown</span> : <b>{show(value)}</b>;
+  const limit = readLimit(value, set);
   return (
     <div className={`mt ${limit === undefined ? 'bare' : ''}`}>
       <span className="t3">{name}</span>
       <span className="num">
-        {shown} {limit !== undefined && <span className="t3">of {show(limit)}</span>}
+        {typeof value === 'number' ? (
+          <b>{show(value)}</b>
+        ) : (
+          <span className="t3" title={SAYS[value]}>
+            {value === 'no price' ? 'unknown' : value}
+          </span>
+        )}{' '}
+        {limit !== undefined && <span className="t3">of {show(limit)}</span>}
       </span>
-      {limit !== undefined && (
+      {limit !== undefined && typeof value === 'number' && (
         <Gauge value={limit === 0 ? 1.2 : value / limit} label={`${name}: ${show(value)} of ${show(limit)}`} />
       )}
     </div>

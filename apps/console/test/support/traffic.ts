@@ -442,3 +442,30 @@ async function theFailures(target: Target): Promise<void> {
   for (let page = 6; page <= 15; page++) run.fails('read_page', { page }, 900, 'parser error: no table');
   await run.send();
 }
+
+const SECRETS_RULE = {
+  name: 'Files with secrets need approval',
+  agentId: 'claude-code',
+  toolNames: ['read_file'],
+  conditionType: 'expression',
+  conditionConfig: { expression: 'args.path.endsWith(".env")' },
+  actionType: 'require_approval',
+  actionConfig: { title: 'Let the coding agent use a file with secrets?', expiresInSeconds: 900 },
+};
+
+/** A session of a coding agent, whose host reports no model calls: one call is denied, and it goes on without. */
+export async function aCodingSession(target: Target): Promise<{ readonly runId: string }> {
+  await call(target, 'POST', '/api/guardrails', SECRETS_RULE);
+  const run = await new Agent(target, { agentId: 'claude-code', task: 'checkout rounds wrong', actor: 'dev' }).start();
+  run
+    .tool('read_file', { path: 'src/checkout/round.ts' }, 110)
+    .tool('edit_file', { path: 'src/checkout/round.ts' }, 120);
+  run.tool('shell', { command: 'npm test -- checkout' }, 4_100, { exitCode: 0 });
+  await run.tries('read_file', { path: '.env' }, 50);
+  const { alerts } = await call(target, 'GET', `/api/alerts?kind=approval&runId=${run.runId}`);
+  await call(target, 'POST', `/api/alerts/${alerts[0].id}/deny`, { reason: 'Use the test settings' });
+  await run.tries('read_file', { path: '.env' }, 50);
+  run.tool('shell', { command: 'git commit -am "checkout: round half up"' }, 160, { exitCode: 0 });
+  await run.ends();
+  return { runId: run.runId };
+}
