@@ -2,10 +2,16 @@ const PLAIN = /^[\x21-\x7e]*$/;
 /** Joiners, fillers, direction marks, variation selectors, control characters. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
-/** Returns a name as a reader sees it: NFKC-normalized, without invisible characters, trimmed. */
+/** Longer than any name after its characters were expanded, of which one can become 18. */
+const MAX_EXPANDED_CHARS = 1_024;
+
+/**
+ * Returns a name as a reader sees it: NFKC-normalized, without invisible characters, trimmed. A name that expands to an
+ * absurd length keeps its beginning.
+ */
 export function visibleName(name: string): string {
   if (PLAIN.test(name)) return name;
-  return name.normalize('NFKC').replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
+  return name.normalize('NFKC').slice(0, MAX_EXPANDED_CHARS).replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
 }
 
 /** Returns a name as rules compare it: visible form in lower case. Look-alike letters remain different. */
