@@ -1,5 +1,5 @@
 import { candidatesOf, fingerprintsOf } from '@agentlens/guardrails';
-import { foldedName } from '@agentlens/guardrails/names';
+import { foldedNames } from '@agentlens/guardrails/names';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -75,11 +75,11 @@ describe('the work of a question is bounded after every expansion', () => {
     );
   });
 
-  it('for a thousand tags', () => {
+  it('for many tags', () => {
     fc.assert(
       fc.property(text, (whole) => {
-        const tags = Array.from({ length: 1_000 }, (_, at) => `${whole.slice(at, at + 250)}${at}`);
-        expect(costOf(() => tags.map(foldedName))).toBeLessThan(MAX_TURN_MS);
+        const tags = Array.from({ length: 20_000 }, (_, at) => `${whole.slice(at, at + 250)}${at}`);
+        expect(costOf(() => foldedNames([...tags]))).toBeLessThan(MAX_TURN_MS);
       }),
       { numRuns: 10 },
     );

@@ -19,6 +19,20 @@ export function foldedName(name: string): string {
   return visibleName(name).toLowerCase();
 }
 
+/** Maximum names of a list that are not plain ASCII: each costs microseconds, and every rule of a call compares them. */
+const MAX_ODD_NAMES = 1_000;
+const FOLDED = new WeakMap<readonly string[], readonly string[]>();
+
+/** Folds a list of names once. Leaves out names beyond a thousand that are not plain ASCII. */
+export function foldedNames(names: readonly string[]): readonly string[] {
+  const known = FOLDED.get(names);
+  if (known !== undefined) return known;
+  let odd = 0;
+  const folded = names.flatMap((name) => (PLAIN.test(name) || ++odd <= MAX_ODD_NAMES ? [foldedName(name)] : []));
+  FOLDED.set(names, folded);
+  return folded;
+}
+
 /** Scripts with look-alike letters. */
 const ALIKE = [
   /\p{Script=Latin}/u,

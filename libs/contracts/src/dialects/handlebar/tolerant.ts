@@ -49,11 +49,8 @@ const MAX_MEMBERS = 100;
 
 /** Strings of a list; other items are left out. */
 export const Names = z.array(z.unknown()).transform((items) => namesIn(items.slice(0, MAX_MEMBERS)));
-/** Maximum names of a decision request. Rules compare every one of them. */
-const MAX_NAMES = 1_000;
-
-/** Like `Names`, with room for all names of an honest request, because a decision needs them all. */
-export const AllNames = z.array(z.unknown()).transform((items) => [...new Set(namesIn(items))].slice(0, MAX_NAMES));
+/** Like `Names`, but never truncated, because a decision needs all of them. */
+export const AllNames = z.array(z.unknown()).transform(namesIn);
 
 function namesIn(items: readonly unknown[]): string[] {
   return items.filter((item) => typeof item === 'string').map((item) => cleanName(item));
