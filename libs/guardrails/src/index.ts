@@ -69,7 +69,13 @@ export type { StopCounts, StopReason } from './evaluation/fold.ts';
 export { type Folding, fold, type Reading, type RuleCandidate } from './evaluation/fold.ts';
 export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent, planBatch } from './evaluation/plan.ts';
 export { claimOf, minuteOf, tick } from './evaluation/triggers.ts';
-export type { PrintPlace } from './flow/fingerprints.ts';
+export {
+  type Candidates,
+  candidatesOf,
+  type Fingerprints,
+  fingerprintsOf,
+  type PrintPlace,
+} from './flow/fingerprints.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
 export type {

@@ -1,4 +1,4 @@
-import { controlOrdered, type Decision } from '@agentlens/contracts';
+import { breakerChanged, breakersDue, controlOrdered, type Decision, rulesChanged } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { anOrder, type Protocol, QUESTION, RUN, startProtocol } from './agent-protocol.ts';
@@ -382,6 +382,40 @@ describe('a question with an Idempotency-Key', () => {
     await ask();
     await ask();
     expect(protocol.asked).toHaveLength(2);
+  });
+
+  const change: Readonly<Record<string, () => Promise<unknown>>> = {
+    'a rule or a budget changed': () =>
+      protocol.gateway.bus.publish(rulesChanged, { tenantId: 'acme', version: 'v2', at: NOW }),
+    'a breaker opened': () =>
+      protocol.gateway.bus.publish(breakerChanged, {
+        ...{ tenantId: 'acme', agentId: 'bot', scope: 'run', scopeId: 'r', version: 1, at: NOW },
+        state: { kind: 'open', openedAt: NOW, reason: 'cost' },
+      }),
+    'a breaker is due': () =>
+      protocol.gateway.bus.publish(breakersDue, {
+        ...{ tenantId: 'acme', at: NOW, breakers: [{ scope: 'run', scopeId: 'r' }] },
+      }),
+    'the result of its call was reported': () => ask({ phase: 'tool.after', result: 1 }, 'another'),
+    'a minute has passed since its deadline': async () => protocol.gateway.clock.advance(61_001),
+  };
+  it.each(Object.entries(change))('is asked again if %s', async (_, happens) => {
+    await ask();
+    await ask();
+    expect(protocol.asked).toHaveLength(1);
+    await happens();
+    await eventually(async () => {
+      await ask();
+      expect(protocol.asked.filter(({ phase }) => phase === 'tool.before')).toHaveLength(2);
+    });
+  });
+
+  it('is answered from the cache after a change of another tenant or the result of another call', async () => {
+    await ask({ callId: 'c1' });
+    await protocol.gateway.bus.publish(rulesChanged, { tenantId: 'globex', version: 'v2', at: NOW });
+    await ask({ phase: 'tool.after', result: 1, callId: 'c2' }, 'another');
+    await ask({ callId: 'c1' });
+    expect(protocol.asked.filter(({ phase }) => phase === 'tool.before')).toHaveLength(1);
   });
 
   it('is not answered from the cache after the run was stopped', async () => {

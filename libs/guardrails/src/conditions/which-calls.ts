@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CallTest } from '../catalog/condition-module.ts';
 import type { CallScope } from '../decisions/facts.ts';
 import { selectsTool } from '../decisions/tool-index.ts';
-import { foldedName } from '../patterns/names.ts';
+import { foldedName, foldedNames } from '../patterns/names.ts';
 import { WIDER_SCOPES } from '../ports/call-history.ts';
 
 /** Whose calls a condition looks at; by default those of the run. Absent in rules that are older than the field. */
@@ -56,13 +56,13 @@ export function foldedChoice({ tools, toolTagsAll, toolTagsAny }: ToolChoice): T
 
 /** Returns true if a case-folded choice includes the tool. */
 export function chooses(choice: ToolChoice, { toolName, toolTags }: Called): boolean {
-  return selectsTool(choice, { name: foldedName(toolName), tags: toolTags.map(foldedName) });
+  return selectsTool(choice, { name: foldedName(toolName), tags: foldedNames(toolTags) });
 }
 
 /** Returns true if one of these case-folded choices includes the tool of a call; a model call has none. */
 export function choosesAny(choices: readonly ToolChoice[], tool: DecisionRequest['tool']): boolean {
   if (tool === undefined || choices.length === 0) return false;
-  const called = { name: foldedName(tool.name), tags: tool.tags.map(foldedName) };
+  const called = { name: foldedName(tool.name), tags: foldedNames(tool.tags) };
   return choices.some((choice) => selectsTool(choice, called));
 }
 

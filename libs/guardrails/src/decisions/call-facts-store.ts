@@ -1,5 +1,5 @@
 import { canonicalJson, type DecisionRequest, recordedToolName, sha256Hex } from '@agentlens/contracts';
-import { type Candidates, candidatesOf, fingerprintsOf } from '../flow/fingerprints.ts';
+import { type Candidates, candidatesOf, type Fingerprints, fingerprintsOf } from '../flow/fingerprints.ts';
 import type { CalledRun, CalledScope, CallHistory, PastCall, WiderScope } from '../ports/call-history.ts';
 import {
   type EvidenceNote,
@@ -95,17 +95,36 @@ export class CallFactsStore {
     request: DecisionRequest,
     { compares }: Pick<NonNullable<FactNeeds['labels']>, 'compares'>,
   ): Promise<ReadonlyMap<string, LabelFact>> {
+    const standing = await this.standing(request);
+    if (!compares.some((label) => standing.has(label))) return standing;
+    return this.compared(request, standing, compares, candidatesOf(request.args, await this.salt(request)));
+  }
+
+  /** Returns the labels of the run tree without evidence. */
+  standing(request: DecisionRequest): Promise<ReadonlyMap<string, LabelCause>> {
+    return this.#labels.read(labelledLine(request));
+  }
+
+  salt({ tenantId }: DecisionRequest): Promise<string> {
+    return this.#labels.salt(tenantId);
+  }
+
+  /** Adds to standing labels what the arguments share with the results of their source calls. */
+  async compared(
+    request: DecisionRequest,
+    standing: ReadonlyMap<string, LabelCause>,
+    compares: readonly string[],
+    candidates: Candidates,
+  ): Promise<ReadonlyMap<string, LabelFact>> {
     const line = labelledLine(request);
-    const standing = await this.#labels.read(line);
-    const compared = compares.filter((label) => standing.has(label));
-    if (compared.length === 0) return standing;
-    const candidates = candidatesOf(request.args, await this.#labels.salt(request.tenantId));
     const isComplete = candidates.isComplete && request.unread?.args === undefined;
     const found = await Promise.all(
-      compared.map(async (label) => {
-        const shared = await this.#labels.compare(line, label, candidates.prints);
-        return [label, evidenceOf(shared, candidates, isComplete)] as const;
-      }),
+      compares
+        .filter((label) => standing.has(label))
+        .map(async (label) => {
+          const shared = await this.#labels.compare(line, label, candidates.prints);
+          return [label, evidenceOf(shared, candidates, isComplete)] as const;
+        }),
     );
     const facts = new Map<string, LabelFact>(standing);
     for (const [label, evidence] of found) {
@@ -118,12 +137,14 @@ export class CallFactsStore {
   /**
    * Clears and sets the labels of the run tree for a call that is about to be allowed. Must finish before the answer
    * is sent: from then on the data may be anywhere in the tree.
+   * @param fingerprints of the result of a source call; found here if absent
    * @returns the labels that could not be set because the tree has too many
    */
   async label(
     request: DecisionRequest,
     { sets, clears, prints }: Pick<NonNullable<FactNeeds['labels']>, 'sets' | 'clears' | 'prints'>,
     identity: CallIdentity,
+    fingerprints?: Fingerprints,
   ): Promise<readonly string[]> {
     const { agentId, runId, tool, callId, receivedAt } = request;
     const line = labelledLine(request);
@@ -136,16 +157,22 @@ export class CallFactsStore {
     };
     const rejected = await this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
     const noted = prints.filter((label) => !rejected.includes(label));
-    if (noted.length > 0) await this.#labels.note(line, noted, await this.#evidence(request, identity, cause));
+    if (noted.length > 0)
+      await this.#labels.note(line, noted, await this.#evidence(request, identity, cause, fingerprints));
     return rejected;
   }
 
   /** What a source call adds to the evidence of its labels. */
-  async #evidence(request: DecisionRequest, { argsHash }: CallIdentity, cause: LabelCause): Promise<EvidenceNote> {
-    const { tenantId, runId, phase, tool, callId, result, unread } = request;
+  async #evidence(
+    request: DecisionRequest,
+    { argsHash }: CallIdentity,
+    cause: LabelCause,
+    fingerprints?: Fingerprints,
+  ): Promise<EvidenceNote> {
+    const { runId, phase, tool, callId, result, unread } = request;
     const call = sha256Hex(canonicalJson([runId, tool?.name ?? '', callId ?? argsHash]));
     if (phase !== 'tool.after') return { kind: 'called', call };
-    const { prints, isComplete } = fingerprintsOf(result, await this.#labels.salt(tenantId));
+    const { prints, isComplete } = fingerprints ?? fingerprintsOf(result, await this.salt(request));
     return { kind: 'returned', call, cause, prints, isComplete: isComplete && unread?.result === undefined };
   }
 

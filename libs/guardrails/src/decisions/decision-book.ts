@@ -1,5 +1,5 @@
 import { DECISION_PHASES, type DecisionPhase, type DecisionRequest } from '@agentlens/contracts';
-import { foldedName } from '../patterns/names.ts';
+import { foldedName, foldedNames } from '../patterns/names.ts';
 import type { ActiveRule } from '../rules/active-rule.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import { type FoldedTool, ToolIndex } from './tool-index.ts';
@@ -81,7 +81,7 @@ export class DecisionBook {
 }
 
 function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
-  return { name: tool && foldedName(tool.name), tags: tool?.tags.map(foldedName) ?? [] };
+  return { name: tool && foldedName(tool.name), tags: tool === undefined ? [] : foldedNames(tool.tags) };
 }
 
 function index(rules: readonly DecisionRule[]): TenantRules {

@@ -12,6 +12,14 @@ const WINDOW = 4;
 const MAX_EVERY_POSITION = 256;
 const MAX_VALUES = 2_000;
 const MAX_CHARS = 65_536;
+/** Units of work to normalise the texts of one call: an ASCII character is one, any other one is several. */
+const MAX_UNITS = 4 * MAX_CHARS;
+/** Normalising makes up to 18 characters of one; those it makes count. */
+const UNITS_PER_CHAR = 4;
+/** Levels of a value that are read, including those in strings of JSON. */
+const MAX_DEPTH = 64;
+/** Texts are normalised in pieces of this many characters, so that the limit holds after the expansion too. */
+const PIECE_CHARS = 1_024;
 export const MAX_PRINTS = 4_000;
 const MAX_FIELD_CHARS = 128;
 const PRINT_CHARS = 20;
@@ -42,50 +50,52 @@ export interface Candidates {
 /** Fingerprints the result of a source call. */
 export function fingerprintsOf(result: unknown, salt: string): Fingerprints {
   const { values, isComplete } = valuesOf(result);
+  const reader = new Normaliser();
   const prints = new Map<string, PrintPlace>();
-  const put = (print: string, place: PrintPlace) => {
+  for (const [print, place] of printsOf(values, reader, salt)) {
     if (prints.get(print)?.whole === undefined) prints.set(print, place);
-  };
-  for (const { field, text } of values) {
-    const value = normalised(text);
-    for (const token of tokensOf(text)) put(hashOf(salt, 'token', token), { field });
-    if (!isDistinctive(value)) continue;
-    const whole = { offset: 0, length: value.length, value: hashOf(salt, 'value', value) };
-    put(hashOf(salt, 'token', value), { field, whole });
-    for (const [at, { offset, shingle }] of winnowed(value).entries())
-      put(hashOf(salt, 'shingle', shingle), { field, ...(at === 0 ? { whole: { ...whole, offset } } : {}) });
     if (prints.size > MAX_PRINTS) return { prints: new Map([...prints].slice(0, MAX_PRINTS)), isComplete: false };
   }
-  return { prints, isComplete };
+  return { prints, isComplete: isComplete && reader.isComplete };
+}
+
+/** Lazily, because nothing is hashed beyond the maximum number of prints. */
+function* printsOf(values: readonly FieldValue[], reader: Normaliser, salt: string): Generator<[string, PrintPlace]> {
+  for (const { field, text } of values) {
+    const value = reader.normalised(text);
+    for (const token of tokensOf(text, reader)) yield [hashOf(salt, 'token', token), { field }];
+    if (!isDistinctive(value)) continue;
+    const whole = { offset: 0, length: value.length, value: hashOf(salt, 'value', value) };
+    yield [hashOf(salt, 'token', value), { field, whole }];
+    let isFirst = true;
+    for (const { offset, shingle } of winnowed(value)) {
+      yield [hashOf(salt, 'shingle', shingle), { field, ...(isFirst ? { whole: { ...whole, offset } } : {}) }];
+      isFirst = false;
+    }
+  }
 }
 
 /** Finds what to compare in arguments: as they are, decoded from base64 and URL encoding, and joined in order. */
 export function candidatesOf(args: unknown, salt: string): Candidates {
   const { values, isComplete } = valuesOf(args);
+  const reader = new Normaliser();
   const texts = values.map(({ text }) => text);
   const decoded = texts.flatMap(decodings);
   // Joined, so that a value that was split between arguments is whole again.
-  const joined = [texts, decoded].map((list) => list.map(normalised).join('')).filter((text) => text !== '');
+  const joined = [texts, decoded]
+    .map((list) => list.map((text) => reader.normalised(text)).join(''))
+    .filter((text) => text !== '');
   const places = new Map<string, { readonly text: string; readonly at: number }[]>();
-  const put = (print: string, place: { readonly text: string; readonly at: number }) => {
+  for (const [print, place] of candidatePrints(joined, [...texts, ...decoded], reader, salt)) {
     const known = places.get(print);
     if (known === undefined) places.set(print, [place]);
     else if (known.length < WINDOW) known.push(place);
-  };
-  for (const text of joined) {
-    const shingles = text.length <= MAX_EVERY_POSITION ? everyShingle(text) : winnowed(text);
-    for (const { offset, shingle } of shingles) put(hashOf(salt, 'shingle', shingle), { text, at: offset });
-  }
-  for (const text of [...texts, ...decoded]) {
-    const value = normalised(text);
-    for (const token of new Set([...tokensOf(text), value])) {
-      if (isDistinctive(token)) put(hashOf(salt, 'token', token), { text: token, at: 0 });
-    }
+    if (places.size > MAX_PRINTS) break;
   }
   const all = [...places.keys()];
   return {
     prints: all.slice(0, MAX_PRINTS),
-    isComplete: isComplete && all.length <= MAX_PRINTS,
+    isComplete: isComplete && reader.isComplete && all.length <= MAX_PRINTS,
     isWhole: (print, { whole }) =>
       whole !== undefined &&
       (places.get(print) ?? []).some(({ text, at }) => {
@@ -93,6 +103,25 @@ export function candidatesOf(args: unknown, salt: string): Candidates {
         return hashOf(salt, 'value', text.slice(from, from + whole.length)) === whole.value;
       }),
   };
+}
+
+type CandidatePrint = [print: string, place: { readonly text: string; readonly at: number }];
+
+function* candidatePrints(
+  joined: readonly string[],
+  single: readonly string[],
+  reader: Normaliser,
+  salt: string,
+): Generator<CandidatePrint> {
+  for (const text of joined) {
+    const shingles = text.length <= MAX_EVERY_POSITION ? everyShingle(text) : winnowed(text);
+    for (const { offset, shingle } of shingles) yield [hashOf(salt, 'shingle', shingle), { text, at: offset }];
+  }
+  for (const text of single) {
+    for (const token of new Set([...tokensOf(text, reader), reader.normalised(text)])) {
+      if (isDistinctive(token)) yield [hashOf(salt, 'token', token), { text: token, at: 0 }];
+    }
+  }
 }
 
 interface FieldValue {
@@ -105,7 +134,8 @@ function valuesOf(value: unknown): { readonly values: readonly FieldValue[]; rea
   const values: FieldValue[] = [];
   let chars = 0;
   let isComplete = true;
-  const visit = (one: unknown, field: string) => {
+  const visit = (one: unknown, field: string, depth: number) => {
+    if (depth > MAX_DEPTH) isComplete = false;
     if (!isComplete) return;
     if (typeof one === 'string' || typeof one === 'number' || typeof one === 'bigint') {
       const text = String(one);
@@ -114,13 +144,14 @@ function valuesOf(value: unknown): { readonly values: readonly FieldValue[]; rea
       else {
         const inner = typeof one === 'string' ? jsonIn(one) : undefined;
         if (inner === undefined) values.push({ field: field.slice(0, MAX_FIELD_CHARS), text });
-        else visit(inner, field);
+        else visit(inner, field, depth + 1);
       }
     } else if (typeof one === 'object' && one !== null) {
-      for (const [name, member] of Object.entries(one)) visit(member, field === '' ? name : `${field}.${name}`);
+      for (const [name, member] of Object.entries(one))
+        visit(member, field === '' ? name : `${field}.${name}`, depth + 1);
     }
   };
-  visit(value, '');
+  visit(value, '', 0);
   return { values, isComplete };
 }
 
@@ -133,12 +164,54 @@ function jsonIn(text: string): object | undefined {
   }
 }
 
-/** Ignores case, spaces and punctuation. */
-function normalised(text: string): string {
-  return text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '');
+/** Normalises the texts of one call, up to a limit. Each text is normalised once. */
+class Normaliser {
+  isComplete = true;
+  #left = MAX_UNITS;
+  readonly #known = new Map<string, string>();
+
+  /** Ignores case, spaces and punctuation. Cuts the text where the limit is reached. */
+  normalised(text: string): string {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const value = this.#read(text);
+    this.#known.set(text, value);
+    return value;
+  }
+
+  #read(text: string): string {
+    let value = '';
+    for (let from = 0; from < text.length; ) {
+      if (this.#left <= 0) {
+        this.isComplete = false;
+        return value;
+      }
+      const to = endOfPiece(text, from);
+      value += this.#piece(text.slice(from, to));
+      from = to;
+    }
+    return value;
+  }
+
+  #piece(text: string): string {
+    if (ASCII.test(text)) {
+      this.#left -= text.length;
+      return text.toLowerCase().replace(/[^a-z0-9]+/g, '');
+    }
+    const expanded = text.normalize('NFKC');
+    this.#left -= UNITS_PER_CHAR * Math.max(expanded.length, text.length);
+    return expanded.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+  }
+}
+
+const ASCII = /^\p{ASCII}*$/u;
+
+/** Pieces end before a character that is normalised alone, so that cutting changes nothing. */
+function endOfPiece(text: string, from: number): number {
+  let to = from + PIECE_CHARS;
+  const latest = Math.min(text.length, from + 2 * PIECE_CHARS);
+  while (to < latest && !/[\p{ASCII}]/u.test(text.charAt(to))) to += 1;
+  return Math.min(to, text.length);
 }
 
 function isDistinctive(value: string): boolean {
@@ -146,11 +219,11 @@ function isDistinctive(value: string): boolean {
 }
 
 /** Words with a digit or an `@`: ids, addresses, numbers. */
-function tokensOf(text: string): string[] {
+function tokensOf(text: string, reader: Normaliser): string[] {
   return text
     .split(/[\s,;"'<>(){}[\]|=&?/#]+/)
     .filter((word) => /[\p{N}@]/u.test(word))
-    .map(normalised)
+    .map((word) => reader.normalised(word))
     .filter(isDistinctive);
 }
 
@@ -192,26 +265,27 @@ interface Shingle {
   readonly shingle: string;
 }
 
-function everyShingle(text: string): Shingle[] {
-  const count = Math.max(0, text.length - SHINGLE + 1);
-  return Array.from({ length: count }, (_, offset) => ({ offset, shingle: text.slice(offset, offset + SHINGLE) }));
+function shingleAt(text: string, offset: number): Shingle {
+  return { offset, shingle: text.slice(offset, offset + SHINGLE) };
+}
+
+function* everyShingle(text: string): Generator<Shingle> {
+  for (let offset = 0; offset + SHINGLE <= text.length; offset++) yield shingleAt(text, offset);
 }
 
 /** Winnowing: of each window of shingles, the one with the least hash, the last of several. */
-function winnowed(text: string): Shingle[] {
-  const all = everyShingle(text);
-  const ranks = all.map(({ shingle }) => rankOf(shingle));
-  const kept: Shingle[] = [];
+function* winnowed(text: string): Generator<Shingle> {
+  const count = text.length - SHINGLE + 1;
+  const ranks: number[] = [];
   let last = -1;
-  for (let from = 0; from < Math.max(1, all.length - WINDOW + 1) && from < all.length; from++) {
+  for (let from = 0; from < Math.max(1, count - WINDOW + 1) && from < count; from++) {
+    const end = Math.min(from + WINDOW, count);
+    for (let at = ranks.length; at < end; at++) ranks.push(rankOf(text.slice(at, at + SHINGLE)));
     let least = from;
-    for (let at = from + 1; at < Math.min(from + WINDOW, all.length); at++)
-      if ((ranks[at] ?? 0) <= (ranks[least] ?? 0)) least = at;
-    const shingle = all[least];
-    if (least !== last && shingle !== undefined) kept.push(shingle);
+    for (let at = from + 1; at < end; at++) if ((ranks[at] ?? 0) <= (ranks[least] ?? 0)) least = at;
+    if (least !== last) yield shingleAt(text, least);
     last = least;
   }
-  return kept;
 }
 
 /** FNV-1a. Selects shingles; only salted hashes are stored. */

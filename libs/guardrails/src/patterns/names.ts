@@ -2,15 +2,35 @@ const PLAIN = /^[\x21-\x7e]*$/;
 /** Joiners, fillers, direction marks, variation selectors, control characters. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
-/** Returns a name as a reader sees it: NFKC-normalized, without invisible characters, trimmed. */
+/** Longer than any name after its characters were expanded, of which one can become 18. */
+const MAX_EXPANDED_CHARS = 1_024;
+
+/**
+ * Returns a name as a reader sees it: NFKC-normalized, without invisible characters, trimmed. A name that expands to an
+ * absurd length keeps its beginning.
+ */
 export function visibleName(name: string): string {
   if (PLAIN.test(name)) return name;
-  return name.normalize('NFKC').replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
+  return name.normalize('NFKC').slice(0, MAX_EXPANDED_CHARS).replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
 }
 
 /** Returns a name as rules compare it: visible form in lower case. Look-alike letters remain different. */
 export function foldedName(name: string): string {
   return visibleName(name).toLowerCase();
+}
+
+/** Maximum names of a list that are not plain ASCII: each costs microseconds, and every rule of a call compares them. */
+const MAX_ODD_NAMES = 1_000;
+const FOLDED = new WeakMap<readonly string[], readonly string[]>();
+
+/** Folds a list of names once. Leaves out names beyond a thousand that are not plain ASCII. */
+export function foldedNames(names: readonly string[]): readonly string[] {
+  const known = FOLDED.get(names);
+  if (known !== undefined) return known;
+  let odd = 0;
+  const folded = names.flatMap((name) => (PLAIN.test(name) || ++odd <= MAX_ODD_NAMES ? [foldedName(name)] : []));
+  FOLDED.set(names, folded);
+  return folded;
 }
 
 /** Scripts with look-alike letters. */

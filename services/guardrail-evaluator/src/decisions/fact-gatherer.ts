@@ -3,8 +3,11 @@ import {
   CallFactsStore,
   type CallHistory,
   type CallIdentity,
+  candidatesOf,
   type DecisionFacts,
   type FactNeeds,
+  type Fingerprints,
+  fingerprintsOf,
   type LabelFact,
   type PastCall,
   type RunLabels,
@@ -13,6 +16,7 @@ import {
 } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
 import type { AgentDirectory } from './agent-directory.ts';
+import { FingerprintWork } from './fingerprint-work.ts';
 import type { Deadline, StateCircuit } from './state-circuit.ts';
 
 interface FactGathererDependencies {
@@ -33,6 +37,7 @@ const ALLOWED_BEFORE = {};
 export class FactGatherer {
   readonly #parts: FactGathererDependencies;
   readonly #store: CallFactsStore;
+  readonly #work = new FingerprintWork();
 
   constructor(parts: FactGathererDependencies) {
     this.#parts = parts;
@@ -83,7 +88,8 @@ export class FactGatherer {
     identity: CallIdentity,
     deadline: Deadline,
   ): Promise<readonly string[] | Unavailable> {
-    const labelled = () => this.#store.label(request, needs, identity);
+    const fingerprints = await this.#fingerprints(request, needs, deadline);
+    const labelled = () => this.#store.label(request, needs, identity, fingerprints);
     const result = await this.#parts.circuit.ask(deadline, labelled, (error) => this.#failed(request, error));
     // Runs above the known ancestors would not find the label.
     return request.ancestorsUnknown === true ? 'unavailable' : result;
@@ -95,8 +101,40 @@ export class FactGatherer {
     deadline: Deadline,
   ): Promise<ReadonlyMap<string, LabelFact> | Unavailable> {
     if (request.ancestorsUnknown === true) return 'unavailable';
-    const read = () => this.#store.labels(request, needs);
-    return this.#parts.circuit.ask(deadline, read, (error) => this.#failed(request, error));
+    const { circuit } = this.#parts;
+    const failed = (error: unknown) => this.#failed(request, error);
+    const standing = await circuit.ask(deadline, () => this.#store.standing(request), failed);
+    if (typeof standing === 'string' || !needs.compares.some((label) => standing.has(label))) return standing;
+    // Not within the circuit: this is work of this process, and says nothing about the store.
+    const candidates = await this.#compareWith(request, deadline, (salt) => candidatesOf(request.args, salt));
+    if (typeof candidates === 'string') return candidates;
+    const compared = () => this.#store.compared(request, standing, needs.compares, candidates);
+    return circuit.ask(deadline, compared, failed);
+  }
+
+  /** Of the result of a source call. Without them, the label stands for everything that the result may hold. */
+  async #fingerprints(
+    request: DecisionRequest,
+    { prints }: Pick<NonNullable<FactNeeds['labels']>, 'prints'>,
+    deadline: Deadline,
+  ): Promise<Fingerprints | undefined> {
+    if (prints.length === 0 || request.phase !== 'tool.after') return undefined;
+    const found = await this.#compareWith(request, deadline, (salt) => fingerprintsOf(request.result, salt));
+    return typeof found === 'string' ? { prints: new Map(), isComplete: false } : found;
+  }
+
+  async #compareWith<T extends object>(
+    request: DecisionRequest,
+    deadline: Deadline,
+    work: (salt: string) => T,
+  ): Promise<T | Unavailable> {
+    try {
+      const salt = await this.#store.salt(request);
+      return await this.#work.run(request.tenantId, deadline, () => work(salt));
+    } catch (error) {
+      this.#failed(request, error);
+      return 'unavailable';
+    }
   }
 
   /** Whether the result is one of a call that was asked about and allowed; false if that is unknown. */

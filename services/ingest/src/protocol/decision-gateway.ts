@@ -1,7 +1,8 @@
 import {
   type AskedBecause,
+  breakerChanged,
+  breakersDue,
   COMMANDS,
-  canonicalJson,
   contentHash,
   type Decision,
   type DecisionPath,
@@ -9,12 +10,12 @@ import {
   decisionDecided,
   HANDLEBAR_DIALECT,
   recordedToolName,
-  sha256Hex,
+  rulesChanged,
   type TranslatedEvent,
   timeOrderedId,
 } from '@agentlens/contracts';
 import { mixesScripts } from '@agentlens/guardrails/names';
-import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';
+import { BackgroundWork, CommandUnanswered, type EventBus, type Watch } from '@agentlens/messaging';
 import {
   type Clock,
   type ControlBoard,
@@ -24,55 +25,11 @@ import {
   stateOfRun,
 } from '@agentlens/platform';
 import { BoundedMap } from '@agentlens/state';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { EventIngestor } from '../event-ingestor.ts';
 import type { Answered, LocalDecisions } from './local-decisions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
-
-/** A client that has not retried its question by then has given up. */
-const KEPT_MS = 10 * 60_000;
-/** Maximum number of cached answers; the oldest are evicted. */
-const MAX_ANSWERS = 10_000;
-
-interface Remembered {
-  readonly answer: Promise<Answered>;
-  readonly untilMs: number;
-}
-
-/**
- * Caches the answers to questions with an `Idempotency-Key` on this instance, so that a retry gets the same answer.
- * Another instance decides again and still counts the call once. Not cached: answers that depend on a person or that
- * could not be judged, because a retry may get a better answer, and an approval may be spent by then.
- */
-class RememberedAnswers {
-  readonly #answers = new BoundedMap<Remembered>(MAX_ANSWERS);
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** Answers a repeated question from the cache, or joins the first one while it is being answered. */
-  async once(request: DecisionRequest, ask: () => Promise<Answered>): Promise<Answered> {
-    const name = nameOf(request);
-    const known = this.#answers.get(name);
-    if (known !== undefined && known.untilMs > this.#now()) return known.answer;
-    const answer = ask();
-    this.#answers.set(name, { answer, untilMs: this.#now() + KEPT_MS });
-    const answered = await answer;
-    if (isPassing(answered.decision)) this.#answers.delete(name);
-    return answered;
-  }
-}
-
-function isPassing({ cause, approvalId, bypasses }: Decision): boolean {
-  const asksPeople = cause.kind === 'HITL_PENDING' || approvalId !== undefined;
-  return asksPeople || bypasses.some(({ why }) => why !== 'missing');
-}
-
-/** The same key with any other content is another question. */
-function nameOf(request: DecisionRequest): string {
-  return sha256Hex(canonicalJson({ ...request, receivedAt: undefined, deadlineMs: undefined }));
-}
+import { RememberedAnswers } from './remembered-answers.ts';
 
 /** Something unusual about a question that an operator should see, although it is answered. */
 interface Oddity {
@@ -150,10 +107,11 @@ type FailMode = DecisionSettings['failMode'];
  * not answer in time, orders still apply, because the gateway knows them; beyond that the fail mode decides. Such a
  * bypass is counted and recorded after the agent has its answer.
  */
-export class DecisionGateway {
+export class DecisionGateway implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #parts: DecisionGatewayDependencies;
   readonly #recording = new BackgroundWork();
   readonly #answers: RememberedAnswers;
+  #watches: readonly Watch[] = [];
   readonly #reported = new BoundedMap<true>(MAX_REPORTED_ODDITIES);
 
   constructor(parts: DecisionGatewayDependencies) {
@@ -161,13 +119,35 @@ export class DecisionGateway {
     this.#answers = new RememberedAnswers(() => parts.clock.now());
   }
 
+  /** Follows what cached answers depend on. Without the bus, no answer is cached. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { bus, logger } = this.#parts;
+    const forget = ({ value }: { readonly value: { readonly tenantId: string } }) =>
+      this.#answers.changed(value.tenantId);
+    try {
+      this.#watches = await Promise.all([
+        bus.watch(rulesChanged, { from: 'new' }, forget),
+        bus.watch(breakerChanged, { from: 'new' }, forget),
+        bus.watch(breakersDue, { from: 'new' }, forget),
+      ]);
+    } catch (error) {
+      logger.warn({ err: error }, 'message bus unavailable; repeated questions are decided again');
+    }
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.close()));
+  }
+
   async decide(request: DecisionRequest, settings: DecisionSettings): Promise<Answered> {
     const { requestId } = request;
     const controlState = stateOfRun(this.#parts.board, request);
     this.#reportOddities(request);
     const answer = () => this.#answer(request, controlState, settings);
-    // Newer orders take precedence over a cached answer.
-    return requestId === undefined || controlState.kind !== 'none' ? answer() : this.#answers.once(request, answer);
+    this.#answers.ended(request);
+    // Newer orders take precedence over a cached answer, which may be outdated if changes are not announced.
+    const isCached = requestId !== undefined && controlState.kind === 'none' && this.#watches.length > 0;
+    return isCached ? this.#answers.once(request, answer) : answer();
   }
 
   async #answer(
