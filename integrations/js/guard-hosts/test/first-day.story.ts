@@ -48,7 +48,8 @@ for (const id of chosen)
     let folder: string;
     let stage: Stage;
     let model: ModelServer;
-    const line = 'rm -rf gone';
+    // Codex itself rejects `rm -f`.
+    const line = 'rm -r gone';
 
     before(async () => {
       await observeOnly();

@@ -349,7 +349,7 @@ export class Guard {
       ...details,
     });
     this.#background(this.#deps.outbox.flush());
-    // A harmless change is told and stops nothing.
+    // A harmless change raises an alert and stops nothing.
     if (settings.mode === 'enforce' && name !== 'tampered' && name !== 'call-changed')
       this.#sessions.latch(session, { by: name, reason: ALARMS[name] });
   }
