@@ -201,7 +201,7 @@ describe('the package of the agent runtime', () => {
       'node:child_process',
     ])
       expect({ name, loaded: code.includes(name) }).toEqual({ name, loaded: false });
-    // Measured when it was set: 57 kB, not minified. Exceeding a budget is a reason to look, not a hard limit.
-    expect(gzipSync(code).length).toBeLessThan(60_000);
+    // Measured when it was set: 66 kB, not minified, of which the shell reader and its program table are 7. Exceeding a budget is a reason to look, not a hard limit.
+    expect(gzipSync(code).length).toBeLessThan(70_000);
   });
 });

@@ -177,7 +177,7 @@ export function readText(file: string): string | undefined {
 export interface JournalLine {
   /** Epoch ms. */
   readonly t: number;
-  readonly k: 'ask' | 'result' | 'latch' | 'unlatch' | 'alarm' | 'open' | 'start' | 'end' | 'usage';
+  readonly k: 'ask' | 'result' | 'latch' | 'unlatch' | 'alarm' | 'open' | 'start' | 'end' | 'usage' | 'change';
   readonly host: HostId;
   readonly session: string;
   readonly agent?: string;

@@ -295,6 +295,49 @@ void describe('the resident', () => {
     assert.equal(dataOf('error').reason, 'not-asked');
   });
 
+  void it('tells once that another hook changed a call, and lets a harmless change pass', async () => {
+    await asked('t1', 'touch a');
+    assert.deepEqual(await reported('t1', 'touch b'), {});
+    await asked('t2', 'touch a');
+    assert.deepEqual(await reported('t2', 'touch c'), {});
+    assert.deepEqual(await asked('t3', 'touch a'), {});
+    await resident?.stop();
+    const errors = platform.events('error').map(({ data }) => recordOf(data));
+    assert.deepEqual(
+      errors.map(({ reason, args, denyIgnored }) => [reason, args, denyIgnored]),
+      [
+        ['call-changed', { command: 'touch b' }, 1],
+        ['call-changed', { command: 'touch c' }, 0],
+      ],
+    );
+    assert.deepEqual(
+      platform.questions.map(({ args }) => recordOf(args).command),
+      ['touch a', 'touch b', 'touch a', 'touch c', 'touch a'],
+    );
+  });
+
+  void it('stops the session if the changed call would have been refused, also after a restart', async () => {
+    platform.decide = ({ args }) => (recordOf(args).command === 'touch FORBIDDEN' ? BLOCK : ALLOW);
+    await asked('t1', 'touch a');
+    await resident?.stop();
+    await start();
+    assert.equal((await reported('t1', 'touch FORBIDDEN')).continue, false);
+    assert.equal(verdict(await asked('t2')), 'deny');
+    await platform.until(() => platform.events('error').length === 2);
+    assert.deepEqual(
+      platform.events('error').map(({ data }) => recordOf(data).reason),
+      ['call-changed', 'deny-ignored'],
+    );
+  });
+
+  void it('takes its own change of a call for the call that was decided', async () => {
+    platform.decide = () => ({ ...ALLOW, modifiedArgs: { command: 'touch b' } });
+    await asked('t1', 'touch a');
+    assert.deepEqual(await reported('t1', 'touch b'), {});
+    await resident?.stop();
+    assert.equal(platform.events('error').length, 0);
+  });
+
   void it('takes a refused call that is reported as failed for what it is', async () => {
     platform.decide = () => BLOCK;
     await asked('t1');

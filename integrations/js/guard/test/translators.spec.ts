@@ -152,9 +152,20 @@ void describe('translators', () => {
       assert.throws(() => HOSTS[id].read(name, rest), /session/);
     });
 
+  void it('says a refusal by exit code as well, where the host reads it', () => {
+    const refused = (id: HostId, kind: HookEvent['kind'], stop = false) =>
+      HOSTS[id].refusesByExit?.({ kind, name: 'x', session: 's' }, { kind: 'deny', reason: 'no', stop }) ?? false;
+    for (const id of ['codex', 'gemini-cli', 'qwen-code'] as const)
+      assert.deepEqual([refused(id, 'before', true), refused(id, 'prompt'), refused(id, 'after')], [true, true, false]);
+    assert.deepEqual([refused('copilot-cli', 'before'), refused('copilot-cli', 'prompt')], [true, false]);
+    assert.deepEqual([refused('claude-code', 'before'), refused('claude-code', 'before', true)], [true, false]);
+    assert.equal(refused('opencode', 'before'), false);
+  });
+
   void it('compares versions with the tested range', () => {
     assert.equal(matchVersion(HOSTS.codex, '0.169.3'), 'tested');
-    assert.equal(matchVersion(HOSTS.codex, '0.170.0'), 'newer');
+    assert.equal(matchVersion(HOSTS.codex, '0.171.0'), 'tested');
+    assert.equal(matchVersion(HOSTS.codex, '0.172.0'), 'newer');
     assert.equal(matchVersion(HOSTS.codex, '0.168.9'), 'older');
     assert.equal(matchVersion(HOSTS.codex, undefined), 'unknown');
   });

@@ -1,5 +1,4 @@
 import {
-  type Argv,
   baseName,
   isInterpreter,
   isShell,
@@ -8,6 +7,9 @@ import {
   type ShellCommand as ReadCommand,
   startedBy,
 } from '@agentlens/shell';
+
+/** A word that is unknown before the shell runs it is null. Declared here, because the package ships these types. */
+export type Argv = readonly (string | null)[];
 
 /** What is known about a shell command without running it. */
 export interface ShellCommand {

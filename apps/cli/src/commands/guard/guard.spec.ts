@@ -236,5 +236,7 @@ describe('agentlens guard', () => {
     const { exitCode, stdout } = await guard(['audit', 'claude-code', '--since', '2020-01-01']);
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/unseen.*Bash.*t1.*s1/);
+    expect(stdout).toMatch(/^1 calls in 1 transcripts since 2020-01-01/);
+    expect(stdout).toContain('refused, failed or have no result yet are not counted');
   });
 });

@@ -55,16 +55,33 @@ export const audit: DefineCommand = (command, context) => {
       const id = hostNamed(name);
       const paths = pathsOf(context);
       const installedAt = (await explained(() => readInstalled(paths)))[id]?.since ?? 0;
-      const from = Math.max(Date.parse(since ?? when('7d')), installedAt);
+      const asked = Date.parse(since ?? when('7d'));
+      const from = Math.max(asked, installedAt);
+      const start = { at: String(instant(new Date(from).toISOString())), isInstall: installedAt > asked };
       const report = auditHost(id, host.env, new Journal(paths.journal), from);
-      output.print(report, () => auditText(report, table(report.findings, COLUMNS, output.layout)));
+      output.print({ ...report, from: new Date(from).toISOString() }, () =>
+        auditText(report, start, table(report.findings, COLUMNS, output.layout)),
+      );
       if (report.findings.length > 0)
         throw new CommandError(`${report.findings.length} calls passed the guard.`, { exitCode: EXIT.blocked });
     });
 };
 
-function auditText({ host, files, calls, findings, note }: AuditReport, rows: string): string {
+interface AuditStart {
+  readonly at: string;
+  /** The guard was installed later than the time that was asked for. */
+  readonly isInstall: boolean;
+}
+
+function auditText(
+  { host, files, calls, findings, note }: AuditReport,
+  { at, isInstall }: AuditStart,
+  rows: string,
+): string {
   if (note !== undefined) return `${HOSTS[host].title}: ${note}. Alarms of the journal: ${findings.length}.`;
-  const counted = `${calls} calls in ${files} transcripts`;
-  return findings.length === 0 ? `${counted}; the guard decided about each.` : `${counted}\n\n${rows}`;
+  const counted = [
+    `${calls} calls in ${files} transcripts since ${at}${isInstall ? ', when the guard was installed' : ''}.`,
+    'Calls that were refused, failed or have no result yet are not counted: they did not run, or the host does not say so.',
+  ].join('\n');
+  return findings.length === 0 ? `${counted}\nThe guard decided about each.` : `${counted}\n\n${rows}`;
 }

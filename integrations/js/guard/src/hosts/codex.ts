@@ -26,7 +26,7 @@ export const codex: HostContract = {
   title: 'Codex',
   prefix: 'cx',
   binary: 'codex',
-  tested: { from: '0.169.0', before: '0.170.0' },
+  tested: { from: '0.169.0', before: '0.172.0' },
   events: EVENTS,
   grade: 'closed except for the timeout of the host',
   holes: [

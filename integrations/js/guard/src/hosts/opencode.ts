@@ -1,5 +1,6 @@
 import {
   count,
+  firstLine,
   type HookKind,
   type HostContract,
   type JsonRecord,
@@ -14,6 +15,7 @@ import {
 const EVENTS: Readonly<Record<string, HookKind>> = {
   before: 'before',
   after: 'after',
+  failed: 'after',
   created: 'session-start',
   usage: 'turn-end',
   idle: 'turn-end',
@@ -52,12 +54,14 @@ export const opencode: HostContract = {
     if (kind === 'before') return { ...event, use: useOf(i, recordOf(recordOf(input.o).args), input.mcp) };
     if (kind !== 'after') return event;
     const o = recordOf(input.o);
+    const use = useOf(i, recordOf(i.args), input.mcp);
+    if (name === 'failed') return { ...event, use, outcome: { ok: false, error: firstLine(o.error) ?? 'failed' } };
     const { exit } = recordOf(o.metadata);
     const exitCode = typeof exit === 'number' ? exit : undefined;
     const ok = (exitCode ?? 0) === 0;
     return {
       ...event,
-      use: useOf(i, recordOf(i.args), input.mcp),
+      use,
       outcome: {
         ok,
         exitCode,

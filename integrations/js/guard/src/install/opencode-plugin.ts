@@ -72,6 +72,7 @@ async function ask(event, body) {
 
 export const AgentLensGuard = async ({ directory }) => {
   const parents = new Map();
+  const failed = new Set();
   let mcp = [];
   const above = (session) => {
     const found = [];
@@ -92,6 +93,12 @@ export const AgentLensGuard = async ({ directory }) => {
         await report('created', body(info?.id, event));
       } else if (type === 'message.updated' && info?.role === 'assistant' && info?.time?.completed) {
         await report('usage', body(info.sessionID, event));
+      } else if (type === 'message.part.updated' && properties?.part?.type === 'tool' && properties.part.state?.status === 'error') {
+        // A tool that throws has no event after it.
+        const { callID, sessionID, tool, state } = properties.part;
+        if (failed.has(callID)) return;
+        failed.add(callID);
+        await report('failed', body(sessionID, { sessionID, tool, callID, args: state.input }, { error: state.error }));
       } else if (type === 'session.idle') {
         await report('idle', body(properties?.sessionID, { ...event, sessionID: properties?.sessionID }));
       }

@@ -108,7 +108,7 @@ function cleanText(text: string, name: string, state: { found: boolean; changed:
 
 /** Shorter words would take innocent letters of the line with them. */
 const MIN_SECRET_CHARS = 4;
-/** Values that stand for something else, or that nobody keeps secret. */
+/** Values that stand for something else, or that are no secret. */
 const PLACEHOLDER = /^(?:\$.*|true|false|null|none|\*+|x{3,}|changeme|\[secret:.*)$/i;
 
 /** Secrets of a shell line by their place. */

@@ -18,6 +18,7 @@ import { UsageClaims } from '../transcripts/claims.ts';
 import { Usage } from '../transcripts/usage.ts';
 import { NoDecision, type PlatformDecision } from './platform.ts';
 import { secretEnvironment } from './processes.ts';
+import { ALARMS, findAlarm, meaningOf, ranAnother } from './alarms.ts';
 import { predatesGuard } from './predates.ts';
 import { type AskedCall, type GuardedSession, increase, type Latch } from './session.ts';
 import { type SessionDependencies, Sessions } from './sessions.ts';
@@ -151,7 +152,7 @@ export class Guard {
     const hostId = session.nextCall(use, sig);
     // A person may have decided since the last time this call was asked about.
     const platformId = session.openQuestions.get(sig) ?? hostId;
-    const asked: AskedCall = { platformId, reported: false };
+    const asked: AskedCall = { platformId, reported: false, sig, meaning: meaningOf(use) };
     session.calls.set(hostId, asked);
     const settle = (answer: HookAnswer, note?: string): HookAnswer => {
       const given = enforced ? answer : PASS;
@@ -177,9 +178,7 @@ export class Guard {
       };
       const decision = await this.#ask(session, settings, question, sig);
       const answer = this.#follow(contract, session, decision, { use, args, changed });
-      // Hosts without call ids report the changed call.
-      if (answer.kind === 'change' && use.id === undefined && enforced)
-        session.allowAlso(signatureOf(use.name, answer.input), platformId);
+      if (answer.kind === 'change' && enforced) this.#changed(session, use, asked, answer.input);
       return settle(answer);
     } catch (error) {
       if (!(error instanceof NoDecision)) throw error;
@@ -187,6 +186,16 @@ export class Guard {
       if (settings.fail === 'open') return settle(PASS, 'undecided');
       return settle(deny(`${UNDECIDED}: ${error.message}. Tell the user.`), 'undecided');
     }
+  }
+
+  /** From now on the changed call is the allowed one. */
+  #changed(session: GuardedSession, use: ToolUse, asked: AskedCall, input: JsonRecord): void {
+    const sig = signatureOf(use.name, input);
+    // Hosts without call ids report the changed call.
+    if (use.id === undefined) session.allowAlso(sig, asked.platformId);
+    asked.sig = sig;
+    asked.meaning = meaningOf({ ...use, input });
+    this.#sessions.write(session, { k: 'change', call: use.id, sig });
   }
 
   #judge(session: GuardedSession, event: HookEvent, use: ToolUse, call: GuardedCall) {
@@ -254,7 +263,7 @@ export class Guard {
     }
   }
 
-  #after(settings: HostSettings, session: GuardedSession, event: HookEvent): HookAnswer {
+  async #after(settings: HostSettings, session: GuardedSession, event: HookEvent): Promise<HookAnswer> {
     const { use, outcome } = event;
     if (use === undefined || outcome === undefined) return PASS;
     const sig = signatureOf(use.name, use.input);
@@ -266,8 +275,9 @@ export class Guard {
     const { tool } = guardedCall(use);
     this.#sessions.write(session, { k: 'result', call: hostId, sig, tool, ok: outcome.ok });
     const details = { callId: asked?.platformId ?? hostId, tool: { name: tool } };
-    const alarm = outcome.ok && !mayBeOlder ? alarmOf(session, use.id, sig, asked) : undefined;
+    const alarm = outcome.ok && !mayBeOlder ? findAlarm(session, use.id, sig, asked) : undefined;
     if (alarm !== undefined) this.#alarm(settings, session, alarm, details);
+    if (ranAnother(asked, use)) await this.#askedToo(settings, session, event, use);
     // A host reports a refusal as a failed call, which never ran.
     if (asked?.answer !== 'deny') {
       const { ok, error = 'failed', exitCode, durationMs, bytes } = outcome;
@@ -281,6 +291,28 @@ export class Guard {
     this.#readUsage(session, true);
     const { stopped } = session;
     return stopped !== undefined && settings.mode === 'enforce' ? stoppedAnswer(stopped) : PASS;
+  }
+
+  /** Records the call that ran instead of the decided one, and asks about it: a refusal was then ignored. */
+  async #askedToo(settings: HostSettings, session: GuardedSession, event: HookEvent, use: ToolUse): Promise<void> {
+    const call = guardedCall(use);
+    const { args, tags } = this.#judge(session, event, use, call);
+    const callId = `${use.id ?? ''}:ran`;
+    const details = { callId, tool: { name: call.tool, tags }, args };
+    const isFirst = !session.sawChange;
+    session.sawChange = true;
+    this.#alarm(settings, session, 'call-changed', { ...details, denyIgnored: isFirst ? 1 : 0 });
+    const { agentId, id: sessionId } = session;
+    const question = { ...details, phase: 'tool.before', agentId, sessionId, actor: this.#sessions.actor };
+    try {
+      await this.#sessions.ensureStarted(session, settings);
+      const decision = await this.#deps.client.evaluate(session.runId, question);
+      if (!decision.allow) this.#alarm(settings, session, 'deny-ignored', details);
+    } catch (error) {
+      if (!(error instanceof NoDecision)) throw error;
+      this.#problem(error);
+      if (settings.fail === 'closed') this.#alarm(settings, session, 'not-asked', details);
+    }
   }
 
   /** Refuses a prompt to a session that is stopped. The prompt itself does not leave the machine. */
@@ -312,11 +344,13 @@ export class Guard {
     const callId = typeof details.callId === 'string' ? details.callId : undefined;
     this.#sessions.write(session, { k: 'alarm', note: name, call: callId });
     this.#sessions.send(session, `alarm:${name}:${callId ?? this.#deps.now()}`, 'error', {
-      ...{ fatal: true, reason: name, message: ALARMS[name], hostVersion: settings.version, ...details },
+      ...{ fatal: true, reason: name, message: ALARMS[name], hostVersion: settings.version },
       ...(name === 'tampered' ? {} : { denyIgnored: 1 }),
+      ...details,
     });
     this.#background(this.#deps.outbox.flush());
-    if (settings.mode === 'enforce' && name !== 'tampered')
+    // A harmless change raises an alert and stops nothing.
+    if (settings.mode === 'enforce' && name !== 'tampered' && name !== 'call-changed')
       this.#sessions.latch(session, { by: name, reason: ALARMS[name] });
   }
 
@@ -355,25 +389,6 @@ export class Guard {
     this.#lastProblem = error instanceof Error ? error.message : String(error);
     this.#deps.log(this.#lastProblem);
   }
-}
-
-const ALARMS = {
-  'deny-ignored': 'The host ran a call that was refused',
-  'not-asked': 'The host ran a call without asking',
-  tampered: 'The settings of the host changed during a session',
-} as const;
-
-/** Hosts report refusals as failures, so only a successful result is suspicious. */
-function alarmOf(
-  session: GuardedSession,
-  id: string | undefined,
-  sig: string,
-  asked: AskedCall | undefined,
-): 'deny-ignored' | 'not-asked' | undefined {
-  if (id !== undefined) return asked === undefined ? 'not-asked' : asked.answer === 'deny' ? 'deny-ignored' : undefined;
-  // Without ids, more results than permissions mean that one of the calls was not allowed.
-  if (asked !== undefined || (session.reported.get(sig) ?? 0) <= (session.allowed.get(sig) ?? 0)) return undefined;
-  return (session.asked.get(sig) ?? 0) > 0 ? 'deny-ignored' : 'not-asked';
 }
 
 /** A shell that prints a line of its own spoils the output of a hook, but not its exit code. */

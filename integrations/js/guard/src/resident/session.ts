@@ -12,6 +12,10 @@ export interface AskedCall {
   /** Undefined while the question is open. */
   answer?: 'allow' | 'deny';
   reported: boolean;
+  /** Signature of the call that may run, as the host names it. */
+  sig?: string;
+  /** The same in the common names; unknown after a restart. */
+  meaning?: string;
 }
 
 /** What the resident knows about one session or sub-agent of a host. */
@@ -38,6 +42,8 @@ export class GuardedSession {
   started: Promise<void> | undefined;
   latch: Latch | undefined;
   ended = false;
+  /** Whether a call of the session was changed after its decision. */
+  sawChange = false;
   /** The process that started the last hook; it has the environment of the session. */
   hookParent: number | undefined;
   /** Whether anything was known of the session before its first result arrived. */
@@ -104,13 +110,18 @@ export class GuardedSession {
           increase(this.asked, sig);
           const answer = line.answer === 'deny' ? 'deny' : 'allow';
           if (answer === 'allow') increase(this.allowed, sig);
-          if (call !== undefined) this.calls.set(call, { platformId: as ?? call, answer, reported: false });
+          if (call !== undefined) this.calls.set(call, { platformId: as ?? call, answer, reported: false, sig });
           break;
         }
         case 'result': {
           if (line.ok === true) increase(this.reported, sig);
           const known = call === undefined ? undefined : this.calls.get(call);
           if (known !== undefined) known.reported = true;
+          break;
+        }
+        case 'change': {
+          const changed = call === undefined ? undefined : this.calls.get(call);
+          if (changed !== undefined) changed.sig = sig;
           break;
         }
         case 'open':

@@ -8,7 +8,7 @@ import { callsIn, executedIn, type RecordedCall, recordIn, sessionIn } from './r
 
 /** A call that the guard should know and does not, or that it refused and that ran. */
 export interface AuditFinding {
-  readonly kind: 'unseen' | 'deny-ignored' | 'not-asked' | 'tampered';
+  readonly kind: 'unseen' | 'deny-ignored' | 'not-asked' | 'call-changed' | 'tampered';
   readonly session: string;
   readonly tool: string;
   readonly call: string | undefined;
