@@ -32,7 +32,8 @@ export class RecentCalls {
       if (counted === undefined) continue;
       if (isSameSpan(counted.call, call)) return undefined;
       // A third span may be around the second one only.
-      const isKnown = [counted.call, ...counted.others].some((one) => isSameCall(one, call));
+      const around = counted.others.filter(({ traceId }) => traceId === call.traceId);
+      const isKnown = [counted.call, ...around].some((one) => isSameCall(one, call));
       if (!isKnown || !absorb(counted, call)) continue;
       if (hasTokens(counted.call) || !hasTokens(call)) return counted.call;
       // Its tokens must count, although the other span has been counted as a call already.
