@@ -193,9 +193,10 @@ describe('POST /v1/traces', () => {
     expect(kinds.map(({ sourceType }) => sourceType)).toEqual(['llm_response', 'duplicate_model_call', 'llm_response']);
   });
 
-  it('counts a model call once if the span of a framework is around the span of its client', async () => {
+  it('counts a model call once if spans of frameworks are around the span of its client', async () => {
     await send(request(modelCall('1', [['gen_ai.response.id', 'r']], { parentSpanId: '0000000000000002' })));
-    await send(request(modelCall('2')));
+    await send(request(modelCall('2', [], { parentSpanId: '0000000000000003' })));
+    await send(request(modelCall('3', [['gen_ai.usage.input_tokens', 7]])));
     expect(gateway.events().filter(({ kind }) => kind === 'llm.completed')).toHaveLength(1);
   });
 

@@ -31,7 +31,10 @@ export class RecentCalls {
       const counted = known[at];
       if (counted === undefined) continue;
       if (isSameSpan(counted.call, call)) return undefined;
-      if (!isSameCall(counted.call, call) || !absorb(counted, call)) continue;
+      // A third span may be around the second one only.
+      const around = counted.others.filter(({ traceId }) => traceId === call.traceId);
+      const isKnown = [counted.call, ...around].some((one) => isSameCall(one, call));
+      if (!isKnown || !absorb(counted, call)) continue;
       if (hasTokens(counted.call) || !hasTokens(call)) return counted.call;
       // Its tokens must count, although the other span has been counted as a call already.
       counted.call = call;
@@ -49,9 +52,10 @@ export class RecentCalls {
  * the spans belong together by their trace.
  */
 function absorb({ call, others }: Counted, other: TracedCall): boolean {
-  if (call.traceId === other.traceId) return true;
   const before = others.find(({ scope, generation }) => scope === other.scope && generation === other.generation);
-  if (before !== undefined) return isSameSpan(before, other);
+  if (before !== undefined && (call.traceId !== other.traceId || isSameSpan(before, other))) {
+    return isSameSpan(before, other);
+  }
   others.push(other);
   return true;
 }
