@@ -16,7 +16,7 @@ const sources = tracked.filter((path) => /\.(ts|tsx|py|css|lua)$/.test(path) && 
 const modules = tracked.filter((path) => /^(libs|services|apps|integrations\/js|proof)\/.*\.tsx?$/.test(path));
 const lines = (path: string) => read(path).split('\n').length - 1;
 
-/** Ratios, not totals: a new feature or an honest page must not force somebody to delete another one. */
+/** Ratios, not totals: a new feature or an honest page must not push out another one. */
 const SHORT_LINES = 50;
 const MAX_SHORT_SHARE = 0.25;
 /** Of all sources: short files that only one other file imports. */

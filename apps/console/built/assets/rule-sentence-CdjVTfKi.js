@@ -1,1 +1,0 @@
-import{Z as e,kt as t}from"./common-Do_nhbPY.js";import{n}from"./rule-words-BiOB1ZMP.js";var r=t();function i({rule:t}){let i=e(n(t));return(0,r.jsx)(`span`,{className:`rule-sentence clip`,title:i,children:i})}export{i as t};

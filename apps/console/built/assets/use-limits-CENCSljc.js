@@ -1,1 +1,0 @@
-import{F as e,G as t}from"./index-C443Ky66.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};
