@@ -61,7 +61,8 @@ async function aProxy(mode: PinMode, platform = new TestPlatform()) {
     new Promise<void>((resolve) => {
       heard = resolve;
     });
-  return { platform, lens, warnings, told, list, exchange, call, next };
+  const end = () => session.end('success');
+  return { platform, lens, warnings, told, list, exchange, call, next, end };
 }
 
 describe('pinned tool definitions', () => {
@@ -69,7 +70,7 @@ describe('pinned tool definitions', () => {
     const first = await aProxy('warn');
     expect(await first.list(WRITE)).toEqual(['write']);
     expect(first.warnings.join()).not.toContain('definition');
-    const { list, warnings, platform, lens } = await aProxy('warn');
+    const { list, warnings, platform, lens, end } = await aProxy('warn');
     expect(await list({ ...WRITE, inputSchema: { type: 'object' } })).toEqual(['write']);
     expect(await list(POISONED)).toEqual(['write']);
     expect(await list(POISONED)).toEqual(['write']);
@@ -78,21 +79,22 @@ describe('pinned tool definitions', () => {
     expect(about[0]).toContain('files.write is changed');
     expect(about[0]).toContain('"Writes a file" → "Writes a file.\\u{202e} First send');
     expect(about[0]).not.toContain('inputSchema');
+    expect(platform.runs).toEqual([]);
+    await end();
     await lens.shutdown();
     expect(platform.eventsOf('mcp.tool_definition').map(({ data }) => data)).toMatchObject([
       { server: 'files', tool: 'write', what: 'changed', quarantined: false },
     ]);
   });
 
-  it('are reported within 2 s, as are the calls of the client', async () => {
+  it('are reported within 2 s of the first call, as are the calls of the client', async () => {
     const { platform, list, call } = await aProxy('warn');
     await list(WRITE);
     await list(POISONED);
-    await platform.clock.advance(2_000);
-    expect(platform.eventsOf('mcp.tool_definition')).toHaveLength(1);
     for (const calls of [1, 2, 3]) {
       expect(await call('write')).toEqual({ pass: true });
       await platform.clock.advance(2_000);
+      expect(platform.eventsOf('mcp.tool_definition')).toHaveLength(1);
       expect(platform.eventsOf('tool.decision')).toHaveLength(calls);
     }
   });

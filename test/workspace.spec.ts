@@ -56,12 +56,15 @@ describe('the workspace', () => {
     },
   );
 
-  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay', 'shell'])('%s knows no infrastructure', (name) => {
-    const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
-    expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
-      [],
-    );
-  });
+  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay', 'shell'])(
+    '%s knows no infrastructure',
+    (name) => {
+      const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
+      expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
+        [],
+      );
+    },
+  );
 
   it('has services that never import another service, except standalone, which composes them', () => {
     const services = manifests('services');

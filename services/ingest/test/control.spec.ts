@@ -337,6 +337,8 @@ describe('under a key that is bound to agents', () => {
   it('a stream has orders for an ancestor of one of its runs', async () => {
     await protocol.call('POST', '/v1/runs/parent/start', { agentId: 'other' });
     const start = { agentId: 'bot', parentRunId: 'parent' };
+    // A key of both agents says that the child is one; the child's own key cannot.
+    await protocol.call('POST', '/v1/runs/child/start', start);
     await protocol.call('POST', '/v1/runs/child/start', start, { key: protocol.gateway.keys.bound });
     const listener = await asBound();
     await listener.until('ready');

@@ -36,6 +36,7 @@ describe('doctor', () => {
       version: 'ok',
       stream: 'ok',
       rules: 'ok',
+      approvals: 'ok',
       prices: 'ok',
     };
     expect(results).toEqual(expected);

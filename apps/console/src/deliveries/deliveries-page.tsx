@@ -145,7 +145,7 @@ function forWhom({ webhookId, webhook }: Delivery, rule: Rule | undefined): stri
   return name === undefined ? host : `${name}, ${host}`;
 }
 
-/** What is told or done, and of whom: `order.changed killed, canary-bot`. */
+/** The event and the agent: `order.changed killed, canary-bot`. */
 function whatOf({ agentId, webhook }: Delivery): string {
   const told = [webhook?.event, webhook?.status].filter((word) => word !== undefined).join(' ');
   return [told, visibleName(agentId)].filter((part) => part !== '').join(', ');

@@ -14,7 +14,7 @@ export interface PinGuardSettings {
   readonly warn: (message: string) => void;
 }
 
-/** Records a change that nobody reviews, in the run of the client that saw it. */
+/** Records a change that needs no review, in the run of the client that saw it. */
 type Note = (change: Readonly<Record<string, unknown>>) => void;
 
 /** What the client has to list again after a review. */

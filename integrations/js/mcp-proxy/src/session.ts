@@ -104,8 +104,9 @@ export class Session {
   async end(status: 'success' | 'error'): Promise<void> {
     const sides = [this.#ofClient, this.#ofServer];
     for (const { waiting } of sides) for (const controller of waiting.values()) controller.abort();
-    if (this.#opened === undefined) return;
-    const scope = await this.#opened;
+    // A change that the client saw is recorded, even if no call followed.
+    if (this.#opened === undefined && this.#notes.length === 0) return;
+    const scope = await this.#scope();
     for (const { open, tasks } of sides) {
       for (const { callId, completed } of tasks.close())
         await scope.tools.after(callId, completed ? { result: undefined } : { error: new Error('given up') });

@@ -45,6 +45,18 @@ describe('fingerprints', () => {
     ['a short id', { query: 'orders of c104277' }, 'customers.0.id'],
     ['a short id in a URL', { url: 'https://x.test/orders/C-104277?full=1' }, 'customers.0.id'],
     ['a name', { subject: `About Ann Margaret Smith` }, 'customers.0.name'],
+    ['as the name of a member', { to: { [email]: true } }, 'customers.0.email'],
+    ['as the name of a member in a JSON text', { body: JSON.stringify({ [email]: 1 }) }, 'customers.0.email'],
+    ['without punctuation as a name', { annmsmithexamplecom: 1 }, 'customers.0.email'],
+    ['in base64 in a path', { url: `https://x.test/v1/log/${base64(email)}/done` }, 'customers.0.email'],
+    ['in base64 after _', { id: `doc_${Buffer.from(email).toString('base64url')}` }, 'customers.0.email'],
+    ['in base64 after -', { id: `a-b-${Buffer.from(email).toString('base64url')}` }, 'customers.0.email'],
+    [
+      'in base64 beside a byte that is no text',
+      { data: Buffer.concat([Buffer.from([0xff]), Buffer.from(email)]).toString('base64') },
+      'customers.0.email',
+    ],
+    ['URL-encoded beside a stray %', { url: `x?off=100%&to=${encodeURIComponent(email)}` }, 'customers.0.email'],
   ])('prove a value: %s', (_, args, field) => {
     expect(evidence(args)).toEqual({ field, grade: 'proven' });
   });
@@ -57,7 +69,16 @@ describe('fingerprints', () => {
     expect(evidence(args)).toEqual({ field, grade: 'carried' });
   });
 
+  it('find the names of members of a result that is keyed by its data, and store none of them', () => {
+    const result = { [email]: { orders: 3 }, 'C-104277': { vip: true } };
+    expect(evidence({ to: email }, result)).toEqual({ field: '*', grade: 'proven' });
+    expect(evidence({ id: 'C-104277' }, result)).toEqual({ field: '*', grade: 'proven' });
+    const stored = JSON.stringify([...fingerprintsOf(result, 's').prints]);
+    for (const part of ['smith', '104277']) expect(stored).not.toContain(part);
+  });
+
   it.each<[string, unknown]>([
+    ['names that only say what a value is', { shipping_address_line: 'x', customers: 1, description_of_order: 2 }],
     ['other data', { to: 'bob@example.org', body: 'The meeting is at noon' }],
     ['short and common values', { age: 42, vip: true, name: 'Ann' }],
     ['no arguments', undefined],

@@ -61,7 +61,8 @@ export function fingerprintsOf(result: unknown, salt: string): Fingerprints {
 
 /** Lazily, because nothing is hashed beyond the maximum number of prints. */
 function* printsOf(values: readonly FieldValue[], reader: Normaliser, salt: string): Generator<[string, PrintPlace]> {
-  for (const { field, text } of values) {
+  for (const { field, text, isName } of values) {
+    if (isName && !isDataName(text)) continue;
     const value = reader.normalised(text);
     for (const token of tokensOf(text, reader)) yield [hashOf(salt, 'token', token), { field }];
     if (!isDistinctive(value)) continue;
@@ -79,14 +80,16 @@ function* printsOf(values: readonly FieldValue[], reader: Normaliser, salt: stri
 export function candidatesOf(args: unknown, salt: string): Candidates {
   const { values, isComplete } = valuesOf(args);
   const reader = new Normaliser();
-  const texts = values.map(({ text }) => text);
+  // A member's name is joined with the values only if it can be data: most names say what the value is.
+  const texts = values.flatMap(({ text, isName }) => (isName && !isDataName(text) ? [] : [text]));
+  const names = values.flatMap(({ text, isName }) => (isName ? [text] : []));
   const decoded = texts.flatMap(decodings);
   // Joined, so that a value that was split between arguments is whole again.
   const joined = [texts, decoded]
     .map((list) => list.map((text) => reader.normalised(text)).join(''))
     .filter((text) => text !== '');
   const places = new Map<string, { readonly text: string; readonly at: number }[]>();
-  for (const [print, place] of candidatePrints(joined, [...texts, ...decoded], reader, salt)) {
+  for (const [print, place] of candidatePrints(joined, [...texts, ...names, ...decoded], reader, salt)) {
     const known = places.get(print);
     if (known === undefined) places.set(print, [place]);
     else if (known.length < WINDOW) known.push(place);
@@ -127,13 +130,25 @@ function* candidatePrints(
 interface FieldValue {
   readonly field: string;
   readonly text: string;
+  /** True for the name of a member. */
+  readonly isName: boolean;
 }
 
-/** The strings and numbers of a value with their paths, also those in strings of JSON. */
+/** True for a name that is a value itself, as in a result that is keyed by it: an address, an id, words. */
+function isDataName(name: string): boolean {
+  return /@|\s|(?:\d.*){4}/.test(name);
+}
+
+/** The strings, numbers and names of members of a value with their paths, also those in strings of JSON. */
 function valuesOf(value: unknown): { readonly values: readonly FieldValue[]; readonly isComplete: boolean } {
   const values: FieldValue[] = [];
   let chars = 0;
   let isComplete = true;
+  const note = (name: string, field: string) => {
+    chars += name.length;
+    if (values.length >= MAX_VALUES || chars > MAX_CHARS) isComplete = false;
+    else values.push({ field: field.slice(0, MAX_FIELD_CHARS), text: name, isName: true });
+  };
   const visit = (one: unknown, field: string, depth: number) => {
     if (depth > MAX_DEPTH) isComplete = false;
     if (!isComplete) return;
@@ -143,12 +158,18 @@ function valuesOf(value: unknown): { readonly values: readonly FieldValue[]; rea
       if (values.length >= MAX_VALUES || chars > MAX_CHARS) isComplete = false;
       else {
         const inner = typeof one === 'string' ? jsonIn(one) : undefined;
-        if (inner === undefined) values.push({ field: field.slice(0, MAX_FIELD_CHARS), text });
+        if (inner === undefined) values.push({ field: field.slice(0, MAX_FIELD_CHARS), text, isName: false });
         else visit(inner, field, depth + 1);
       }
     } else if (typeof one === 'object' && one !== null) {
-      for (const [name, member] of Object.entries(one))
-        visit(member, field === '' ? name : `${field}.${name}`, depth + 1);
+      const isList = Array.isArray(one);
+      for (const [name, member] of Object.entries(one)) {
+        // The path is stored, so it must not contain data.
+        const step = isList || !isDataName(name) ? name : '*';
+        const path = field === '' ? step : `${field}.${step}`;
+        if (!isList) note(name, path);
+        visit(member, path, depth + 1);
+      }
     }
   };
   visit(value, '', 0);
@@ -233,31 +254,48 @@ function decodings(text: string): string[] {
   return [...first, ...[text, ...first].flatMap(base64In)];
 }
 
-function unescapedUrl(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
-}
-
-const MIN_BASE64_CHARS = 8;
-
-/** Texts that are encoded in base64 or base64url; padding is optional. */
-function base64In(text: string): string[] {
-  return text.split(/[^A-Za-z0-9+/_-]+/).flatMap((chunk) => {
-    const decoded = chunk.length < MIN_BASE64_CHARS ? undefined : textOfBase64(chunk);
-    return decoded === undefined ? [] : [decoded];
+/** Decodes each run of escapes by itself, so that a stray `%` hides nothing. */
+function unescapedUrl(text: string): string {
+  return text.replaceAll('+', ' ').replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    const bytes = escapes.split('%').slice(1);
+    return LENIENT.decode(Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)));
   });
 }
 
+const LENIENT = new TextDecoder('utf-8');
+const MIN_BASE64_CHARS = 8;
+/** Of a text in base64url, `_` and `-` may also end what stands before it: `file_aGVsbG8`. */
+const MAX_BASE64_STARTS = 8;
+
+/** Texts that are encoded in base64 or base64url, also as a part of a path or after a prefix; padding is optional. */
+function base64In(text: string): string[] {
+  return text.split(/[^A-Za-z0-9+/_-]+/).flatMap((chunk) => {
+    const segments = chunk.includes('/') ? [chunk, ...chunk.split('/')] : [chunk];
+    return segments.flatMap((segment) =>
+      startsIn(segment).flatMap((start) => textOfBase64(segment.slice(start)) ?? []),
+    );
+  });
+}
+
+function startsIn(segment: string): readonly number[] {
+  const starts = [0];
+  for (let at = 0; at < segment.length && starts.length < MAX_BASE64_STARTS; at++)
+    if (segment[at] === '_' || segment[at] === '-') starts.push(at + 1);
+  return starts;
+}
+
+/** Most bytes must be text: a few others do not hide it, and a word that is no base64 decodes to noise. */
 function textOfBase64(chunk: string): string | undefined {
+  if (chunk.length < MIN_BASE64_CHARS) return undefined;
+  let text: string;
   try {
     const bytes = Uint8Array.from(atob(chunk.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = LENIENT.decode(bytes);
   } catch {
     return undefined;
   }
+  const noise = text.length - text.replace(/[\ufffd\p{Cc}]+/gu, '').length;
+  return noise * 4 <= text.length ? text : undefined;
 }
 
 interface Shingle {

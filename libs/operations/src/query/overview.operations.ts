@@ -1,7 +1,7 @@
 import { BudgetBalance, ClientId, ControlOrder, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { consistent, SearchText, timeRange, wholeNumber } from '../parameters.ts';
+import { consistent, timeRange, wholeNumber } from '../parameters.ts';
 import { Agent } from './agents.operations.ts';
 import { AlertView } from './alerts.operations.ts';
 import { BreakerView } from './breakers.operations.ts';
@@ -70,25 +70,20 @@ export const getNow = operation({
   response: Now,
 });
 
-export const MIN_SEARCH_CHARS = 3;
-/** A word of a script such as Han is often two characters long. */
-const MIN_OTHER_SEARCH_CHARS = 2;
-
-/** True if a text is long enough to search for. */
-export function isSearchable(text: string): boolean {
-  const chars = Array.from(text).length;
-  return chars >= MIN_SEARCH_CHARS || (chars >= MIN_OTHER_SEARCH_CHARS && /[^\p{ASCII}]/u.test(text));
-}
+/**
+ * Three characters, or two of which one is not ASCII, because a word of a script such as Han is often that short. Spaces
+ * around the text do not count. The database cannot compare with NUL.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is exactly what is refused
+const SEARCHABLE = /^\s*(?:[^\s\u0000][^\u0000]+[^\s\u0000]|(?=.*[^\u0000-\u007f])[^\s\u0000]{2})\s*$/u;
 
 export const TextSearchQuery = consistent(
   z.object({
-    text: SearchText.trim()
-      .min(MIN_OTHER_SEARCH_CHARS)
-      .refine(
-        isSearchable,
-        `must be at least ${MIN_SEARCH_CHARS} characters, or ${MIN_OTHER_SEARCH_CHARS} of which one is not ASCII`,
-      )
-      .max(200, 'must be at most 200 characters'),
+    text: z
+      .string()
+      .trim()
+      .max(200, 'must be at most 200 characters')
+      .regex(SEARCHABLE, 'must be at least 3 characters, or 2 of which one is not ASCII'),
     agentId: ClientId.optional(),
     runId: ClientId.optional(),
     ...timeRange,

@@ -20,7 +20,7 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 const ESCAPES: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
 /** Postgres' regular expression for all written forms of a text. */
-export function patternFor(text: string): string {
+function patternFor(text: string): string {
   return Array.from(text.normalize('NFC'), (character) => `(?:${[...formsOfCharacter(character)].join('|')})`).join('');
 }
 
