@@ -39,10 +39,13 @@ async function until<T>(what: string, ask: () => Promise<T | undefined>): Promis
   throw new Error(`waited in vain for ${what}`);
 }
 
+/** Two agents, because one alone cannot have a rule taken back. */
+const AGENTS = ['bookkeeper', 'treasurer'] as const;
+
 /** Runs that pay one invoice each and end well. Every tenth amount is large, or each if `large`. */
 async function work(name: string, runs: number, large = false): Promise<void> {
-  const agentId = 'bookkeeper';
   for (let n = 1; n <= runs; n++) {
+    const agentId = AGENTS[n % AGENTS.length] ?? AGENTS[0];
     const runId = `${name}-${n}`;
     await call('POST', `/v1/runs/${runId}/start`, { agentId });
     const args = { invoice: `2026-${1_000 + n}`, amount: large || n % 10 === 0 ? 1_200 + n : 40 + n };
