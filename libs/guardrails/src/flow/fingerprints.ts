@@ -83,7 +83,8 @@ export function candidatesOf(args: unknown, salt: string): Candidates {
   // A member's name is joined with the values only if it can be data: most names say what the value is.
   const texts = values.flatMap(({ text, isName }) => (isName && !isDataName(text) ? [] : [text]));
   const names = values.flatMap(({ text, isName }) => (isName ? [text] : []));
-  const decoded = texts.flatMap(decodings);
+  const budget = new DecodingBudget();
+  const decoded = texts.flatMap((text) => decodings(text, budget));
   // Joined, so that a value that was split between arguments is whole again.
   const joined = [texts, decoded]
     .map((list) => list.map((text) => reader.normalised(text)).join(''))
@@ -98,7 +99,7 @@ export function candidatesOf(args: unknown, salt: string): Candidates {
   const all = [...places.keys()];
   return {
     prints: all.slice(0, MAX_PRINTS),
-    isComplete: isComplete && reader.isComplete && all.length <= MAX_PRINTS,
+    isComplete: isComplete && reader.isComplete && !budget.isSpent && all.length <= MAX_PRINTS,
     isWhole: (print, { whole }) =>
       whole !== undefined &&
       (places.get(print) ?? []).some(({ text, at }) => {
@@ -248,52 +249,81 @@ function tokensOf(text: string, reader: Normaliser): string[] {
     .filter(isDistinctive);
 }
 
-function decodings(text: string): string[] {
+/** Texts that a text is the URL or base64 encoding of, or contains as one. */
+function decodings(text: string, budget: DecodingBudget): string[] {
   const unescaped = /%[0-9a-f]{2}/i.test(text) ? unescapedUrl(text) : undefined;
   const first = unescaped === undefined ? [] : [unescaped];
-  return [...first, ...[text, ...first].flatMap(base64In)];
+  return [...first, ...[text, ...first].flatMap((one) => base64In(one, budget))];
 }
 
 /** Decodes each run of escapes by itself, so that a stray `%` hides nothing. */
 function unescapedUrl(text: string): string {
   return text.replaceAll('+', ' ').replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
-    const bytes = escapes.split('%').slice(1);
-    return LENIENT.decode(Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)));
+    const bytes = new Uint8Array(escapes.length / 3);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = Number.parseInt(escapes.slice(3 * at + 1, 3 * at + 3), 16);
+    return LENIENT.decode(bytes);
   });
 }
 
 const LENIENT = new TextDecoder('utf-8');
 const MIN_BASE64_CHARS = 8;
-/** Of a text in base64url, `_` and `-` may also end what stands before it: `file_aGVsbG8`. */
+/** `_` and `-` are letters of base64url, or end what stands before it: `file_aGVsbG8`. Longer parts have no prefix. */
+const MAX_PREFIXED_CHARS = 2_048;
 const MAX_BASE64_STARTS = 8;
+/** Characters of one call that are decoded, counting those that are tried several times. */
+const MAX_DECODED_CHARS = 3 * MAX_CHARS;
 
-/** Texts that are encoded in base64 or base64url, also as a part of a path or after a prefix; padding is optional. */
-function base64In(text: string): string[] {
-  return text.split(/[^A-Za-z0-9+/_-]+/).flatMap((chunk) => {
-    const segments = chunk.includes('/') ? [chunk, ...chunk.split('/')] : [chunk];
-    return segments.flatMap((segment) =>
-      startsIn(segment).flatMap((start) => textOfBase64(segment.slice(start)) ?? []),
-    );
-  });
+class DecodingBudget {
+  isSpent = false;
+  #left = MAX_DECODED_CHARS;
+
+  /** False if so many characters are too many. */
+  take(chars: number): boolean {
+    this.#left -= chars;
+    if (this.#left < 0) this.isSpent = true;
+    return this.#left >= 0;
+  }
 }
 
-function startsIn(segment: string): readonly number[] {
-  const starts = [0];
-  for (let at = 0; at < segment.length && starts.length < MAX_BASE64_STARTS; at++)
-    if (segment[at] === '_' || segment[at] === '-') starts.push(at + 1);
+/** Texts that are encoded in base64 or base64url, also as a part of a path or after a prefix; padding is optional. */
+function base64In(text: string, budget: DecodingBudget): string[] {
+  const found: string[] = [];
+  const tryPart = (part: string) => {
+    if (part.length < MIN_BASE64_CHARS || !budget.take(part.length)) return;
+    const decoded = textOfBase64(part);
+    if (decoded !== undefined) found.push(decoded);
+  };
+  for (const chunk of text.split(/[^A-Za-z0-9+/_-]+/)) {
+    tryPart(chunk);
+    // Each part of a path may be a text of its own; so may all of it, because `/` is a letter of base64.
+    const parts = chunk.includes('/') ? chunk.split('/') : [chunk];
+    for (const part of parts) {
+      if (part !== chunk) tryPart(part);
+      for (const start of startsIn(part)) tryPart(part.slice(start));
+    }
+  }
+  return found;
+}
+
+function startsIn(part: string): readonly number[] {
+  const starts: number[] = [];
+  if (part.length > MAX_PREFIXED_CHARS) return starts;
+  for (let at = 0; at < part.length && starts.length < MAX_BASE64_STARTS; at++)
+    if (part[at] === '_' || part[at] === '-') starts.push(at + 1);
   return starts;
 }
 
 /** Most bytes must be text: a few others do not hide it, and a word that is no base64 decodes to noise. */
 function textOfBase64(chunk: string): string | undefined {
-  if (chunk.length < MIN_BASE64_CHARS) return undefined;
-  let text: string;
+  let binary: string;
   try {
-    const bytes = Uint8Array.from(atob(chunk.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
-    text = LENIENT.decode(bytes);
+    binary = atob(chunk.replaceAll('-', '+').replaceAll('_', '/'));
   } catch {
     return undefined;
   }
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
+  const text = LENIENT.decode(bytes);
   const noise = text.length - text.replace(/[\ufffd\p{Cc}]+/gu, '').length;
   return noise * 4 <= text.length ? text : undefined;
 }
