@@ -28,12 +28,12 @@ async function bundled(code: string): Promise<string> {
 const kilobytes = (text: string) => Number((gzipSync(text).length / 1000).toFixed(1));
 
 describe('the bundle of an edge agent', () => {
-  // Measured when the limits were set: 24.1, 1.3 and 34.9 kB compressed. Exceeding a budget is a reason to look, not a
+  // Measured when the limits were set: 25.6, 1.3 and 36.5 kB compressed, with what providers report about usage. Exceeding a budget is a reason to look, not a
   // hard limit.
   it.each([
-    ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 25],
+    ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 27],
     ['redaction alone', "export { redact } from './src/index.ts'", 2],
-    ['everything', "export * from './src/index.ts'", 36],
+    ['everything', "export * from './src/index.ts'", 38],
   ])('is small: %s', async (_, code, budget) => {
     const size = kilobytes(await bundled(code));
     expect(size).toBeLessThanOrEqual(budget);

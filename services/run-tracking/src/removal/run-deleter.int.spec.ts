@@ -141,6 +141,10 @@ describe('run deleter', () => {
     expect(await remove('gone')).toMatchObject({ ok: true, value: { complete: false } });
 
     dispatcherIsAway = false;
+    // Runs that are due now go first.
+    await deleter.removeDue();
+    expect(asked).toHaveLength(1);
+    await pass();
     await deleter.removeDue();
     expect(asked).toHaveLength(2);
 
