@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
 export const ALERT_STATUSES = ['pending', 'acknowledged', 'approved', 'denied', 'expired', 'cancelled'] as const;
+/** `change`: what is unlike before, such as a rule that stops much more since it changed. */
+export const ALERT_KINDS = ['approval', 'breaker', 'rule', 'spend', 'security', 'change'] as const;
 const AlertStatus = z.enum(ALERT_STATUSES);
 
 /** The call that an approval covers. A call with another run, tool, arguments or rule version does not match it. */
@@ -13,6 +15,11 @@ export const ApprovalBinding = z.object({
   argsHash: z.string(),
   ruleId: z.string(),
   ruleVersion: z.int().min(1),
+  /** Further rules that ask for this call; the approval is for all of them. */
+  also: z
+    .array(z.object({ ruleId: z.string(), ruleVersion: z.int().min(1) }))
+    .max(20)
+    .optional(),
 });
 export type ApprovalBinding = z.infer<typeof ApprovalBinding>;
 
@@ -38,7 +45,7 @@ export type ApprovalCall = z.infer<typeof ApprovalCall>;
 export const Alert = z.object({
   id: z.string(),
   tenantId: TenantId,
-  kind: z.enum(['approval', 'breaker', 'rule', 'spend']),
+  kind: z.enum(ALERT_KINDS),
   status: AlertStatus,
   severity: z.enum(['info', 'warn', 'error', 'critical']),
   title: z.string(),
@@ -62,6 +69,10 @@ export const Alert = z.object({
   reason: z.string().optional(),
   /** When the approved call proceeded. An approval is valid for one call. */
   usedAt: Instant.optional(),
+  /** Votes that the approval needs; absent: one decides. */
+  quorum: z.int().min(1).optional(),
+  /** Name of the policy that says who decides the approval. Absent: everyone who may review. */
+  policy: z.string().optional(),
   /** Number of further alerts folded into this one while it was open. Increases without a new version. */
   suppressed: z.int().min(1).optional(),
   version: z.int().min(1),

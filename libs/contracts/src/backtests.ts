@@ -96,6 +96,16 @@ export const BacktestResult = z.object({
     .meta({
       description: 'Difference to the version in force, or to the draft sent as "against". Null without either.',
     }),
+  happened: z
+    .object({
+      triggers: z.int().meta({ description: 'Triggers of the rule that were recorded, dry runs included.' }),
+      stopped: z.int().meta({ description: 'Calls that the rule refused, ended or put before a person.' }),
+    })
+    .optional()
+    .meta({
+      description:
+        'What the stored rule ("ruleId") did in this range, by whichever version was in force. Absent for a draft.',
+    }),
   saved: z.object({
     afterStopUsd: z.number().meta({ description: 'Cost of the affected runs after their first stop: an upper bound.' }),
     basis: z.string(),

@@ -6,7 +6,7 @@ export const BreakerLimits = z.object({
   maxTokens: z.number().nonnegative().default(200_000),
   maxIterations: z.number().nonnegative().default(50),
   maxCostUsd: z.number().nonnegative().default(10),
-  maxConsecutiveFailures: z.int().min(1).default(5),
+  maxConsecutiveFailures: z.int().min(1).default(10),
   /** Trips if confidence falls by more than this over the last `confidenceWindow` reports; null disables the check. */
   maxConfidenceDrop: z.number().min(0).max(1).nullable().default(0.3),
   confidenceWindow: z.int().min(3).max(50).default(5),

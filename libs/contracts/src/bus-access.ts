@@ -43,13 +43,27 @@ const {
   importPolicy,
   updateBudget,
 } = COMMANDS;
-const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
+const {
+  orderControl,
+  raiseAlert,
+  reportChanges,
+  redeliver,
+  resetBreaker,
+  resolveApproval,
+  ruleBundle,
+  setBreakerLimits,
+} = COMMANDS;
 const { cancelBacktest, clearLabel, createBacktest, promoteRule, readLabels, suspendRule, tenantBook } = COMMANDS;
 const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
 const { deleteRun, deleteRunActions, eraseActor, eraseRunActions, startReprice } = COMMANDS;
+const { deleteApprovalPolicy, readVotes, setApprovalPolicy } = COMMANDS;
+const { createSilence, deleteChannel, endSilence, linkChat, setChannel, setRoutes, takeSlackClick, testChannel } =
+  COMMANDS;
+const CHATS = [takeSlackClick, linkChat];
+const NOTICES = [setChannel, deleteChannel, testChannel, setRoutes, createSilence, endSilence, ...CHATS];
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
@@ -77,6 +91,12 @@ export const BUS_ACCESS = {
     asks: [decide, importPolicy, ruleBundle, tenantBook],
     answers: [],
   },
+  'model-gateway': {
+    publishes: [agentEvents, decisionDecided, keyUsed],
+    reads: [keysChanged, rulesChanged, pricesChanged, controlOrdered, directiveIssued, breakerChanged, breakersDue],
+    asks: [decide, tenantBook],
+    answers: [],
+  },
   'run-tracking': {
     publishes: [runChanged, keyUsed, deadLetters],
     reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged, pricesChanged],
@@ -97,8 +117,18 @@ export const BUS_ACCESS = {
     reads: [guardrailTriggered, breakerChanged, directiveAcknowledged, keysChanged],
     asks: [rearmRules],
     answers: [
-      ...[unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
-      ...[...WEBHOOKS, deleteRunActions, eraseRunActions],
+      ...[
+        unpauseAgent,
+        redeliver,
+        resolveApproval,
+        spendApprovals,
+        raiseAlert,
+        reportChanges,
+        decideAlert,
+        orderControl,
+      ],
+      ...[...WEBHOOKS, ...NOTICES, deleteRunActions, eraseRunActions],
+      ...[readVotes, setApprovalPolicy, deleteApprovalPolicy],
     ],
   },
   backtester: {
@@ -128,9 +158,11 @@ export const BUS_ACCESS = {
       budgetStanding,
       unpauseAgent,
       redeliver,
+      ...[raiseAlert, reportChanges],
       decideAlert,
       orderControl,
-      ...WEBHOOKS,
+      ...[readVotes, setApprovalPolicy, deleteApprovalPolicy],
+      ...[...WEBHOOKS, ...NOTICES],
       deleteRun,
       eraseActor,
       startReprice,

@@ -60,7 +60,9 @@ function canonicalList(items: readonly unknown[]): string {
 
 function canonicalObject(record: Record<string, unknown>): string {
   let text = '';
-  for (const { key, first, next } of membersOf(record)) {
+  const names = membersOf(record);
+  for (let index = 0; index < names.length; index++) {
+    const { key, first, next } = names[index] as MemberName;
     const member = record[key];
     if (member !== undefined) text += (text === '' ? first : next) + canonicalJson(member);
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { displayName } from './ids.ts';
+import { Way } from './people.ts';
 
 /** Every kind of change that is recorded in the audit log, as `target.action`. */
 export const CHANGE_KINDS = [
@@ -40,7 +41,35 @@ export const CHANGE_KINDS = [
   'erasure.finished',
   'saved_view.set',
   'saved_view.deleted',
+  'model_connection.set',
+  'model_connection.deleted',
   'deploy.recorded',
+  'decision.judged',
+  'session.started',
+  'session.refused',
+  'session.ended',
+  'person.seen',
+  'person.changed',
+  'person.disabled',
+  'grant.set',
+  'provider.created',
+  'provider.changed',
+  'provider.deleted',
+  'team.set',
+  'team.deleted',
+  'deputy.named',
+  'deputy.ended',
+  'approval_policy.created',
+  'approval_policy.changed',
+  'approval_policy.deleted',
+  'vote.cast',
+  'channel.created',
+  'channel.changed',
+  'channel.deleted',
+  'routing.changed',
+  'silence.created',
+  'silence.ended',
+  'chat_link.set',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
@@ -59,11 +88,17 @@ export const ChangeAuthor = z.object({
   keyId: z.string(),
   keyName: z.string(),
   person: PersonName.optional(),
+  /** Absent: `person` is only what the request says. Otherwise the platform has signed this person in. */
+  personId: z.string().optional(),
+  via: Way.optional(),
+  /** The browser session. */
+  sessionId: z.string().optional(),
 });
 export type ChangeAuthor = z.infer<typeof ChangeAuthor>;
 
 /** Formats an author for display. Includes the key id because key names are not unique. */
-export function signatureOf({ keyId, keyName, person }: ChangeAuthor): string {
+export function signatureOf({ keyId, keyName, person, personId, via }: ChangeAuthor): string {
+  if (personId !== undefined) return via === undefined ? (person ?? personId) : `${person ?? personId}, ${via}`;
   const key = keyName === keyId ? keyId : `${keyName} (${keyId})`;
   return person === undefined ? key : `${person}, with ${key}`;
 }
@@ -91,7 +126,15 @@ export interface AuditRecord {
   readonly target: string;
   readonly targetId: string;
   /** Null if unknown. */
-  readonly actor: { readonly person: string | null; readonly keyId: string; readonly keyName: string } | null;
+  readonly actor: {
+    readonly person: string | null;
+    readonly keyId: string;
+    readonly keyName: string;
+    /** Present if the platform has signed the person in. */
+    readonly personId?: string;
+    readonly via?: string;
+    readonly sessionId?: string;
+  } | null;
   readonly reason: string | null;
   readonly before: Record<string, unknown> | null;
   readonly after: Record<string, unknown> | null;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ApprovalPolicy, ApprovalVotes, StoredPolicy, VoterRef } from './people.ts';
 import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
+import { ChannelDraft, ChannelId, ChannelView } from './channels.ts';
 import { Backtest } from './backtests.ts';
 import { BREAKER_LIMIT_SCOPES, BREAKER_SCOPES, StoredBreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
@@ -9,6 +11,7 @@ import { Decision, DecisionRequest, LabelName, MAX_ANCESTORS, StandingLabel } fr
 import { ClientId, Instant, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
 import { Reprice } from './reprices.ts';
+import { RoutingDocument, Silence, SilenceDraft, StoredRouting } from './routing.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { GuardrailRule, Promotion, RuleChangeAuthor, Suspension } from './rules.ts';
 import { RulesetPlan } from './rulesets.ts';
@@ -57,6 +60,9 @@ const RaisedAlert = Alert.pick({
 
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
 
+/** Something that is unlike before. `about` names it; with `at`, it is raised once, even if it was closed since. */
+const ReportedChange = RaisedAlert.omit({ tenantId: true, kind: true }).required({ about: true, at: true });
+
 /** The change is rejected with 412 unless its target has this version; 0 requires that the target does not exist. */
 const conditional = { ifVersion: z.int().optional() };
 
@@ -75,6 +81,8 @@ const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.strin
 const RULESET_DEADLINE_MS = 20_000;
 
 const webhookRef = z.object({ ...authored, ...conditional, tenantId: TenantId, webhookId: z.string() });
+
+const channelRef = z.object({ ...authored, ...conditional, tenantId: TenantId, channelId: ChannelId });
 
 const limitsRef = z.object({
   ...{ ...authored, ...conditional, tenantId: TenantId },
@@ -131,18 +139,19 @@ export const COMMANDS = {
     z.object({ released: z.int() }),
     RULESET_DEADLINE_MS,
   ),
-  /** The labels that stand for a run. `runIds` are the run and its ancestors, nearest first. */
+  /** The labels that stand for a run and its session. `runIds` are the run and its ancestors, nearest first. */
   readLabels: command(
     'guardrail.labels.read',
-    z.object({ tenantId: TenantId, runIds: LabelledRuns }),
+    z.object({ tenantId: TenantId, runIds: LabelledRuns, sessionId: ClientId.optional() }),
     z.object({ labels: z.array(StandingLabel) }),
     2_000,
   ),
-  /** Clears a label for a person. 404 if it does not stand. */
+  /** Clears a label for a person, of the run tree and of the session. 404 if it does not stand. */
   clearLabel: command(
     'guardrail.labels.clear',
     z.object({
       ...{ ...authored, tenantId: TenantId, runIds: LabelledRuns, label: LabelName },
+      sessionId: ClientId.optional(),
       reason: z.string().min(1).max(1000),
     }),
     z.object({ ok: z.literal(true) }),
@@ -266,6 +275,16 @@ export const COMMANDS = {
   ),
   /** Deduplicated by kind, rule, agent, run and `about` while one is pending, and rate limited. Returns the alert in force. */
   raiseAlert: command('action.alerts.raise', RaisedAlert, Alert),
+  /** Everything of a tenant that is unlike before: raises an alert for what is new, and ends those of what no longer is. */
+  reportChanges: command(
+    'action.alerts.changes',
+    z.object({
+      tenantId: TenantId,
+      asOf: Instant.meta({ description: 'When it was read. Alerts raised shortly before, or later, are not ended.' }),
+      changes: z.array(ReportedChange).max(50),
+    }),
+    z.object({ ended: z.int() }),
+  ),
   decideAlert: command(
     'action.alerts.decide',
     z.object({
@@ -274,8 +293,33 @@ export const COMMANDS = {
       verb: z.enum(['acknowledge', 'approve', 'deny', 'cancel']),
       by: z.string(),
       reason: z.string().max(1000).optional(),
+      /** Absent if a query service of an earlier version asks: a key of a program. */
+      voter: VoterRef.optional(),
+      /** `argsHash` of the call that was shown. */
+      callHash: z.string().optional(),
     }),
     Alert,
+  ),
+  /** Votes of an approval, and whether this voter may vote: judged by the function that decides. */
+  readVotes: command(
+    'action.approvals.votes',
+    z.object({ tenantId: TenantId, alertId: z.string(), voter: VoterRef }),
+    ApprovalVotes,
+  ),
+  setApprovalPolicy: command(
+    'action.policies.set',
+    z.object({
+      ...{ ...authored, ...conditional, tenantId: TenantId },
+      policyId: z.string(),
+      place: z.int().optional(),
+      policy: ApprovalPolicy,
+    }),
+    StoredPolicy,
+  ),
+  deleteApprovalPolicy: command(
+    'action.policies.delete',
+    z.object({ ...{ ...authored, ...conditional, tenantId: TenantId }, policyId: z.string() }),
+    z.object({ id: z.string(), deleted: z.literal(true) }),
   ),
   orderControl: command(
     'action.control.order',
@@ -329,4 +373,41 @@ export const COMMANDS = {
   /** Creates a new signing secret. Deliveries already queued are still signed with the previous one. */
   rotateWebhookSecret: command('action.webhooks.rotate', webhookRef, NewWebhookEndpoint),
   testWebhook: command('action.webhooks.test', webhookRef, z.object({ deliveryId: z.string() })),
+  /** Creates or replaces a channel. */
+  setChannel: command('action.channels.set', channelRef.extend({ draft: ChannelDraft }), ChannelView),
+  /** 409 while a route or another channel names it. */
+  deleteChannel: command('action.channels.delete', channelRef, z.object({ id: z.string(), deleted: z.literal(true) })),
+  /** Queues a test notice, one for each recipient. */
+  testChannel: command('action.channels.test', channelRef, z.object({ deliveryIds: z.array(z.string()) })),
+  setRoutes: command(
+    'action.routes.set',
+    z.object({ ...authored, ...conditional, tenantId: TenantId, document: RoutingDocument, by: z.string().max(500) }),
+    StoredRouting,
+  ),
+  createSilence: command(
+    'action.silences.create',
+    z.object({ ...authored, tenantId: TenantId, draft: SilenceDraft, by: z.string().max(500) }),
+    Silence,
+  ),
+  /** A request of Slack, as it arrived. 401 if it is not signed. Slack waits three seconds, on a busy machine as well. */
+  takeSlackClick: command(
+    'action.slack.click',
+    z.object({
+      ...{ tenantId: TenantId, channelId: z.string() },
+      ...{ timestamp: z.string(), signature: z.string(), body: z.string() },
+    }),
+    z.object({ taken: z.boolean() }),
+    2_000,
+  ),
+  linkChat: command(
+    'action.chats.link',
+    z.object({ tenantId: TenantId, token: z.string(), author: ChangeAuthor }),
+    z.object({ workspace: z.string(), user: z.string() }),
+  ),
+  /** An ended silence never returns. */
+  endSilence: command(
+    'action.silences.end',
+    z.object({ ...authored, tenantId: TenantId, silenceId: z.string() }),
+    Silence,
+  ),
 } as const;

@@ -32,6 +32,15 @@ export const DirectiveAcknowledged = z.object({
   agentId: ClientId,
   instanceId: z.string(),
   acknowledgedAt: Instant,
+  /** Checked by the gateway. Absent if the instance did not sign. */
+  signature: z
+    .object({
+      /** Names the connection; the secret that the instance signed with was sent on it. */
+      connection: z.string(),
+      version: z.int().min(1),
+      mac: z.string(),
+    })
+    .optional(),
 });
 export type DirectiveAcknowledged = z.infer<typeof DirectiveAcknowledged>;
 

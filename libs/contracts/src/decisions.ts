@@ -3,10 +3,20 @@ import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-form.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
-export const DECISION_PHASES = ['tool.before', 'tool.after', 'llm.before'] as const;
 /** When an agent asks: before or after a tool call, or before a model call. */
+export const AGENT_PHASES = ['tool.before', 'tool.after', 'llm.before'] as const;
+export const AgentPhase = z.enum(AGENT_PHASES);
+export type AgentPhase = z.infer<typeof AgentPhase>;
+
+/** The model gateway also asks after a model call: it has the whole answer. */
+export const DECISION_PHASES = [...AGENT_PHASES, 'llm.after'] as const;
 export const DecisionPhase = z.enum(DECISION_PHASES);
 export type DecisionPhase = z.infer<typeof DecisionPhase>;
+
+/** Whether the call of a question has happened, so that nothing new begins and nothing is paid in advance. */
+export function hasHappened(phase: DecisionPhase): boolean {
+  return phase === 'tool.after' || phase === 'llm.after';
+}
 
 /** Maximum length of a tool's name in a request, in characters. */
 export const TOOL_NAME_CHARS = 1024;
@@ -172,6 +182,11 @@ export const DecisionRequest = z.object({
   metrics: z.record(z.string(), z.number()),
   /** Expected usage of a model call; reserved from budgets until it is settled. */
   estimate: z.object({ tokens: z.number().nonnegative(), costUsd: z.number().nonnegative() }).optional(),
+  /**
+   * The call was allowed and runs; `estimate` replaces its earlier one. Orders, breakers and budgets answer, rules do
+   * not. Only a refusal is published.
+   */
+  grows: z.literal(true).optional(),
   receivedAt: Instant,
   /** Time left to answer, in ms. Afterwards the `onUnavailable` setting of each stateful rule decides. */
   deadlineMs: z.number().positive(),
@@ -308,6 +323,8 @@ export const Decision = z.object({
   arguments: z.unknown().optional(),
   /** For larger arguments: the beginning of their redacted JSON text and its total length in bytes. */
   argumentsCut: z.object({ start: z.string(), bytes: z.int() }).optional(),
+  /** Tags of the tool that came with the call. Only in the published and stored decision. */
+  toolTags: z.array(z.string()).optional(),
   /** SHA-256 (hex) of the canonical arguments. */
   inputsDigest: z.string(),
   latencyMs: z.number().nonnegative(),

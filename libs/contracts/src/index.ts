@@ -1,6 +1,6 @@
 export { sha256Hex } from '#sha256';
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
-export { ALERT_STATUSES, Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
+export { ALERT_KINDS, ALERT_STATUSES, Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
 export {
   BACKTEST_STATUSES,
   Backtest,
@@ -48,6 +48,16 @@ export {
   signatureOf,
   targetOf,
 } from './changes.ts';
+export {
+  CHANNEL_KINDS,
+  ChannelConfig,
+  type ChannelConfigOf,
+  ChannelDraft,
+  ChannelId,
+  type ChannelKind,
+  ChannelView,
+  MAX_CHANNELS,
+} from './channels.ts';
 export { answerOf, COMMANDS, type Command, type QuestionOf } from './commands.ts';
 export {
   CONTROL_SCOPES,
@@ -60,6 +70,8 @@ export {
 export { DeadLetter } from './dead-letters.ts';
 export {
   Actor,
+  AGENT_PHASES,
+  type AgentPhase,
   ASK_REASONS,
   AskedBecause,
   type AskReason,
@@ -76,6 +88,7 @@ export {
   DecisionRequest,
   FLOW_GRADES,
   type FlowGrade,
+  hasHappened,
   LabelName,
   MAX_ANCESTORS,
   NO_TREE_LIMITS,
@@ -87,6 +100,7 @@ export {
   Subject,
   TreeLimits,
   UnreadContent,
+  TOOL_NAME_CHARS,
 } from './decisions.ts';
 export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from './delivery-exchange.ts';
 export { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './dialects/agentlens/event-types.ts';
@@ -104,6 +118,7 @@ export {
   decisionBody,
   decisionBodyWithExtras,
 } from './dialects/handlebar/decision-body.ts';
+export { readPlainQuestion } from './dialects/handlebar/plain-question.ts';
 export {
   AcknowledgeBody,
   AgentBody,
@@ -116,7 +131,7 @@ export {
   UNKNOWN_AGENT_ID,
 } from './dialects/handlebar/requests.ts';
 export { agentRegistered, runEnded, runStarted } from './dialects/handlebar/run-moments.ts';
-export { RepairedId } from './dialects/handlebar/tolerant.ts';
+export { cleanName, NAME_CHARS, RepairedId, repairId } from './dialects/handlebar/tolerant.ts';
 export { translateHandlebarEvent } from './dialects/handlebar/translate.ts';
 export { timeOfId } from './dialects/stable-ids.ts';
 export {
@@ -141,10 +156,46 @@ export {
   Usage,
 } from './events.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
+export {
+  type ConnectionDialect,
+  ConnectionName,
+  DEFAULT_FIRST_BYTE_SECONDS,
+  MAX_MODEL_CONNECTIONS,
+  ModelConnectionDraft,
+  PROVIDER_ADDRESSES,
+  TRIAL_PROVIDER,
+} from './model-connections.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { normalUsage, type SentUsage } from './normal-usage.ts';
 export { KeysChanged, KeyUsed, PricesChanged, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
+export {
+  type AccessWay,
+  AgentPattern,
+  AppliedPolicy,
+  ApprovalPolicy,
+  ApprovalVote,
+  ApprovalVotes,
+  ClaimRequirement,
+  findRolesWith,
+  findScopes,
+  IdentityProviderDraft,
+  MAX_APPROVAL_POLICIES,
+  MAX_DEPUTIES,
+  MAX_DEPUTY_DAYS,
+  MAX_MAPPING_LINES,
+  MappingLine,
+  PERSON_SCOPES,
+  ROLES,
+  Role,
+  RoleGrant,
+  SEPARATIONS,
+  StoredPolicy,
+  TeamId,
+  VoterRef,
+  WAYS,
+  Way,
+} from './people.ts';
 export { BrokenJson, endOfText, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
 export {
   MAX_PRICE_OVERRIDES,
@@ -171,6 +222,26 @@ export {
   RepriceDraft,
   RepricedModel,
 } from './reprices.ts';
+export {
+  ALERT_LABELS,
+  type AlertLabel,
+  type AlertLabels,
+  AlertNotice,
+  AlertNotices,
+  MAX_ACTIVE_SILENCES,
+  MAX_SILENCE_DAYS,
+  MuteWindow,
+  NOTICE_REASONS,
+  parseDuration,
+  Route,
+  RoutingAnswer,
+  RoutingDocument,
+  RoutingProblem,
+  Silence,
+  SilenceDraft,
+  StoredRouting,
+  Suppression,
+} from './routing.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export {
   FieldChange,
@@ -234,8 +305,18 @@ export {
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export {
+  dayBefore,
+  isTimeZone,
+  minuteOfDay,
+  readWallClock,
+  type WallClock,
+  WEEKDAYS,
+} from './wall-clock.ts';
+export {
   HttpAddress,
   NewWebhookEndpoint,
+  ONLY_SLACK,
+  takesFormat,
   WEBHOOK_EVENTS,
   WebhookDraft,
   WebhookEndpoint,

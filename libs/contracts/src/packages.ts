@@ -1,5 +1,5 @@
 /** Version of this release. A test compares it with package.json. */
-export const RELEASE = '0.1.0';
+export const RELEASE = '0.2.0';
 
 /** Address that documents use: the one that `npm start` prints by default. */
 export const DEFAULT_PLATFORM = 'http://127.0.0.1:3400';
@@ -12,6 +12,7 @@ export type JavaScriptPackage =
   | 'claude-agent'
   | 'cli'
   | 'langchain'
+  | 'log-verify'
   | 'mastra'
   | 'mcp-proxy'
   | 'openai-agents'

@@ -28,7 +28,7 @@ const MAX_DETAILS = 20;
 export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[] = []): ProblemDetail[] {
   return error.issues.slice(0, MAX_DETAILS).map((issue) => ({
     path: [...prefix, ...issue.path].map(String).join('.'),
-    message: issue.message,
+    message: plainMessage(issue.message),
   }));
 }
 
@@ -52,6 +52,22 @@ export function otherVersion(
       hint: `Read the ${what} again, and repeat the change with If-Match: "${current}" if it still makes sense`,
     },
   };
+}
+
+const BOUNDS: Readonly<Record<string, string>> = {
+  '>=': 'at least',
+  '>': 'more than',
+  '<=': 'at most',
+  '<': 'less than',
+};
+
+/** Says zod's own message about a bound as a rule about the field: "must be at least 1". Others stay as they are. */
+function plainMessage(message: string): string {
+  const [, verb, sign = '', limit, unit = ''] =
+    /^Too (?:small|big): expected \w+ to (be|have) ([<>]=?)(-?[\d.e+]+)( \w+)?$/.exec(message) ?? [];
+  if (verb === undefined) return message;
+  if (verb === 'have' && sign === '>=' && limit === '1') return 'must not be empty';
+  return `must ${verb} ${BOUNDS[sign] ?? sign} ${limit}${unit}`;
 }
 
 /** Maximum nesting of a request body. */

@@ -209,7 +209,10 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
     name: 'DirectiveAcknowledged',
     zod: DirectiveAcknowledged,
     proto: DirectiveAcknowledgedSchema,
-    values: fc.record({ tenantId, directiveId: text, agentId: text, instanceId: text, acknowledgedAt: instant }),
+    values: fc.record({
+      ...{ tenantId, directiveId: text, agentId: text, instanceId: text, acknowledgedAt: instant },
+      signature: optional(fc.record({ connection: text, version, mac: text })),
+    }),
   },
   {
     name: 'RunHeartbeats',

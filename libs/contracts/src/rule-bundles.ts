@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BreakerLimits } from './breakers.ts';
-import { DecisionPhase } from './decisions.ts';
+import { AgentPhase } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId } from './ids.ts';
 import { Rollout } from './rules.ts';
@@ -14,7 +14,7 @@ export const BundledRule = z.object({
   priority: z.int(),
   onMissing: z.enum(['allow', 'block']),
   onUnavailable: z.enum(['allow', 'block']),
-  phases: z.array(DecisionPhase),
+  phases: z.array(AgentPhase),
   selector: z
     .object({
       tools: z.array(z.string()).optional(),
@@ -46,7 +46,7 @@ export const RuleBundle = z.object({
    * Phases that must be reported to the server even if no rule applies, for budgets or for a history that some rule
    * reads.
    */
-  askAlways: z.array(DecisionPhase),
+  askAlways: z.array(AgentPhase),
   rules: z.array(BundledRule),
   breakerLimits: BreakerLimits.optional(),
   /** The tenant disables the breaker for runs and agents without limits of their own. */

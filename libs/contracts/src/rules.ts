@@ -11,7 +11,7 @@ const names = z.array(z.string().min(1).max(256)).min(1).max(100);
  * whole names; like tags, they ignore case. Without phases a rule applies before tool calls.
  */
 export const RuleSelector = z.strictObject({
-  phases: z.array(DecisionPhase).min(1).max(3).optional(),
+  phases: z.array(DecisionPhase).min(1).max(4).optional(),
   tools: names.optional(),
   toolTagsAll: names.optional(),
   toolTagsAny: names.optional(),

@@ -1,7 +1,7 @@
 /** Entry point for schemas and units of time. Needs no Node built-in, so that a browser can load it. */
 
 export { AgentTool } from './agents.ts';
-export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
+export { ALERT_KINDS, ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BACKTEST_STATUSES, Backtest, BacktestDraft, BacktestExample } from './backtests.ts';
 export {
   BREAKER_LIMIT_SCOPES,
@@ -44,7 +44,39 @@ export {
 } from './dialects/handlebar/requests.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
+export {
+  CONNECTION_DIALECTS,
+  ConnectionName,
+  MAX_MODEL_CONNECTIONS,
+  ModelConnectionDraft,
+} from './model-connections.ts';
 export { RulesChanged } from './notices.ts';
+export {
+  AgentPattern,
+  AppliedPolicy,
+  ApprovalPolicy,
+  ApprovalVote,
+  ApprovalVotes,
+  ClaimRequirement,
+  IdentityProviderDraft,
+  MAX_APPROVAL_POLICIES,
+  MAX_DEPUTIES,
+  MAX_DEPUTY_DAYS,
+  MAX_MAPPING_LINES,
+  MappingLine,
+  PERSON_SCOPES,
+  ROLES,
+  Role,
+  RoleGrant,
+  SEPARATIONS,
+  StoredPolicy,
+  VoterRef,
+  TeamId,
+  WAYS,
+  type AccessWay,
+  Way,
+  findScopes,
+} from './people.ts';
 export { MAX_PRICE_OVERRIDES, PriceOverride, PriceOverrideDraft, PriceRates } from './price-overrides.ts';
 export { UNPRICED_REASONS } from './prices.ts';
 export { Problem } from './problems.ts';
@@ -64,3 +96,33 @@ export {
   WebhookEndpoint,
   WebhookPatch,
 } from './webhooks.ts';
+export {
+  CHANNEL_KINDS,
+  ChannelConfig,
+  type ChannelConfigOf,
+  ChannelDraft,
+  ChannelId,
+  type ChannelKind,
+  ChannelView,
+  MAX_CHANNELS,
+} from './channels.ts';
+export {
+  ALERT_LABELS,
+  type AlertLabel,
+  type AlertLabels,
+  AlertNotice,
+  AlertNotices,
+  MAX_ACTIVE_SILENCES,
+  MAX_SILENCE_DAYS,
+  MuteWindow,
+  NOTICE_REASONS,
+  parseDuration,
+  Route,
+  RoutingAnswer,
+  RoutingDocument,
+  RoutingProblem,
+  Silence,
+  SilenceDraft,
+  StoredRouting,
+  Suppression,
+} from './routing.ts';

@@ -26,6 +26,17 @@ const EVENTS = z
   .min(1, 'must name at least one kind of event')
   .transform((events) => [...new Set(events)]);
 
+/** What is wrong with another format for an address of Slack. */
+export const ONLY_SLACK = {
+  path: ['format'],
+  message: 'must be "slack" for an address at hooks.slack.com, because Slack accepts no other format',
+};
+
+/** Whether the address takes messages of this format. */
+export function takesFormat({ url, format }: { readonly url: string; readonly format: WebhookFormat }): boolean {
+  return format === 'slack' || !url.toLowerCase().startsWith('https://hooks.slack.com/');
+}
+
 /** Body that creates a webhook endpoint. */
 export const WebhookDraft = z
   .strictObject({
@@ -35,10 +46,8 @@ export const WebhookDraft = z
     name: NAME.optional(),
     enabled: z.boolean().default(true),
   })
-  .refine(({ url, format }) => format === 'slack' || !url.toLowerCase().startsWith('https://hooks.slack.com/'), {
-    path: ['format'],
-    message: 'must be "slack" for an address at hooks.slack.com, because Slack accepts no other format',
-  });
+  // A copy, because zod moves the message of the object that it is given.
+  .refine(takesFormat, { ...ONLY_SLACK });
 export type WebhookDraft = z.infer<typeof WebhookDraft>;
 
 /** Body that changes a webhook endpoint; absent fields stay. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AgentTool } from '../../agents.ts';
-import { DECISION_PHASES } from '../../decisions.ts';
+import { AGENT_PHASES } from '../../decisions.ts';
 import { ClientId } from '../../ids.ts';
 import { AllNames, cleanToolName, Name, Names, Numbers, RepairedId, Texts } from './tolerant.ts';
 
@@ -92,7 +92,19 @@ export const HeartbeatBody = z.object({
 export type HeartbeatBody = z.infer<typeof HeartbeatBody>;
 
 /** `POST /v1/control/{directiveId}/ack`. */
-export const AcknowledgeBody = z.object({ agentId: ClientId, instanceId: ClientId });
+export const AcknowledgeBody = z.object({
+  agentId: ClientId,
+  instanceId: ClientId,
+  /** Proves that the instance has the secret of its own connection; without it, the acknowledgement is only reported. */
+  signature: z
+    .object({
+      connection: z.string().max(1_000).meta({ description: '`id` of the last event `connection`.' }),
+      version: z.int().min(1).meta({ description: 'Version of the order or directive.' }),
+      mac: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits'),
+    })
+    .nullish(),
+});
+export type AcknowledgeBody = z.infer<typeof AcknowledgeBody>;
 
 /** Agent id for clients without one. Rules for every agent and orders for the run still apply. */
 export const UNKNOWN_AGENT_ID = 'unknown';
@@ -131,7 +143,7 @@ const Estimate = z.object({ tokens: Amount.catch(0), costUsd: Amount });
  */
 export const EvaluateBody = z
   .object({
-    phase: z.enum(DECISION_PHASES, `must be one of ${DECISION_PHASES.join(', ')}`),
+    phase: z.enum(AGENT_PHASES, `must be one of ${AGENT_PHASES.join(', ')}`),
     agentId: QuestionId,
     tool: z
       .object({ name: z.string().min(1, 'must not be empty'), tags: AllNames.nullish().catch(null) })

@@ -4,7 +4,7 @@ import { TOOL_NAME_CHARS } from '../../decisions.ts';
 
 /** Maximum length of a name that becomes a column or is compared by rules, in characters. */
 export const NAME_CHARS = 256;
-const TEXT_CHARS = 1_000;
+export const TEXT_CHARS = 1_000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is removed
 const CONTROL = /[\u0000-\u001f\u007f]/g;

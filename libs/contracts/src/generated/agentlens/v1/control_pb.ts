@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/control.proto.
  */
 export const file_agentlens_v1_control: GenFile = /*@__PURE__*/
-  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSIuCg1QcmljZXNDaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIKCgJhdBgCIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAkiwQEKDENvbnRyb2xPcmRlchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFc2NvcGUYAyABKAkSEAoIc2NvcGVfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcmVhc29uGAYgASgJEgoKAmJ5GAcgASgJEg8KB3ZlcnNpb24YCCABKA0SEQoJaXNzdWVkX2F0GAkgASgJEhUKCGFnZW50X2lkGAogASgJSACIAQFCCwoJX2FnZW50X2lkIoABChVEaXJlY3RpdmVBY2tub3dsZWRnZWQSEQoJdGVuYW50X2lkGAEgASgJEhQKDGRpcmVjdGl2ZV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRITCgtpbnN0YW5jZV9pZBgEIAEoCRIXCg9hY2tub3dsZWRnZWRfYXQYBSABKAkiTQoNUnVuSGVhcnRiZWF0cxIRCgl0ZW5hbnRfaWQYASABKAkSKQoFYmVhdHMYAiADKAsyGi5hZ2VudGxlbnMudjEuUnVuSGVhcnRiZWF0ImAKDFJ1bkhlYXJ0YmVhdBIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSCgoCYXQYAyABKAkSFQoIZXZlcnlfbXMYBCABKAFIAIgBAUILCglfZXZlcnlfbXMiOAoHS2V5VXNlZBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgoKAmF0GAMgASgJYgZwcm90bzM");
+  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSIuCg1QcmljZXNDaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIKCgJhdBgCIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAkiwQEKDENvbnRyb2xPcmRlchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFc2NvcGUYAyABKAkSEAoIc2NvcGVfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcmVhc29uGAYgASgJEgoKAmJ5GAcgASgJEg8KB3ZlcnNpb24YCCABKA0SEQoJaXNzdWVkX2F0GAkgASgJEhUKCGFnZW50X2lkGAogASgJSACIAQFCCwoJX2FnZW50X2lkIs4BChVEaXJlY3RpdmVBY2tub3dsZWRnZWQSEQoJdGVuYW50X2lkGAEgASgJEhQKDGRpcmVjdGl2ZV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRITCgtpbnN0YW5jZV9pZBgEIAEoCRIXCg9hY2tub3dsZWRnZWRfYXQYBSABKAkSPgoJc2lnbmF0dXJlGAYgASgLMiYuYWdlbnRsZW5zLnYxLkFja25vd2xlZGdlbWVudFNpZ25hdHVyZUgAiAEBQgwKCl9zaWduYXR1cmUiTAoYQWNrbm93bGVkZ2VtZW50U2lnbmF0dXJlEhIKCmNvbm5lY3Rpb24YASABKAkSDwoHdmVyc2lvbhgCIAEoBRILCgNtYWMYAyABKAkiTQoNUnVuSGVhcnRiZWF0cxIRCgl0ZW5hbnRfaWQYASABKAkSKQoFYmVhdHMYAiADKAsyGi5hZ2VudGxlbnMudjEuUnVuSGVhcnRiZWF0ImAKDFJ1bkhlYXJ0YmVhdBIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSCgoCYXQYAyABKAkSFQoIZXZlcnlfbXMYBCABKAFIAIgBAUILCglfZXZlcnlfbXMiOAoHS2V5VXNlZBIRCgl0ZW5hbnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEgoKAmF0GAMgASgJYgZwcm90bzM");
 
 /**
  * Standing instruction to an agent: the whole desired state, the last value wins.
@@ -389,6 +389,13 @@ export type DirectiveAcknowledged = Message<"agentlens.v1.DirectiveAcknowledged"
    * @generated from field: string acknowledged_at = 5;
    */
   acknowledgedAt: string;
+
+  /**
+   * Checked by the gateway. Absent if the instance did not sign.
+   *
+   * @generated from field: optional agentlens.v1.AcknowledgementSignature signature = 6;
+   */
+  signature?: AcknowledgementSignature | undefined;
 };
 
 /**
@@ -397,6 +404,35 @@ export type DirectiveAcknowledged = Message<"agentlens.v1.DirectiveAcknowledged"
  */
 export const DirectiveAcknowledgedSchema: GenMessage<DirectiveAcknowledged> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_control, 9);
+
+/**
+ * HMAC-SHA256 of an acknowledgement with the secret that was sent on one connection.
+ *
+ * @generated from message agentlens.v1.AcknowledgementSignature
+ */
+export type AcknowledgementSignature = Message<"agentlens.v1.AcknowledgementSignature"> & {
+  /**
+   * @generated from field: string connection = 1;
+   */
+  connection: string;
+
+  /**
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+
+  /**
+   * @generated from field: string mac = 3;
+   */
+  mac: string;
+};
+
+/**
+ * Describes the message agentlens.v1.AcknowledgementSignature.
+ * Use `create(AcknowledgementSignatureSchema)` to create a new message.
+ */
+export const AcknowledgementSignatureSchema: GenMessage<AcknowledgementSignature> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 10);
 
 /**
  * Runs that are alive, collected for a moment. Subject: run.heartbeat.<tenantId>, best effort, not kept.
@@ -420,7 +456,7 @@ export type RunHeartbeats = Message<"agentlens.v1.RunHeartbeats"> & {
  * Use `create(RunHeartbeatsSchema)` to create a new message.
  */
 export const RunHeartbeatsSchema: GenMessage<RunHeartbeats> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 10);
+  messageDesc(file_agentlens_v1_control, 11);
 
 /**
  * @generated from message agentlens.v1.RunHeartbeat
@@ -454,7 +490,7 @@ export type RunHeartbeat = Message<"agentlens.v1.RunHeartbeat"> & {
  * Use `create(RunHeartbeatSchema)` to create a new message.
  */
 export const RunHeartbeatSchema: GenMessage<RunHeartbeat> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 11);
+  messageDesc(file_agentlens_v1_control, 12);
 
 /**
  * An API key was used; told at most once a minute per key and instance.
@@ -484,5 +520,5 @@ export type KeyUsed = Message<"agentlens.v1.KeyUsed"> & {
  * Use `create(KeyUsedSchema)` to create a new message.
  */
 export const KeyUsedSchema: GenMessage<KeyUsed> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_control, 12);
+  messageDesc(file_agentlens_v1_control, 13);
 

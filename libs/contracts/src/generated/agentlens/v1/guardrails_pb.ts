@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/guardrails.proto.
  */
 export const file_agentlens_v1_guardrails: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hZ2VudGxlbnMvdjEvZ3VhcmRyYWlscy5wcm90bxIMYWdlbnRsZW5zLnYxIpUDCgdUcmlnZ2VyEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIPCgdydWxlX2lkGAMgASgJEhQKDHJ1bGVfdmVyc2lvbhgEIAEoDRIRCglydWxlX25hbWUYBSABKAkSEAoIYWdlbnRfaWQYBiABKAkSEwoGcnVuX2lkGAcgASgJSACIAQESFQoIZXZlbnRfaWQYCCABKAlIAYgBARIWCg5jb25kaXRpb25fdHlwZRgJIAEoCRIXCg9jb25kaXRpb25fdmFsdWUYCiABKAESGwoTY29uZGl0aW9uX3RocmVzaG9sZBgLIAEoARITCgthY3Rpb25fdHlwZRgMIAEoCRIYChBjb29sZG93bl9taW51dGVzGA0gASgNEg8KB2RyeV9ydW4YDiABKAgSDwoHbWVzc2FnZRgPIAEoCRIUCgx0cmlnZ2VyZWRfYXQYECABKAkSFwoKY29tcGFyaXNvbhgRIAEoCUgCiAEBQgkKB19ydW5faWRCCwoJX2V2ZW50X2lkQg0KC19jb21wYXJpc29uIoMCCg9EZWxpdmVyeVNldHRsZWQSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKdHJpZ2dlcl9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSDwoHcnVsZV9pZBgEIAEoCRIQCghhZ2VudF9pZBgFIAEoCRITCgthY3Rpb25fdHlwZRgGIAEoCRIOCgZyZXN1bHQYByABKAkSEAoIYXR0ZW1wdHMYCCABKA0SEwoGZGV0YWlsGAkgASgJSACIAQESEgoKc2V0dGxlZF9hdBgKIAEoCRIXCgp3ZWJob29rX2lkGAsgASgJSAGIAQFCCQoHX2RldGFpbEINCgtfd2ViaG9va19pZCKcBQoFQWxlcnQSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBGtpbmQYAyABKAkSDgoGc3RhdHVzGAQgASgJEhAKCHNldmVyaXR5GAUgASgJEg0KBXRpdGxlGAYgASgJEg8KB21lc3NhZ2UYByABKAkSEAoIYWdlbnRfaWQYCCABKAkSEwoGcnVuX2lkGAkgASgJSACIAQESFAoHcnVsZV9pZBgKIAEoCUgBiAEBEjQKCGFwcHJvdmFsGAsgASgLMh0uYWdlbnRsZW5zLnYxLkFwcHJvdmFsQmluZGluZ0gCiAEBEhIKCmNyZWF0ZWRfYXQYDCABKAkSFwoKZXhwaXJlc19hdBgNIAEoCUgDiAEBEhwKD2Fja25vd2xlZGdlZF9hdBgOIAEoCUgEiAEBEhwKD2Fja25vd2xlZGdlZF9ieRgPIAEoCUgFiAEBEhcKCmRlY2lkZWRfYXQYECABKAlIBogBARIXCgpkZWNpZGVkX2J5GBEgASgJSAeIAQESEwoGcmVhc29uGBIgASgJSAiIAQESFAoHdXNlZF9hdBgTIAEoCUgJiAEBEg8KB3ZlcnNpb24YFCABKA0SFwoKc3VwcHJlc3NlZBgVIAEoDUgKiAEBEhUKCGFza2VkX2J5GBYgASgJSAuIAQFCCQoHX3J1bl9pZEIKCghfcnVsZV9pZEILCglfYXBwcm92YWxCDQoLX2V4cGlyZXNfYXRCEgoQX2Fja25vd2xlZGdlZF9hdEISChBfYWNrbm93bGVkZ2VkX2J5Qg0KC19kZWNpZGVkX2F0Qg0KC19kZWNpZGVkX2J5QgkKB19yZWFzb25CCgoIX3VzZWRfYXRCDQoLX3N1cHByZXNzZWRCCwoJX2Fza2VkX2J5IpABCg9BcHByb3ZhbEJpbmRpbmcSDgoGcnVuX2lkGAEgASgJEhQKB2NhbGxfaWQYAiABKAlIAIgBARIRCgl0b29sX25hbWUYAyABKAkSEQoJYXJnc19oYXNoGAQgASgJEg8KB3J1bGVfaWQYBSABKAkSFAoMcnVsZV92ZXJzaW9uGAYgASgNQgoKCF9jYWxsX2lkIrwBCg5CcmVha2VyQ2hhbmdlZBIRCgl0ZW5hbnRfaWQYASABKAkSDQoFc2NvcGUYAiABKAkSEAoIc2NvcGVfaWQYAyABKAkSEAoIYWdlbnRfaWQYBCABKAkSKQoFc3RhdGUYBSABKAsyGi5hZ2VudGxlbnMudjEuQnJlYWtlclN0YXRlEg8KB3ZlcnNpb24YBiABKA0SCgoCYXQYByABKAkSEgoFbGltaXQYCCABKAFIAIgBAUIICgZfbGltaXQigAEKDEJyZWFrZXJTdGF0ZRIMCgRraW5kGAEgASgJEhYKCW9wZW5lZF9hdBgCIAEoCUgAiAEBEhMKBnJlYXNvbhgDIAEoCUgBiAEBEhIKBXByb2JlGAQgASgJSAKIAQFCDAoKX29wZW5lZF9hdEIJCgdfcmVhc29uQggKBl9wcm9iZWIGcHJvdG8z");
+  fileDesc("Ch1hZ2VudGxlbnMvdjEvZ3VhcmRyYWlscy5wcm90bxIMYWdlbnRsZW5zLnYxIpUDCgdUcmlnZ2VyEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIPCgdydWxlX2lkGAMgASgJEhQKDHJ1bGVfdmVyc2lvbhgEIAEoDRIRCglydWxlX25hbWUYBSABKAkSEAoIYWdlbnRfaWQYBiABKAkSEwoGcnVuX2lkGAcgASgJSACIAQESFQoIZXZlbnRfaWQYCCABKAlIAYgBARIWCg5jb25kaXRpb25fdHlwZRgJIAEoCRIXCg9jb25kaXRpb25fdmFsdWUYCiABKAESGwoTY29uZGl0aW9uX3RocmVzaG9sZBgLIAEoARITCgthY3Rpb25fdHlwZRgMIAEoCRIYChBjb29sZG93bl9taW51dGVzGA0gASgNEg8KB2RyeV9ydW4YDiABKAgSDwoHbWVzc2FnZRgPIAEoCRIUCgx0cmlnZ2VyZWRfYXQYECABKAkSFwoKY29tcGFyaXNvbhgRIAEoCUgCiAEBQgkKB19ydW5faWRCCwoJX2V2ZW50X2lkQg0KC19jb21wYXJpc29uIoMCCg9EZWxpdmVyeVNldHRsZWQSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKdHJpZ2dlcl9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSDwoHcnVsZV9pZBgEIAEoCRIQCghhZ2VudF9pZBgFIAEoCRITCgthY3Rpb25fdHlwZRgGIAEoCRIOCgZyZXN1bHQYByABKAkSEAoIYXR0ZW1wdHMYCCABKA0SEwoGZGV0YWlsGAkgASgJSACIAQESEgoKc2V0dGxlZF9hdBgKIAEoCRIXCgp3ZWJob29rX2lkGAsgASgJSAGIAQFCCQoHX2RldGFpbEINCgtfd2ViaG9va19pZCLcBQoFQWxlcnQSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBGtpbmQYAyABKAkSDgoGc3RhdHVzGAQgASgJEhAKCHNldmVyaXR5GAUgASgJEg0KBXRpdGxlGAYgASgJEg8KB21lc3NhZ2UYByABKAkSEAoIYWdlbnRfaWQYCCABKAkSEwoGcnVuX2lkGAkgASgJSACIAQESFAoHcnVsZV9pZBgKIAEoCUgBiAEBEjQKCGFwcHJvdmFsGAsgASgLMh0uYWdlbnRsZW5zLnYxLkFwcHJvdmFsQmluZGluZ0gCiAEBEhIKCmNyZWF0ZWRfYXQYDCABKAkSFwoKZXhwaXJlc19hdBgNIAEoCUgDiAEBEhwKD2Fja25vd2xlZGdlZF9hdBgOIAEoCUgEiAEBEhwKD2Fja25vd2xlZGdlZF9ieRgPIAEoCUgFiAEBEhcKCmRlY2lkZWRfYXQYECABKAlIBogBARIXCgpkZWNpZGVkX2J5GBEgASgJSAeIAQESEwoGcmVhc29uGBIgASgJSAiIAQESFAoHdXNlZF9hdBgTIAEoCUgJiAEBEg8KB3ZlcnNpb24YFCABKA0SFwoKc3VwcHJlc3NlZBgVIAEoDUgKiAEBEhUKCGFza2VkX2J5GBYgASgJSAuIAQESEwoGcXVvcnVtGBcgASgNSAyIAQESEwoGcG9saWN5GBggASgJSA2IAQFCCQoHX3J1bl9pZEIKCghfcnVsZV9pZEILCglfYXBwcm92YWxCDQoLX2V4cGlyZXNfYXRCEgoQX2Fja25vd2xlZGdlZF9hdEISChBfYWNrbm93bGVkZ2VkX2J5Qg0KC19kZWNpZGVkX2F0Qg0KC19kZWNpZGVkX2J5QgkKB19yZWFzb25CCgoIX3VzZWRfYXRCDQoLX3N1cHByZXNzZWRCCwoJX2Fza2VkX2J5QgkKB19xdW9ydW1CCQoHX3BvbGljeSK4AQoPQXBwcm92YWxCaW5kaW5nEg4KBnJ1bl9pZBgBIAEoCRIUCgdjYWxsX2lkGAIgASgJSACIAQESEQoJdG9vbF9uYW1lGAMgASgJEhEKCWFyZ3NfaGFzaBgEIAEoCRIPCgdydWxlX2lkGAUgASgJEhQKDHJ1bGVfdmVyc2lvbhgGIAEoDRImCgRhbHNvGAcgAygLMhguYWdlbnRsZW5zLnYxLkFza2luZ1J1bGVCCgoIX2NhbGxfaWQiMwoKQXNraW5nUnVsZRIPCgdydWxlX2lkGAEgASgJEhQKDHJ1bGVfdmVyc2lvbhgCIAEoDSK8AQoOQnJlYWtlckNoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg0KBXNjb3BlGAIgASgJEhAKCHNjb3BlX2lkGAMgASgJEhAKCGFnZW50X2lkGAQgASgJEikKBXN0YXRlGAUgASgLMhouYWdlbnRsZW5zLnYxLkJyZWFrZXJTdGF0ZRIPCgd2ZXJzaW9uGAYgASgNEgoKAmF0GAcgASgJEhIKBWxpbWl0GAggASgBSACIAQFCCAoGX2xpbWl0IoABCgxCcmVha2VyU3RhdGUSDAoEa2luZBgBIAEoCRIWCglvcGVuZWRfYXQYAiABKAlIAIgBARITCgZyZWFzb24YAyABKAlIAYgBARISCgVwcm9iZRgEIAEoCUgCiAEBQgwKCl9vcGVuZWRfYXRCCQoHX3JlYXNvbkIICgZfcHJvYmViBnByb3RvMw");
 
 /**
  * "This rule fired for this agent because of this event": the data of the CloudEvent guardrail.triggered.
@@ -315,6 +315,20 @@ export type Alert = Message<"agentlens.v1.Alert"> & {
    * @generated from field: optional string asked_by = 22;
    */
   askedBy?: string | undefined;
+
+  /**
+   * Votes that the approval needs; absent: one decides.
+   *
+   * @generated from field: optional uint32 quorum = 23;
+   */
+  quorum?: number | undefined;
+
+  /**
+   * Name of the policy that says who decides the approval.
+   *
+   * @generated from field: optional string policy = 24;
+   */
+  policy?: string | undefined;
 };
 
 /**
@@ -361,6 +375,13 @@ export type ApprovalBinding = Message<"agentlens.v1.ApprovalBinding"> & {
    * @generated from field: uint32 rule_version = 6;
    */
   ruleVersion: number;
+
+  /**
+   * Further rules that ask for this call; the approval is for all of them.
+   *
+   * @generated from field: repeated agentlens.v1.AskingRule also = 7;
+   */
+  also: AskingRule[];
 };
 
 /**
@@ -369,6 +390,30 @@ export type ApprovalBinding = Message<"agentlens.v1.ApprovalBinding"> & {
  */
 export const ApprovalBindingSchema: GenMessage<ApprovalBinding> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_guardrails, 3);
+
+/**
+ * A rule that asks a person about a call.
+ *
+ * @generated from message agentlens.v1.AskingRule
+ */
+export type AskingRule = Message<"agentlens.v1.AskingRule"> & {
+  /**
+   * @generated from field: string rule_id = 1;
+   */
+  ruleId: string;
+
+  /**
+   * @generated from field: uint32 rule_version = 2;
+   */
+  ruleVersion: number;
+};
+
+/**
+ * Describes the message agentlens.v1.AskingRule.
+ * Use `create(AskingRuleSchema)` to create a new message.
+ */
+export const AskingRuleSchema: GenMessage<AskingRule> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_guardrails, 4);
 
 /**
  * A circuit breaker opened, let a probe through, or closed. Subject: breaker.changed.<tenantId>, stream GUARDRAILS.
@@ -426,7 +471,7 @@ export type BreakerChanged = Message<"agentlens.v1.BreakerChanged"> & {
  * Use `create(BreakerChangedSchema)` to create a new message.
  */
 export const BreakerChangedSchema: GenMessage<BreakerChanged> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_guardrails, 4);
+  messageDesc(file_agentlens_v1_guardrails, 5);
 
 /**
  * @generated from message agentlens.v1.BreakerState
@@ -466,5 +511,5 @@ export type BreakerState = Message<"agentlens.v1.BreakerState"> & {
  * Use `create(BreakerStateSchema)` to create a new message.
  */
 export const BreakerStateSchema: GenMessage<BreakerState> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_guardrails, 5);
+  messageDesc(file_agentlens_v1_guardrails, 6);
 
