@@ -1,5 +1,6 @@
 // Records what each instrumentation sends, for the golden tests of the dialect `otlp`:
 //   node record.mjs [agent ...]
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +44,10 @@ for (const [index, name] of names.entries()) {
           ? { path, contentType, json: JSON.parse(sent.toString()) }
           : { path, contentType, protobuf: sent.toString('base64') };
       });
-    const recording = { agent: name, of: AGENTS[name].of, versions: versionsOf(name), model: model.calls, requests };
+    // A spec compares it: recordings are made again, never edited.
+    const digest = createHash('sha256').update(JSON.stringify(requests)).digest('hex');
+    const made = { agent: name, of: AGENTS[name].of, versions: versionsOf(name), digest };
+    const recording = { ...made, model: model.calls, requests };
     writeFileSync(join(OUT, `${name}.json`), `${JSON.stringify(recording, null, 1)}\n`);
     console.log(`${requests.length} requests, ${model.calls.length} model calls`);
   } finally {

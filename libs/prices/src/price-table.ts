@@ -16,6 +16,7 @@ import {
   updatePrices,
 } from '@pydantic/genai-prices';
 import { type ModelName, modelNames } from './model-names.ts';
+import { type PlainPricing, readPlainPricing } from './plain-price.ts';
 import { SHIPPED_PROVIDERS, SHIPPED_TABLE } from './generated/shipped-table.ts';
 import { tierFactor } from './service-tiers.ts';
 import type { TableFile } from './table-file.ts';
@@ -109,12 +110,10 @@ export class PriceTable implements PriceBook {
    * model, the price of the model's maker applies.
    */
   listed({ model, provider, usage, atMs }: PricedCall): ListedPrice | UnpricedReason {
-    const tokens = tokensOf(usage);
-    const timestamp = new Date(atMs);
     const names = this.#listedNames(model, provider);
-    for (const { modelId, provider: found, isOtherDate } of names) {
-      const price = priceOf(tokens, modelId, { provider: found, timestamp });
-      if (price !== undefined) return isOtherDate ? { ...price, isOtherDate } : price;
+    for (const name of names) {
+      const price = priceOfListed(name, usage, atMs);
+      if (price !== undefined) return name.isOtherDate ? { ...price, isOtherDate: true } : price;
     }
     return names.length === 0 ? 'unknown_model' : 'invalid_counts';
   }
@@ -130,7 +129,9 @@ export class PriceTable implements PriceBook {
 
   /** Looking a name up scans the whole table, so the names that it lists are remembered, also if there are none. */
   #listedNames(model: string, provider: string | undefined): readonly ListedName[] {
-    return remembered(this.#listed, JSON.stringify([provider, model]), () => {
+    // The length of the provider shows where the model begins.
+    const key = provider === undefined ? `/${model}` : `${provider.length}/${provider}${model}`;
+    return remembered(this.#listed, key, () => {
       const host = provider === undefined ? undefined : canonicalProvider(provider);
       const names = modelNames(model, host).flatMap((name) => listedName(name) ?? []);
       if (names.length > 0) return names;
@@ -155,8 +156,9 @@ export class PriceTable implements PriceBook {
 }
 
 function isSelfHosted(model: string, provider: string | undefined): boolean {
-  const [first = ''] = model.split('/', 1);
-  return SELF_HOSTED.has(provider?.toLowerCase() ?? '') || (first !== model && SELF_HOSTED.has(first.toLowerCase()));
+  if (provider !== undefined && SELF_HOSTED.has(provider.toLowerCase())) return true;
+  const slash = model.indexOf('/');
+  return slash >= 0 && SELF_HOSTED.has(model.slice(0, slash).toLowerCase());
 }
 
 /** The provider that the model's name or the client names, by its id in the table. */
@@ -239,6 +241,7 @@ const FEES = [
 
 /** Fees for searches that the provider ran; undefined if the table lists none for the model. */
 function searchFees(rates: ModelPrice, usage: Usage): number | undefined {
+  if ((usage.webSearches ?? 0) + (usage.fileSearches ?? 0) === 0) return 0;
   let usd = 0;
   for (const [kind, name] of FEES) {
     const count = usage[kind] ?? 0;
@@ -273,6 +276,16 @@ function unpriceable(rates: ModelPrice, usage: Usage): UnpricedReason | undefine
   return without ?? (searchFees(rates, usage) === undefined ? 'searches' : undefined);
 }
 
+function priceOfListed(
+  { modelId, provider, plain }: ListedName,
+  usage: Usage,
+  atMs: number,
+): Omit<ListedPrice, 'isOtherDate'> | undefined {
+  const price = plain?.(usage, atMs);
+  if (price !== undefined) return { ...price, providerId: provider.id, modelId };
+  return priceOf(tokensOf(usage), modelId, { provider, timestamp: new Date(atMs) });
+}
+
 function priceOf(tokens: TableTokens, modelId: string, options: PriceOptions): ListedPrice | undefined {
   const result = calculated(tokens, modelId, options);
   if (result == null) return undefined;
@@ -293,6 +306,8 @@ function calculated(tokens: TableTokens, modelId: string, options: PriceOptions)
 interface ListedName {
   readonly modelId: string;
   readonly provider: Provider;
+  /** Absent if only the library prices the model. */
+  readonly plain?: PlainPricing | undefined;
   readonly isOtherDate?: true;
 }
 
@@ -302,7 +317,8 @@ function listedName(name: ModelName): ListedName | undefined {
   if (found == null) return undefined;
   const { fallback_model_providers: _, ...provider } = found.provider;
   const { model } = found;
-  return { modelId: model.id, provider: { ...provider, models: [{ ...model, match: { equals: model.id } }] } };
+  const only = { ...provider, models: [{ ...model, match: { equals: model.id } }] };
+  return { modelId: model.id, provider: only, plain: readPlainPricing(model.prices) };
 }
 
 function optionsOf({ modelId, providerId }: ModelName): { modelId: string; providerId?: string } {

@@ -4,7 +4,7 @@ import {
   translateAgentLensEvent,
   translateHandlebarEvent,
 } from '@agentlens/contracts';
-import { readSpan, tracesFromJson, translateSpan } from '@agentlens/contracts/otlp';
+import { readSpan, tracesFromJson, translateSpan } from '@agentlens/otlp';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PriceTable } from './price-table.ts';
