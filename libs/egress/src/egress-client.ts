@@ -61,7 +61,7 @@ function codeOf(error: unknown): string | null {
 
 const load = createRequire(import.meta.url);
 /** Loaded with the first client: it takes 6 MB of heap, and most services send no requests. */
-const undici = () => load('undici') as typeof import('undici');
+export const undici = () => load('undici') as typeof import('undici');
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /**
@@ -137,7 +137,17 @@ async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<
   }
 }
 
+/**
+ * Lets the event loop read what arrived on idle connections. undici looks once whether a connection is still open, at the
+ * end of the turn in which it gets a request. In a process that is short of CPU a turn can take longer than servers keep
+ * idle connections, so that the end of one has arrived unread, and the request would be lost with it.
+ */
+export function readIdleConnections(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 async function call(agent: Agent, url: URL, wanted: EgressRequest, timeoutMs: number, deadline: AbortSignal) {
+  await readIdleConnections();
   const answer = await undici().request(url, {
     dispatcher: agent,
     method: wanted.method,

@@ -24,6 +24,9 @@ interface PlatformDependencies {
   readonly afterClose?: () => Promise<void>;
 }
 
+/** Services whose own role may read keys. */
+const KEY_READERS = ['ingest', 'model-gateway'] as const;
+
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() };
 
 /** Builds a platform from opened parts. Specs pass memory adapters and a fixed clock. */
@@ -41,7 +44,7 @@ export function assemblePlatform(parts: PlatformDependencies): Platform & { read
     return open;
   };
   const keys = new CachedKeyDirectory({
-    read: (keyIds) => readKeyRecords(database(config.service === 'ingest' ? 'ingest' : 'query'), keyIds),
+    read: (keyIds) => readKeyRecords(database(KEY_READERS.find((role) => role === config.service) ?? 'query'), keyIds),
     clock,
     defaultEventsPerSecond: config.keyEventsPerSecond,
     onUse: ({ tenantId, keyId, atMs }) => {

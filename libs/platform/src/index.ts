@@ -1,7 +1,7 @@
 import './telemetry/on-load.ts';
 
 export { assemblePlatform } from './assemble-platform.ts';
-export { apiKeyIdOf, bearerOf, newApiKey } from './auth/api-key.ts';
+export { apiKeyHash, apiKeyIdOf, bearerOf, newApiKey } from './auth/api-key.ts';
 export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
 export {
@@ -22,10 +22,11 @@ export {
   OTHER_AGENT,
   Public,
   requireAgent,
+  type SignedInPerson,
   Scopes,
 } from './auth/caller.ts';
 export { RouteSetting, type RouteSettings } from './auth/route-config.ts';
-export { loadConfig, type PlatformConfig } from './config/config.ts';
+export { type EnvironmentProvider, loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export type { ProcessName, ServiceName } from './config/process-names.ts';
 export {
@@ -50,7 +51,7 @@ export {
   orderedOutcome,
   ruledOutcome,
 } from './decisions/decision-outcome.ts';
-export { DecisionPublisher, keptArguments } from './decisions/decision-publisher.ts';
+export { DecisionPublisher, keptCall } from './decisions/decision-publisher.ts';
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { LoopProgress } from './health/loop-progress.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';

@@ -1,7 +1,7 @@
 import { DataDirectoryInUse } from '@agentlens/database';
 import { BusUnavailable } from '@agentlens/messaging';
 import type { DynamicModule, Provider } from '@nestjs/common';
-import { loadConfig } from './config/config.ts';
+import { loadConfig, type PlatformConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { ServiceName } from './config/process-names.ts';
 import { createHttpApp } from './http/create-http-app.ts';
@@ -23,11 +23,13 @@ export function providersOf(objects: Readonly<Record<string, object>>): Provider
 /** Runs a service: reads the environment, opens the platform and serves until a signal. */
 export async function runService(name: ServiceName, module: ServiceModule): Promise<void> {
   try {
-    const starting = start(name, module);
+    const config = loadConfig(name);
+    const starting = start(config, module);
     // Registered first, so that a signal during the start also closes what is open.
     shutDownOnSignal(
       async () => (await starting).stop(),
       (line) => process.stderr.write(`${line}\n`),
+      config.drainSeconds,
     );
     await starting;
   } catch (error) {
@@ -36,8 +38,8 @@ export async function runService(name: ServiceName, module: ServiceModule): Prom
   }
 }
 
-async function start(name: ServiceName, module: ServiceModule): Promise<{ stop(): Promise<void> }> {
-  const platform = await openPlatform(loadConfig(name));
+async function start(config: PlatformConfig, module: ServiceModule): Promise<{ stop(): Promise<void> }> {
+  const platform = await openPlatform(config);
   const app = await createHttpApp(platform, [module.register(platform)]);
   const address = await listen(app, platform);
   platform.logger.info({ address }, 'ready');

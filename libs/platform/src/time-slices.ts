@@ -64,14 +64,14 @@ async function run<T>(steps: Generator<void, T>, turns: Turns): Promise<T> {
 /** `items.map(work)` in slices. A single call of `work` is not interrupted. */
 export async function mapInSlices<T, R>(items: readonly T[], work: (item: T, index: number) => R): Promise<R[]> {
   const done: R[] = [];
-  await runInSlices(
-    (function* () {
-      for (const [index, item] of items.entries()) {
-        done.push(work(item, index));
-        yield;
-      }
-    })(),
-  );
+  let sliceEndsAt = performance.now() + SLICE_MS;
+  for (let index = 0; index < items.length; index++) {
+    if (index > 0 && performance.now() >= sliceEndsAt) {
+      await everyTurn.next();
+      sliceEndsAt = performance.now() + SLICE_MS;
+    }
+    done.push(work(items[index] as T, index));
+  }
   return done;
 }
 

@@ -16,7 +16,10 @@ const FORM = new RegExp(
  * Creates a key: `agk_<env>_<8 characters id>_<256 random bits in base 62><checksum>`. With the checksum, secret
  * scanners and the gateway recognise a mistyped key without a lookup.
  */
-export function newApiKey(env: 'live' | 'test' = 'live'): { readonly id: string; readonly key: string } {
+export function newApiKey(env: 'live' | 'test' | 'session' | 'person' = 'live'): {
+  readonly id: string;
+  readonly key: string;
+} {
   const id = randomText(ID_LENGTH);
   const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);
   const body = `agk_${env}_${id}_${secret}`;

@@ -26,6 +26,8 @@ export async function hasLiveKey(
     .where('tenant_id', '=', tenantId)
     .where('key_id', '!=', otherThan)
     .where(sql<boolean>`${scope} = any(scopes)`)
+    // A key of a person has only the rights that the person has at the time.
+    .where('person_id', 'is', null)
     .where('revoked_at', 'is', null)
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
     .limit(1)
@@ -46,6 +48,8 @@ export interface ApiKey {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** Signs a person in while single sign-on is required. */
+  readonly breakGlass: boolean;
   /** Incremented with each change. Use of the key is not a change. */
   readonly version: number;
 }
@@ -64,6 +68,7 @@ interface ApiKeyDraft {
   /** Absent: the default of the platform. */
   readonly eventsPerSecond?: number;
   readonly expiresAt?: string;
+  readonly breakGlass?: boolean;
   /** Author of the creation or rotation, for the audit. */
   readonly author?: ChangeAuthor;
 }
@@ -148,6 +153,7 @@ export class ApiKeys {
         last_used_at: null,
         expires_at: draft.expiresAt ?? null,
         revoked_at: null,
+        break_glass: draft.breakGlass ?? false,
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -156,7 +162,11 @@ export class ApiKeys {
 
   /** Newest first, from the key that follows `after`. */
   async list(tenantId: string, { limit, offset = 0, after }: KeysAsked): Promise<readonly ApiKey[]> {
-    let query = this.#database.db.selectFrom('api_keys').selectAll().where('tenant_id', '=', tenantId);
+    let query = this.#database.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('person_id', 'is', null);
     if (after !== undefined) {
       query = query.where(sql<boolean>`(created_at, key_id) < (${after.at}::timestamptz, ${after.id})`);
     }
@@ -268,13 +278,17 @@ function isOther(ifVersion: number | undefined, { version }: Row): boolean {
   return ifVersion !== undefined && ifVersion !== version;
 }
 
-/** Locks the key until the end of the transaction. */
+/**
+ * Locks the key of a program until the end of the transaction. A key of a person is changed by that person only: its
+ * successor would let an administrator act as another person.
+ */
 function lockKey(db: Database['db'], tenantId: string, keyId: string): Promise<Row | undefined> {
   return db
     .selectFrom('api_keys')
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
+    .where('person_id', 'is', null)
     .forUpdate()
     .executeTakeFirst();
 }
@@ -291,6 +305,7 @@ function apiKeyOf(row: Row): ApiKey {
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    breakGlass: row.break_glass,
     version: row.version,
   };
 }

@@ -18,12 +18,12 @@ const NEEDS_ADMIN: readonly Scope[] = ['admin'];
  */
 export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory): void {
   fastify.addHook('onRequest', async (request, reply) => {
-    const { isPublic, scopes = NEEDS_ADMIN } = request.routeOptions.config;
+    const { isPublic, scopes = NEEDS_ADMIN, allowsTeams } = request.routeOptions.config;
     if (isPublic === true || request.is404) return;
     try {
       const caller = await authenticate(request, keys);
-      requireScope(caller, scopes);
-      setCaller(request, { ...caller, ...personOf(request) });
+      requireScope(caller, scopes, allowsTeams === true);
+      setCaller(request, nameCaller(caller, request));
     } catch (error) {
       if (!isCheapToDiscard(request)) reply.header('connection', 'close');
       throw error;
@@ -47,13 +47,28 @@ function isCheapToDiscard({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) <= USUAL_BODY_BYTES;
 }
 
+/** A signed-in person keeps the own name; a program may name the person behind it. */
+function nameCaller(caller: Caller, request: FastifyRequest): Caller {
+  const { signedIn } = caller;
+  if (signedIn === undefined) {
+    const person = readPerson(request);
+    return person === undefined ? caller : { ...caller, person };
+  }
+  const sessionId = browserSessionOf(request);
+  return {
+    ...caller,
+    person: signedIn.name,
+    signedIn: { ...signedIn, ...(sessionId === undefined ? {} : { sessionId }) },
+  };
+}
+
 /** @throws ProblemException 400 if the header holds no name */
-function personOf({ headers }: FastifyRequest): { readonly person?: string } {
+function readPerson({ headers }: FastifyRequest): string | undefined {
   const sent = headers[ACTOR_HEADER];
-  if (typeof sent !== 'string') return {};
+  if (typeof sent !== 'string') return undefined;
   // Node reads headers as Latin-1; names are sent in UTF-8.
   const person = PersonName.safeParse(Buffer.from(sent, 'latin1').toString('utf8'));
-  if (person.success) return { person: person.data };
+  if (person.success) return person.data;
   throw new ProblemException(400, 'Validation failed', {
     details: person.error.issues.map(({ message }) => ({ path: 'X-AgentLens-Actor', message })),
   });
@@ -86,6 +101,8 @@ function callerOrRefusal(check: KeyCheck): Caller {
       throw unauthorized('API key revoked', 'Use another key, or ask an admin for a new one.');
     case 'signed_out':
       throw unauthorized('This browser session was ended', 'Sign in again.');
+    case 'no_rights':
+      throw unauthorized('You have no role any more', 'Sign in again, or ask an administrator for a role.');
     case 'expired':
       throw unauthorized('API key expired', 'Use the key that replaced it, or ask an admin for a new one.');
   }
@@ -95,8 +112,16 @@ function unauthorized(error: string, hint: string): ProblemException {
   return new ProblemException(401, error, { hint, headers: { 'www-authenticate': 'Bearer' } });
 }
 
-function requireScope(caller: Caller, required: readonly Scope[]): void {
+/** @param allowsTeams a role for the agents of a team suffices; the handler checks the agent */
+function requireScope(caller: Caller, required: readonly Scope[], allowsTeams: boolean): void {
   if (mayDo(caller.scopes, required)) return;
+  if (allowsTeams && caller.signedIn?.forAgents.some(({ scope }) => required.includes(scope)) === true) return;
+  if (caller.signedIn !== undefined) {
+    throw new ProblemException(403, 'Insufficient permissions', {
+      hint: `This needs a role with the scope ${required.map((scope) => `"${scope}"`).join(' or ')}. Ask an administrator.`,
+      extra: { required: [...required], current: [...caller.scopes] },
+    });
+  }
   throw new ProblemException(403, 'Insufficient permissions', {
     hint: `This needs a key with the scope ${required.map((scope) => `"${scope}"`).join(' or ')}.`,
     extra: { required: [...required], current: [...caller.scopes] },

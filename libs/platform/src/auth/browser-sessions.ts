@@ -86,9 +86,15 @@ export class SessionCookies {
   }
 
   /** The `Set-Cookie` value that signs this browser in. */
-  cookieFor(key: string, pageSecret: string, session: string, request: FastifyRequest): string {
-    const sealed = this.#keys.seal(key, this.#clock.now() + SESSION_LIFE_MS, { secret: pageSecret, session });
-    return `${NAME}=${sealed}; Max-Age=${SESSION_LIFE_MS / 1000}${attributesFor(request)}`;
+  cookieFor(
+    key: string,
+    pageSecret: string,
+    session: string,
+    request: FastifyRequest,
+    lifeMs = SESSION_LIFE_MS,
+  ): string {
+    const sealed = this.#keys.seal(key, this.#clock.now() + lifeMs, { secret: pageSecret, session });
+    return `${NAME}=${sealed}; Max-Age=${lifeMs / 1000}${attributesFor(request)}`;
   }
 
   /** The `Set-Cookie` value that signs this browser out. */

@@ -1,4 +1,12 @@
-import { type DecisionPath, SCOPES, type Scope, type TreeLimits } from '@agentlens/contracts';
+import {
+  type DecisionPath,
+  findScopes,
+  type RoleGrant,
+  SCOPES,
+  type Scope,
+  type TreeLimits,
+  type AccessWay,
+} from '@agentlens/contracts';
 import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
@@ -9,7 +17,10 @@ import { KeyReads } from './key-records.ts';
 /** Result of checking a key. */
 export type KeyCheck =
   | { readonly kind: 'accepted'; readonly caller: Caller }
-  | { readonly kind: 'refused'; readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' | 'signed_out' }
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' | 'signed_out' | 'no_rights';
+    }
   /** The key is not cached and cannot be looked up at the moment. */
   | { readonly kind: 'unavailable' };
 
@@ -32,6 +43,10 @@ export class KeyUses {
     if (reportedAtMs !== undefined && nowMs - reportedAtMs < REPORT_EVERY_MS) return false;
     this.#reportedAtMs.set(keyId, nowMs);
     return true;
+  }
+
+  lastReportOf(keyId: string): number | undefined {
+    return this.#reportedAtMs.get(keyId);
   }
 }
 
@@ -58,6 +73,29 @@ export interface KeyRecord {
   readonly endedSessions?: readonly string[];
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
+  /** Absent: a key of a program. */
+  readonly person?: PersonRecord;
+  readonly breakGlass?: boolean;
+}
+
+/** The person of a key, with the rights at the time of reading. */
+export interface PersonRecord {
+  readonly personId: string;
+  readonly name: string;
+  readonly isDisabled: boolean;
+  readonly via: AccessWay;
+  readonly signedInAt: string;
+  /** When the provider last asked for credentials. Absent: it did not say. */
+  readonly credentialsAt?: string;
+  /** The key ends after this long without a request. Null: it does not. */
+  readonly idleMs: number | null;
+  readonly lastUsedAtMs: number;
+  /** Roles from claims count until then. */
+  readonly claimsUntilMs: number;
+  readonly grants: readonly (RoleGrant & { readonly source: 'provider' | 'manual' })[];
+  readonly teams: readonly string[];
+  /** Patterns of the agents that a team owns, by team. */
+  readonly agentsOfTeams: Readonly<Record<string, readonly string[]>>;
 }
 
 interface CachedKeyDirectoryOptions {
@@ -130,10 +168,19 @@ export class CachedKeyDirectory implements KeyDirectory {
     if (record.revokedAtMs !== null) return { kind: 'refused', reason: 'revoked' };
     const atMs = this.#options.clock.now();
     if (record.expiresAtMs !== null && record.expiresAtMs <= atMs) return { kind: 'refused', reason: 'expired' };
+    if (record.person !== undefined) {
+      const refused = refusePerson(record.person, this.#lastUseOf(record.keyId, record.person), atMs);
+      if (refused !== undefined) return { kind: 'refused', reason: refused };
+    }
     if (this.#uses.isNews(record.keyId, atMs)) {
       this.#options.onUse?.({ tenantId: record.tenantId, keyId: record.keyId, atMs });
     }
     return accepted;
+  }
+
+  /** This process may know of a later use than the table. */
+  #lastUseOf(keyId: string, { lastUsedAtMs }: PersonRecord): number {
+    return Math.max(lastUsedAtMs, this.#uses.lastReportOf(keyId) ?? lastUsedAtMs);
   }
 
   #fresh(keyId: string): Entry | undefined {
@@ -169,7 +216,11 @@ export class CachedKeyDirectory implements KeyDirectory {
   }
 
   #entryOf(record: KeyRecord | null, readAtMs: number): Entry {
-    return { record, accepted: record && acceptanceOf(record, this.#options.defaultEventsPerSecond), readAtMs };
+    return {
+      record,
+      accepted: record && acceptanceOf(record, this.#options.defaultEventsPerSecond, readAtMs),
+      readAtMs,
+    };
   }
 
   /** A clock that went backwards makes entries stale, not fresh forever. */
@@ -179,13 +230,54 @@ export class CachedKeyDirectory implements KeyDirectory {
   }
 }
 
-function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyCheck {
+function refusePerson(
+  person: PersonRecord,
+  lastUsedAtMs: number,
+  atMs: number,
+): 'signed_out' | 'no_rights' | undefined {
+  const { isDisabled, idleMs, claimsUntilMs, grants } = person;
+  if (isDisabled) return 'signed_out';
+  if (idleMs !== null && atMs - lastUsedAtMs > idleMs) return 'signed_out';
+  return grants.some(({ source }) => source === 'manual' || claimsUntilMs > atMs) ? undefined : 'no_rights';
+}
+
+/** A key of a person has the scopes that it was made for and that the person has now. */
+function findRights({ scopes, person }: KeyRecord, nowMs: number): Pick<Caller, 'scopes' | 'signedIn'> {
+  const own = scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope));
+  if (person === undefined) return { scopes: own };
+  const { personId, name, via, signedInAt, credentialsAt, teams, agentsOfTeams, claimsUntilMs } = person;
+  const grants = person.grants.filter(({ source }) => source === 'manual' || claimsUntilMs > nowMs);
+  const roles = grants.filter(({ team }) => team === undefined).map(({ role }) => role);
+  const forAgents = grants.flatMap(({ role, team }) =>
+    team === undefined
+      ? []
+      : findScopes([role])
+          .filter((scope) => own.includes(scope) && scope !== 'admin')
+          .map((scope) => ({ scope, agents: agentsOfTeams[team] ?? [] })),
+  );
+  const mayRead = grants.length > 0 && own.includes('read');
+  const held = new Set<Scope>([
+    ...findScopes(roles).filter((scope) => own.includes(scope)),
+    ...(mayRead ? (['read'] as const) : []),
+  ]);
+  const signedIn = {
+    ...{ personId, name, via, signedInAt, teams, forAgents },
+    ...(credentialsAt === undefined ? {} : { credentialsAt }),
+  };
+  return {
+    scopes: [...held],
+    signedIn: { ...signedIn, grants: grants.map(({ role, team }) => (team === undefined ? { role } : { role, team })) },
+  };
+}
+
+function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number, nowMs: number): KeyCheck {
   return {
     kind: 'accepted',
     caller: {
       tenantId: record.tenantId,
       keyId: record.keyId,
-      scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
+      ...findRights(record, nowMs),
+      ...(record.breakGlass === true ? { breakGlass: true } : {}),
       eventsPerSecond: record.eventsPerSecond ?? defaultEventsPerSecond,
       ...(record.agents === null ? {} : { agents: record.agents }),
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),

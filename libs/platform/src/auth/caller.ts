@@ -1,8 +1,25 @@
-import type { DecisionPath, Scope, TreeLimits } from '@agentlens/contracts';
+import type { DecisionPath, RoleGrant, Scope, TreeLimits, AccessWay } from '@agentlens/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import { RouteSetting } from './route-config.ts';
+
+/** A person whom an identity provider has signed in. */
+export interface SignedInPerson {
+  readonly personId: string;
+  readonly name: string;
+  /** How the key reaches the platform: the key states it, never the request. */
+  readonly via: AccessWay;
+  readonly signedInAt: string;
+  /** When the provider last asked for credentials. Absent: it did not say. */
+  readonly credentialsAt?: string;
+  readonly grants: readonly RoleGrant[];
+  readonly teams: readonly string[];
+  /** Scopes that hold only for the agents of a team, with the patterns of these agents. */
+  readonly forAgents: readonly { readonly scope: Scope; readonly agents: readonly string[] }[];
+  /** The browser session of this request. */
+  readonly sessionId?: string;
+}
 
 /** The caller as its API key defines it, never as the request claims. */
 export interface Caller {
@@ -13,6 +30,10 @@ export interface Caller {
   readonly agents?: readonly string[];
   /** The person who uses the key, from `X-AgentLens-Actor`: for the audit, never for access. */
   readonly person?: string;
+  /** The person whose session or personal key this is, whom the platform has signed in. Absent for a program. */
+  readonly signedIn?: SignedInPerson;
+  /** The key signs in while single sign-on is required. */
+  readonly breakGlass?: boolean;
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
   /**

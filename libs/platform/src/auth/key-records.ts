@@ -1,7 +1,7 @@
-import { TreeLimits } from '@agentlens/contracts';
-import type { Database } from '@agentlens/database';
-import { sql } from 'kysely';
-import type { KeyRecord } from './cached-key-directory.ts';
+import { type Role, TreeLimits } from '@agentlens/contracts';
+import type { ApiKeysTable, Database } from '@agentlens/database';
+import { type Selectable, sql } from 'kysely';
+import type { KeyRecord, PersonRecord } from './cached-key-directory.ts';
 
 /** True if the tenant has an active rule or a budget that blocks when it cannot be evaluated. */
 const HAS_TO_BLOCK = sql<boolean>`(
@@ -22,6 +22,62 @@ const ENDED_SESSIONS = sql<string[]>`array(
   where s.key_id = api_keys.key_id and s.tenant_id = api_keys.tenant_id and s.ended_at is not null
 )`;
 
+/** The person of a key with roles, teams and the agents of these teams; null for a key of a program. */
+const PERSON = sql<StoredPerson | null>`(
+  select json_build_object(
+    'name', p.name,
+    'isDisabled', p.state = 'disabled',
+    'claimsUntil', p.claims_until,
+    'grants', coalesce((select json_agg(json_build_object('role', g.role, 'team', nullif(g.team_id, ''), 'source', g.source))
+      from person_grants g where g.tenant_id = p.tenant_id and g.person_id = p.person_id), '[]'),
+    'teams', coalesce((select json_agg(distinct m.team_id)
+      from team_members m where m.tenant_id = p.tenant_id and m.person_id = p.person_id), '[]'),
+    'agentsOfTeams', coalesce((select json_object_agg(t.team_id, t.agents) from teams t
+      where t.tenant_id = p.tenant_id and t.team_id in (select g.team_id from person_grants g
+        where g.tenant_id = p.tenant_id and g.person_id = p.person_id)), '{}')
+  ) from people p where p.tenant_id = api_keys.tenant_id and p.person_id = api_keys.person_id
+)`;
+
+interface StoredPerson {
+  readonly name: string;
+  readonly isDisabled: boolean;
+  readonly claimsUntil: string | null;
+  readonly grants: readonly {
+    readonly role: Role;
+    readonly team: string | null;
+    readonly source: 'provider' | 'manual';
+  }[];
+  readonly teams: readonly string[];
+  readonly agentsOfTeams: Readonly<Record<string, readonly string[]>>;
+}
+
+type PersonColumns = Pick<
+  Selectable<ApiKeysTable>,
+  'person_id' | 'via' | 'signed_in_at' | 'idle_seconds' | 'last_used_at' | 'created_at'
+>;
+
+/** A key whose person is missing has no rights. */
+function readPerson(row: PersonColumns & { readonly person: StoredPerson | null }): { readonly person?: PersonRecord } {
+  if (row.person_id === null) return {};
+  const { person } = row;
+  return {
+    person: {
+      personId: row.person_id,
+      name: person?.name ?? row.person_id,
+      isDisabled: person === null || person.isDisabled,
+      via: row.via ?? 'api',
+      signedInAt: row.signed_in_at ?? row.created_at,
+      ...(row.signed_in_at === null ? {} : { credentialsAt: row.signed_in_at }),
+      idleMs: row.idle_seconds === null ? null : row.idle_seconds * 1_000,
+      lastUsedAtMs: Date.parse(row.last_used_at ?? row.created_at),
+      claimsUntilMs: person === null || person.claimsUntil === null ? 0 : Date.parse(person.claimsUntil),
+      grants: (person?.grants ?? []).map(({ team, ...grant }) => (team === null ? grant : { ...grant, team })),
+      teams: person?.teams ?? [],
+      agentsOfTeams: person?.agentsOfTeams ?? {},
+    },
+  };
+}
+
 /** Reads the records of keys. Key ids are unique across tenants: this lookup finds the tenant, so it cannot name it. */
 export async function readKeyRecords(database: Database, keyIds: readonly string[]): Promise<readonly KeyRecord[]> {
   const rows = await database.db
@@ -29,6 +85,8 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
     .select(['decision_fail_mode', 'decision_arguments', 'decision_path', 'denied_calls', 'tree_limits'])
+    .select(['person_id', 'via', 'signed_in_at', 'idle_seconds', 'last_used_at', 'api_keys.created_at', 'break_glass'])
+    .select(PERSON.as('person'))
     .select(HAS_TO_BLOCK.as('has_to_block'))
     .select(ENDED_SESSIONS.as('ended_sessions'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
@@ -48,6 +106,8 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     endedSessions: row.ended_sessions,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
+    ...readPerson(row),
+    ...(row.break_glass ? { breakGlass: true } : {}),
   }));
 }
 

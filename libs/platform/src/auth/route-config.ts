@@ -18,6 +18,8 @@ export interface RouteSettings {
   readonly isPublic?: boolean;
   /** The key needs one of these scopes. Default: `admin`. */
   readonly scopes?: readonly Scope[];
+  /** A scope for the agents of a team suffices: the handler checks which agent the request is about. */
+  readonly allowsTeams?: boolean;
   /** The key may also be sent as `?token=`, or as a ticket in `?ticket=`, because the route is an event stream. */
   readonly allowsQueryToken?: boolean;
   /** The route checks for `__proto__` itself and names its path, so the whole body is not rejected. */
@@ -34,6 +36,8 @@ export interface RouteSettings {
   readonly keepsText?: boolean;
   /** Members of the body that are set to null if they contain too many values, instead of rejecting the request. */
   readonly mayLeaveOut?: readonly string[];
+  /** Its answers may take longer than a drain: the route ends them itself. */
+  readonly endsItself?: boolean;
   /** The body is a batch of events. It is rejected unread while the tenant's queue is full. */
   readonly takesBatches?: boolean;
 }

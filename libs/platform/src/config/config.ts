@@ -147,6 +147,14 @@ const Environment = z.object({
   AGENTLENS_OTLP_CORS_ORIGINS: list.default([]),
   AGENTLENS_DECISION_PATH: z.enum(DECISION_PATHS).default('gateway'),
   AGENTLENS_DECISION_BOOK_TTL_SECONDS: z.coerce.number().int().min(1).max(900).default(30),
+  AGENTLENS_GATEWAY_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3_600).default(900),
+  AGENTLENS_OIDC_ISSUER: z
+    .url({ protocol: /^https?$/, error: 'must be an issuer, such as https://login.example.com/realms/acme' })
+    .optional(),
+  AGENTLENS_OIDC_CLIENT_ID: z.string().optional(),
+  AGENTLENS_OIDC_CLIENT_SECRET: z.string().optional(),
+  AGENTLENS_OIDC_GROUPS_CLAIM: z.string().default('groups'),
+  AGENTLENS_OIDC_ADMIN_GROUP: z.string().optional(),
   AGENTLENS_MIGRATE: toggle.optional(),
   AGENTLENS_PRINT_FIRST_KEYS: toggle.default(false),
 });
@@ -198,6 +206,10 @@ export interface PlatformConfig {
     /** How long a gateway decides by rules that no evaluator has confirmed. */
     readonly bookTtlSeconds: number;
   };
+  /** How long open answers of a stopping process may take, in seconds. 0: as long as other requests. */
+  readonly drainSeconds: number;
+  /** Provider with which people of the tenant `default` sign in. */
+  readonly oidc: EnvironmentProvider | undefined;
   /** Migrate the schema and the streams at startup. */
   readonly migrate: boolean;
   /** Whether the migration job creates first keys that are not given, and prints them. */
@@ -272,8 +284,38 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
       corsOrigins: env.AGENTLENS_OTLP_CORS_ORIGINS,
     },
     decisions: { path: env.AGENTLENS_DECISION_PATH, bookTtlSeconds: env.AGENTLENS_DECISION_BOOK_TTL_SECONDS },
+    drainSeconds: service === 'model-gateway' ? env.AGENTLENS_GATEWAY_DRAIN_SECONDS : 0,
+    oidc: readProvider(env),
     printFirstKeys: env.AGENTLENS_PRINT_FIRST_KEYS,
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
+  };
+}
+
+/** An OpenID Connect provider that the operator sets, read-only for the tenant. */
+export interface EnvironmentProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly groupsClaim: string;
+  readonly adminGroup: string;
+}
+
+function readProvider(env: Environment): EnvironmentProvider | undefined {
+  const {
+    AGENTLENS_OIDC_ISSUER: issuer,
+    AGENTLENS_OIDC_CLIENT_ID: clientId,
+    AGENTLENS_OIDC_ADMIN_GROUP: adminGroup,
+  } = env;
+  if (issuer === undefined) return undefined;
+  if (clientId === undefined || adminGroup === undefined) {
+    throw new ConfigError(
+      'AGENTLENS_OIDC_ISSUER needs AGENTLENS_OIDC_CLIENT_ID, and AGENTLENS_OIDC_ADMIN_GROUP: the group whose members become administrators. Set all three',
+    );
+  }
+  return {
+    ...{ issuer, clientId, adminGroup },
+    clientSecret: env.AGENTLENS_OIDC_CLIENT_SECRET,
+    groupsClaim: env.AGENTLENS_OIDC_GROUPS_CLAIM,
   };
 }
 

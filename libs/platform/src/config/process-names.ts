@@ -4,6 +4,7 @@ export type ServiceName =
   | 'guardrail-evaluator'
   | 'action-dispatcher'
   | 'backtester'
-  | 'query';
+  | 'query'
+  | 'model-gateway';
 
 export type ProcessName = ServiceName | 'standalone' | 'setup';

@@ -18,6 +18,7 @@ const SECRETS = [
   'AGENTLENS_BOOTSTRAP_KEY',
   'AGENTLENS_PLATFORM_KEY',
   'AGENTLENS_SECRET_KEY',
+  'AGENTLENS_OIDC_CLIENT_SECRET',
 ];
 
 /** Names that this module reads in addition to the settings. */

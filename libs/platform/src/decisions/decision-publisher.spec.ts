@@ -3,7 +3,7 @@ import { BusUnavailable, type PublishAck } from '@agentlens/messaging';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
-import { DecisionPublisher, keptArguments, type PublisherLimits } from './decision-publisher.ts';
+import { DecisionPublisher, keptCall, type PublisherLimits } from './decision-publisher.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 const aDecision = (id: string): Decision => ({
@@ -90,14 +90,14 @@ describe('DecisionPublisher', () => {
 describe('the arguments stored with a decision', () => {
   it('are redacted, and omitted if the tenant does not store them', () => {
     const args = { to: 'ann@example.com', amount: 5 };
-    expect(keptArguments({ args, keepsArguments: true })).toEqual({ arguments: { to: '[email]', amount: 5 } });
-    expect(keptArguments({ args, keepsArguments: false })).toEqual({});
-    expect(keptArguments({ args })).toEqual({});
-    expect(keptArguments({ args: undefined, keepsArguments: true })).toEqual({});
+    expect(keptCall({ args, keepsArguments: true })).toEqual({ arguments: { to: '[email]', amount: 5 } });
+    expect(keptCall({ args, keepsArguments: false })).toEqual({});
+    expect(keptCall({ args })).toEqual({});
+    expect(keptCall({ args: undefined, keepsArguments: true })).toEqual({});
   });
 
   it('of a large call are truncated, with their length', () => {
-    const { argumentsCut, ...rest } = keptArguments({ args: { text: 'ä'.repeat(10_000) }, keepsArguments: true });
+    const { argumentsCut, ...rest } = keptCall({ args: { text: 'ä'.repeat(10_000) }, keepsArguments: true });
     expect(rest).toEqual({});
     expect(argumentsCut).toMatchObject({ bytes: 20_011, start: expect.stringMatching(/^\{"text":"ä+$/) });
   });

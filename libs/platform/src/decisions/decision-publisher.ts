@@ -12,11 +12,18 @@ import type { DecisionMetrics } from './decision-metrics.ts';
 const MAX_CHARS = 8_192;
 const START_CHARS = 2_000;
 
-/** The arguments stored with a decision: redacted, or nothing if the tenant does not store arguments. */
-export function keptArguments({
-  args,
-  keepsArguments,
-}: Pick<DecisionRequest, 'args' | 'keepsArguments'>): Pick<Decision, 'arguments' | 'argumentsCut'> {
+type KeptCall = Pick<Decision, 'arguments' | 'argumentsCut' | 'toolTags'>;
+
+/**
+ * What is stored of a call with its decision: the tags of its tool, and its arguments, redacted, or none if the tenant
+ * does not store arguments.
+ */
+export function keptCall(request: Pick<DecisionRequest, 'args' | 'keepsArguments' | 'tool'>): KeptCall {
+  const { tool } = request;
+  return { ...(tool === undefined ? {} : { toolTags: tool.tags }), ...keptArguments(request) };
+}
+
+function keptArguments({ args, keepsArguments }: Pick<DecisionRequest, 'args' | 'keepsArguments'>): KeptCall {
   if (keepsArguments !== true || args === undefined) return {};
   const redacted = redactDeep(args);
   const text = JSON.stringify(redacted);

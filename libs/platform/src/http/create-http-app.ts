@@ -61,6 +61,8 @@ export async function createHttpApp(
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     requestIdHeader: false,
     genReqId: () => crypto.randomUUID(),
+    // No module has middleware of Nest, and its runner costs every request as much as all hooks here.
+    skipMiddie: true,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     forceCloseConnections: 'idle',

@@ -48,8 +48,10 @@ export function trackRequests(fastify: FastifyInstance, platform: Platform): voi
     trace.getActiveSpan()?.setAttribute('http.route', route).updateName(`${request.method} ${route}`);
     reply.header('x-request-id', request.id);
     if (platform.health.draining) reply.header('connection', 'close');
-    const place = open.add(reply.raw);
-    reply.raw.once('close', () => open.delete(place));
+    if (request.routeOptions.config.endsItself !== true) {
+      const place = open.add(reply.raw);
+      reply.raw.once('close', () => open.delete(place));
+    }
     done();
   });
   fastify.addHook('onResponse', (request, reply, done) => {

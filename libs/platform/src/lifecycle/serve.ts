@@ -41,7 +41,10 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform, 
   platform.health.drain();
   if (lingerMs > 0) await new Promise((resolve) => setTimeout(resolve, lingerMs));
   const server = app.getHttpAdapter().getInstance();
-  const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), REQUESTS_MS);
+  const cut = setTimeout(
+    () => app.getHttpServer().closeAllConnections(),
+    Math.max(REQUESTS_MS, platform.config.drainSeconds * 1000),
+  );
   // Closes keep-alive connections whose last request has just ended.
   const idle = setInterval(() => app.getHttpServer().closeIdleConnections(), IDLE_CHECK_MS);
   try {
@@ -56,7 +59,8 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform, 
 }
 
 /** Exits with `process.exitCode`, or 0, after a clean drain on SIGTERM, Ctrl-C or SIGHUP; a second Ctrl-C exits at once. */
-export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
+export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void, drainSeconds = 0): void {
+  const deadlineMs = HARD_DEADLINE_MS + drainSeconds * 1000;
   let since: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (since !== undefined) {
@@ -67,9 +71,9 @@ export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) 
     since = performance.now();
     say(`${signal}: draining`);
     setTimeout(() => {
-      say(`not drained within ${HARD_DEADLINE_MS / 1000} s, giving up`);
+      say(`not drained within ${deadlineMs / 1000} s, giving up`);
       process.exit(1);
-    }, HARD_DEADLINE_MS).unref();
+    }, deadlineMs).unref();
     stop().then(
       () => process.exit(process.exitCode ?? 0),
       (error: unknown) => {

@@ -120,6 +120,37 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 1 });
     });
 
+    it('replaces the estimate of an open call, or keeps the earlier one if the new one does not fit', async () => {
+      const [tenantId, account, later] = [await aTenant(), anAccount(), anAccount({ budgetId: 'later' })];
+      const request = aRequest(tenantId, account, { estimateUsd: 4, holders: ['run'] });
+      const grow = (estimateUsd: number, fields: Partial<ReserveRequest> = {}) =>
+        budgets().reserve({ ...request, estimateUsd, replaces: true, ...fields });
+      await budgets().reserve(request);
+      await budgets().reserve(aRequest(tenantId, account, { estimateUsd: 3 }));
+      expect((await grow(7)).kind).toBe('reserved');
+      expect(await grow(7.01)).toEqual({ kind: 'refused', budgetId: 'budget' });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 10 });
+      const both = [account, later].map((one) => ({ ...one, limitUsd: 10 }));
+      const [nowMs, expiresAtMs] = [START_MS + 50_000, START_MS + 110_000];
+      expect(await grow(6, { accounts: both, nowMs, expiresAtMs })).toEqual({ kind: 'reserved', expiresAtMs });
+      expect(await balanceOf(tenantId, later, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 6 });
+      expect(await balanceOf(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 6 });
+      const ended = { reservationId: request.reservationId, eventId: fresh('event'), costUsd: 5 };
+      expect(await spend(tenantId, ended)).toEqual(['settled']);
+      expect(await balanceOf(tenantId, later)).toEqual({ spentUsd: 5, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 5, heldUsd: 0 });
+    });
+
+    it('reserves for a growing call that the store does not know, and releases what has grown', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account, { estimateUsd: 2, replaces: true, holders: ['run'] });
+      expect((await budgets().reserve(request)).kind).toBe('reserved');
+      expect((await budgets().reserve({ ...request, estimateUsd: 9 })).kind).toBe('reserved');
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 9 });
+      await budgets().release(tenantId, ['run'], START_MS);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 0 });
+    });
+
     it('refuses every call of an exhausted budget, even with an estimate of zero', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       await spend(tenantId, { eventId: 'all', costUsd: 10, accounts: [account] });

@@ -87,15 +87,19 @@ export class MemoryBudgetStore implements BudgetStore {
     const { open = [], calls = 0, by } = this.#reservations.get(key) ?? {};
     const { question } = request;
     const estimate = nanosOf(request.estimateUsd);
-    const same = open.find((call) => call.question === question && call.estimate === estimate);
-    const held = same && accounts[0]?.pot.holds.get(same.hold);
+    const replaces = request.replaces === true;
+    const same = open.find((call) => call.question === question && (replaces || call.estimate === estimate));
+    const held = replaces ? undefined : same && accounts[0]?.pot.holds.get(same.hold);
     if (held !== undefined && held.expiresAtMs > nowMs) return { kind: 'reserved', expiresAtMs: held.expiresAtMs };
     for (const { account, pot } of accounts) {
       const limit = limitNanosOf(account.limitUsd);
       const isBlocked = account.onUnpriced === 'block' && pot.unpriced > 0;
-      if (isBlocked || pot.spent >= limit || pot.spent + heldIn(pot, nowMs) + estimate > limit)
+      const others =
+        heldIn(pot, nowMs) - (replaces && same !== undefined ? (pot.holds.get(same.hold)?.amount ?? 0) : 0);
+      if (isBlocked || pot.spent >= limit || pot.spent + others + estimate > limit)
         return { kind: 'refused', budgetId: account.budgetId };
     }
+    if (replaces && same !== undefined) this.#drop(tenantId, same);
     const hold = `${reservationId}#${calls}`;
     for (const { account, pot } of accounts) {
       pot.holds.set(hold, { amount: estimate, expiresAtMs });
@@ -147,12 +151,14 @@ export class MemoryBudgetStore implements BudgetStore {
   #releaseOne(tenantId: string, key: string): void {
     const held = this.#reservations.get(key);
     if (held === undefined || held.open.length === 0) return;
-    for (const call of held.open.splice(0)) {
-      for (const account of call.accounts)
-        this.#pot(tenantId, this.#resolved(tenantId, account)).holds.delete(call.hold);
-    }
+    for (const call of held.open.splice(0)) this.#drop(tenantId, call);
     held.by = RELEASED;
     this.#leave(tenantId, key, held);
+  }
+
+  /** Releases what an open call holds. */
+  #drop(tenantId: string, { accounts, hold }: OpenCall): void {
+    for (const account of accounts) this.#pot(tenantId, this.#resolved(tenantId, account)).holds.delete(hold);
   }
 
   /** Forgets a reservation without open calls with its holders. */

@@ -67,6 +67,7 @@ export class RedisBudgetStore implements BudgetStore {
       request.question,
       MAX_OPEN_CALLS,
       JSON.stringify((request.holders ?? []).map((holder) => budgetKeys.holder(holder))),
+      request.replaces === true ? '1' : '0',
       ...accounts.flatMap(({ limitUsd, keptMs, onUnpriced }) => [
         ...[limitNanosOf(limitUsd), keptMs],
         onUnpriced === 'block' ? '1' : '0',
