@@ -35,13 +35,20 @@ export async function applyStreams(
   logger: BusLogger,
   options: ApplyStreamsOptions = {},
 ): Promise<void> {
+  const smaller: Record<string, Difference> = {};
   for (const spec of options.streams ?? Object.values(STREAMS)) {
     const wanted = configOf(spec, options.replicas);
-    const applied = await applyOne(manager, wanted, logger);
+    const applied = await applyOne(manager, wanted);
     const differences = differencesOf(wanted, applied);
-    if (differences.length > 0)
-      logger.warn({ stream: spec.name, differences }, 'NATS server changed the requested stream configuration');
+    const size = differences.find(({ field }) => field === 'max_bytes');
+    if (size !== undefined) smaller[spec.name] = size;
+    const others = differences.filter((difference) => difference !== size);
+    if (others.length > 0)
+      logger.warn({ stream: spec.name, differences: others }, 'NATS server changed the requested stream configuration');
   }
+  // One line: a small disk makes every stream smaller, for each service at each start.
+  if (Object.keys(smaller).length > 0)
+    logger.warn({ streams: smaller }, 'streams hold less than configured, because NATS has too little storage');
 }
 
 function configOf(spec: StreamSpec, replicas?: number): Wanted {
@@ -59,7 +66,8 @@ function configOf(spec: StreamSpec, replicas?: number): Wanted {
   };
 }
 
-async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLogger): Promise<StreamConfig> {
+/** Halves the size until the server has room for it. */
+async function applyOne(manager: JetStreamManager, wanted: Wanted): Promise<StreamConfig> {
   let { max_bytes } = wanted;
   for (;;) {
     try {
@@ -67,10 +75,6 @@ async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLo
     } catch (error) {
       const smaller = Math.floor(max_bytes / 2);
       if (!isWithoutRoom(error) || smaller < SMALLEST_BYTES) throw error;
-      logger.warn(
-        { stream: wanted.name, asked: max_bytes, next: smaller },
-        'no room for a stream of this size, trying half',
-      );
       max_bytes = smaller;
     }
   }

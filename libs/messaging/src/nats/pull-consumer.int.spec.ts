@@ -63,11 +63,13 @@ describe('a pull consumer', () => {
     const warnings: unknown[] = [];
     const bus = await open(undefined, { logger: { ...SILENT, warn: (...said) => void warnings.push(said) } });
     const group = recorder();
+    // On a small disk, the streams are smaller than configured, which the bus has said by now.
+    const ofStreams = warnings.length;
     await bus.consume(guardrailTriggered, { group: GROUP, maxBatch: 2, concurrency: 2 }, group.handler);
     const triggers = Array.from({ length: 10 * CAPACITY }, () => aTrigger());
     await Promise.all(triggers.map((trigger) => bus.publish(guardrailTriggered, trigger)));
     await eventually(() => expect(group.ids().sort()).toEqual(triggers.map(({ id }) => id).sort()));
-    expect(warnings).toEqual([]);
+    expect(warnings.slice(ofStreams)).toEqual([]);
   });
 
   it('respects its byte limit and still receives every message', async () => {
