@@ -9,7 +9,8 @@ export type DatabaseRole =
   | 'guardrail-evaluator'
   | 'action-dispatcher'
   | 'backtester'
-  | 'query';
+  | 'query'
+  | 'model-gateway';
 
 export interface Database {
   /** Queries across tenants, within the role's grants. Every statement must filter by tenant itself. */

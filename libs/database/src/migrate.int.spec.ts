@@ -1,5 +1,6 @@
 import { freshDatabase } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 
@@ -28,6 +29,21 @@ describe('migrate', () => {
       expect(results.every((result) => result.applied.includes('0002-roles-and-grants'))).toBe(true);
     } finally {
       await Promise.all(others.map((other) => other.drop()));
+    }
+  });
+
+  it('leaves the schema of a later version alone, but only if it knows everything else', async () => {
+    await migrate(database.url);
+    const owner = new pg.Client({ connectionString: database.url });
+    await owner.connect();
+    try {
+      await owner.query(`insert into kysely_migration (name, timestamp) values ('9999-later', 'now')`);
+      expect((await migrate(database.url)).applied).toEqual([]);
+
+      await owner.query(`delete from kysely_migration where name = '0002-roles-and-grants'`);
+      await expect(migrate(database.url)).rejects.toThrow('could not be migrated');
+    } finally {
+      await owner.end();
     }
   });
 

@@ -54,6 +54,18 @@ import * as breakersOfTrees from './migrations/0050-breakers-of-trees.ts';
 import * as decisionPath from './migrations/0051-decision-path.ts';
 import * as erasableAudit from './migrations/0052-erasable-audit.ts';
 import * as equalCalls from './migrations/0053-equal-calls.ts';
+import * as whatEndedARun from './migrations/0054-what-ended-a-run.ts';
+import * as modelConnections from './migrations/0055-model-connections.ts';
+import * as people from './migrations/0056-people.ts';
+import * as provableLog from './migrations/0057-provable-log.ts';
+import * as channels from './migrations/0058-channels.ts';
+import * as signedAcknowledgements from './migrations/0059-signed-acknowledgements.ts';
+import * as disabledConnections from './migrations/0060-disabled-connections.ts';
+import * as securityAlerts from './migrations/0061-security-alerts.ts';
+import * as deputies from './migrations/0062-deputies.ts';
+import * as backtestsReadTriggers from './migrations/0063-backtests-read-triggers.ts';
+import * as changeAlerts from './migrations/0064-change-alerts.ts';
+import * as fallbackConnections from './migrations/0065-fallback-connections.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -111,6 +123,18 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0051-decision-path': decisionPath,
   '0052-erasable-audit': erasableAudit,
   '0053-equal-calls': equalCalls,
+  '0054-what-ended-a-run': whatEndedARun,
+  '0055-model-connections': modelConnections,
+  '0056-people': people,
+  '0057-provable-log': provableLog,
+  '0058-channels': channels,
+  '0059-signed-acknowledgements': signedAcknowledgements,
+  '0060-disabled-connections': disabledConnections,
+  '0061-security-alerts': securityAlerts,
+  '0062-deputies': deputies,
+  '0063-backtests-read-triggers': backtestsReadTriggers,
+  '0064-change-alerts': changeAlerts,
+  '0065-fallback-connections': fallbackConnections,
 };
 
 /**
@@ -130,6 +154,7 @@ export function migrateUpTo(url: string, name: keyof typeof MIGRATIONS): Promise
 async function apply(pool: pg.Pool, target?: string): Promise<{ applied: string[] }> {
   // The pool outlives this Kysely; `migrate` closes it.
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  if (target === undefined && (await isNewer(pool))) return { applied: [] };
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
   const { error, results = [] } = await (target === undefined
     ? migrator.migrateToLatest()
@@ -140,6 +165,21 @@ async function apply(pool: pg.Pool, target?: string): Promise<{ applied: string[
     throw new Error(`The database could not be migrated${which}: ${messageOf(error)}`, { cause: error });
   }
   return { applied: results.filter((result) => result.status === 'Success').map((result) => result.migrationName) };
+}
+
+/**
+ * Whether a later version has migrated this schema. Then there is nothing to do: a rolled-back release starts the
+ * migration of its own version again, and a later schema serves the release before it (docs/upgrading.md).
+ */
+async function isNewer(pool: pg.Pool): Promise<boolean> {
+  const { rows: tables } = await pool.query<{ is_there: boolean }>(
+    `select to_regclass('kysely_migration') is not null as is_there`,
+  );
+  if (tables[0]?.is_there !== true) return false;
+  const { rows } = await pool.query<{ name: string }>('select name from kysely_migration order by name');
+  const done = new Set(rows.map(({ name }) => name));
+  const isComplete = Object.keys(MIGRATIONS).every((name) => done.has(name));
+  return isComplete && rows.some(({ name }) => !(name in MIGRATIONS));
 }
 
 function messageOf(error: unknown): string {

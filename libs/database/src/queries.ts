@@ -42,6 +42,11 @@ export async function lockUntilEnd(tx: Transaction<Tables>, purpose: string, ten
   await sql`select pg_advisory_xact_lock(hashtext(${name}))`.execute(tx);
 }
 
+/** Like `lockUntilEnd`, but excludes only those who take the whole lock. */
+export async function shareLockUntilEnd(tx: Transaction<Tables>, purpose: string, tenantId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(hashtext(${['agentlens', purpose, tenantId].join(':')}))`.execute(tx);
+}
+
 /**
  * Reads the rows of a query in groups of at most `size`; each group is requested after the previous one was consumed.
  * If `atMost` says that one group holds all rows, no cursor is used, which saves two round trips. Kysely's `stream()`

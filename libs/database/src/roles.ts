@@ -10,6 +10,7 @@ export const DATABASE_ROLES: readonly DatabaseRole[] = [
   'action-dispatcher',
   'backtester',
   'query',
+  'model-gateway',
 ];
 
 /** Read-only role that sees one tenant at a time, the one set in `agentlens.tenant`. */

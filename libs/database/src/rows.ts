@@ -1,4 +1,5 @@
 import {
+  AppliedPolicy,
   type Alert,
   ApprovalBinding,
   type Backtest,
@@ -56,9 +57,16 @@ export function alertFromRow(row: Selectable<AlertsTable>): Alert {
     ...(row.decided_by === null ? {} : { decidedBy: row.decided_by }),
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+    ...readPolicy(row.policy),
     ...(row.suppressed === 0 ? {} : { suppressed: row.suppressed }),
     version: row.version,
   };
+}
+
+function readPolicy(stored: Record<string, unknown> | null): Pick<Alert, 'policy' | 'quorum'> {
+  if (stored === null) return {};
+  const { policy } = AppliedPolicy.parse(stored);
+  return { policy: policy.name, quorum: policy.mode === 'report' ? 1 : policy.quorum };
 }
 
 /** Converts a row to a backtest. */

@@ -6,6 +6,7 @@ export const EVALUATOR = 'agentlens_guardrail_evaluator';
 export const DISPATCHER = 'agentlens_action_dispatcher';
 export const BACKTESTER = 'agentlens_backtester';
 export const QUERY = 'agentlens_query';
+export const MODEL_GATEWAY = 'agentlens_model_gateway';
 export const READER = 'agentlens_reader';
 export const ROLES = [INGEST, RUN_TRACKING, EVALUATOR, DISPATCHER, QUERY, READER];
 

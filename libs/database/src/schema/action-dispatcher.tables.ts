@@ -63,6 +63,12 @@ export interface DeliveriesTable {
   detail: string | null;
   created_at: Timestamp;
   settled_at: Timestamp | null;
+  channel_id: Generated<string | null>;
+  /** Deliveries with one key are sent one after the other, in the order of `order_n`. */
+  order_key: Generated<string | null>;
+  order_n: Generated<number | null>;
+  /** What the receiver answered that identifies the message, such as Slack's `ts`. */
+  receipt: Generated<string | null>;
 }
 
 /** Writer: action-dispatcher. */
@@ -128,7 +134,7 @@ export interface AgentDirectivesTable {
 export interface AlertsTable {
   tenant_id: string;
   alert_id: string;
-  kind: 'approval' | 'breaker' | 'rule' | 'spend';
+  kind: 'approval' | 'breaker' | 'rule' | 'spend' | 'security' | 'change';
   status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled';
   severity: 'info' | 'warn' | 'error' | 'critical';
   title: string;
@@ -157,6 +163,42 @@ export interface AlertsTable {
   spent_at: Timestamp | null;
   suppressed: Generated<number>;
   version: number;
+  /** An `AppliedPolicy`: the policy that was in force when the approval was opened. */
+  policy: NullableJson;
+  /** Why people may not decide, by person id, as known when the approval was opened. */
+  requesters: NullableJson;
+  /** Labels for routes; null in rows that are older than this column. */
+  labels: NullableJson;
+}
+
+/** Writer: action-dispatcher. */
+export interface ApprovalPoliciesTable {
+  tenant_id: string;
+  policy_id: string;
+  /** The first policy that matches applies. */
+  place: number;
+  body: Json;
+  version: number;
+  /** Id of the person who saved it; null for a key. */
+  saved_by: string | null;
+  saved_at: Timestamp;
+}
+
+/** Writer: action-dispatcher. */
+export interface ApprovalVotesTable {
+  tenant_id: string;
+  alert_id: string;
+  /** Id of the person, or of the key. */
+  voter: string;
+  name: string;
+  is_person: boolean;
+  verdict: 'approve' | 'deny';
+  at: Timestamp;
+  via: string;
+  session_id: string | null;
+  reason: string | null;
+  /** Ids of the people in whose place a deputy voted. */
+  stands_in_for: string[] | null;
 }
 
 /** Writer: action-dispatcher. The call that an approval is about. */
@@ -192,4 +234,6 @@ export interface ControlAcknowledgementsTable {
   instance_id: string;
   agent_id: string;
   acknowledged_at: Timestamp;
+  /** Connection, version and MAC; null if the instance did not sign. */
+  signature: NullableJson;
 }

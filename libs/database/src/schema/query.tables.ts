@@ -1,5 +1,5 @@
-import type { DecisionPath } from '@agentlens/contracts';
-import type { Generated } from 'kysely';
+import type { DecisionPath, Role, AccessWay } from '@agentlens/contracts';
+import type { ColumnType, Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: query. */
@@ -35,6 +35,99 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   version: Generated<number>;
+  /** The person whose session or personal key this is; null for a key of a program. */
+  person_id: Generated<string | null>;
+  via: Generated<AccessWay | null>;
+  signed_in_at: ColumnType<string | null, string | null | undefined, string | null>;
+  /** A session ends after this long without a request. */
+  idle_seconds: Generated<number | null>;
+  provider_id: Generated<string | null>;
+  /** Id of the session at the provider. */
+  sid: Generated<string | null>;
+  break_glass: Generated<boolean>;
+}
+
+/** Writer: query. */
+export interface IdentityProvidersTable {
+  tenant_id: string;
+  provider_id: string;
+  settings: Json;
+  /** The client secret, sealed for `[tenant_id, 'identity_providers', provider_id]`. */
+  secret: string | null;
+  version: number;
+  created_at: Timestamp;
+}
+
+/** Writer: query. */
+export interface PeopleTable {
+  tenant_id: string;
+  person_id: string;
+  name: string;
+  email: string | null;
+  email_verified: Generated<boolean>;
+  state: Generated<'active' | 'disabled'>;
+  /** Grants from claims are valid until then. */
+  claims_until: Timestamp | null;
+  last_seen_at: Timestamp | null;
+  created_at: Timestamp;
+  version: Generated<number>;
+}
+
+/** Writer: query. */
+export interface PersonIdentitiesTable {
+  tenant_id: string;
+  provider_id: string;
+  issuer: string;
+  subject: string;
+  person_id: string;
+}
+
+/** Writer: query. */
+export interface PersonGrantsTable {
+  tenant_id: string;
+  person_id: string;
+  role: Role;
+  /** Empty: everywhere. */
+  team_id: string;
+  source: 'provider' | 'manual';
+}
+
+/** Writer: query. */
+export interface TeamsTable {
+  tenant_id: string;
+  team_id: string;
+  name: string;
+  /** Patterns of the agents that the team owns. */
+  agents: Generated<string[]>;
+  created_at: Timestamp;
+  version: Generated<number>;
+}
+
+/** Writer: query. */
+export interface TeamMembersTable {
+  tenant_id: string;
+  team_id: string;
+  person_id: string;
+  source: 'provider' | 'manual';
+}
+
+/** Writer: query. */
+export interface DeputiesTable {
+  tenant_id: string;
+  /** The person who named the deputy. */
+  person_id: string;
+  deputy_id: string;
+  starts_at: Timestamp;
+  ends_at: Timestamp;
+  created_at: Timestamp;
+}
+
+/** Writer: query. Logout tokens that were accepted, so that none is used twice. */
+export interface LogoutTokensTable {
+  tenant_id: string;
+  provider_id: string;
+  jti: string;
+  received_at: Timestamp;
 }
 
 /** Writer: query. Own prices of a tenant. */
@@ -83,6 +176,29 @@ export interface SavedViewsTable {
   updated_by: string;
 }
 
+/** Writer: query. */
+export interface ProviderConnectionsTable {
+  tenant_id: string;
+  name: string;
+  dialect: string;
+  base_url: string;
+  /** Null if the provider takes no key. Readable by the gateway and the writer only. */
+  sealed_credential: string | null;
+  fingerprint: string | null;
+  credential_set_at: Timestamp | null;
+  /** Globs of models that may be called; null for all. */
+  models: string[] | null;
+  forward_headers: string[];
+  pricing_provider: string | null;
+  enabled: Generated<boolean>;
+  /** Name of another connection of the tenant. */
+  fallback: string | null;
+  first_byte_seconds: number | null;
+  version: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
 /** Writer: the service that makes the change. Rows are append-only. */
 export interface AuditEntriesTable {
   tenant_id: string;
@@ -97,4 +213,8 @@ export interface AuditEntriesTable {
   reason: string | null;
   before: NullableJson;
   after: NullableJson;
+  /** Null: `person` is what the request says. */
+  person_id: Generated<string | null>;
+  via: Generated<string | null>;
+  session_id: Generated<string | null>;
 }

@@ -72,6 +72,8 @@ export interface RunsTable extends CountedColumns {
   end_place: Generated<string | null>;
   /** When an order killed the run. `status` is then `killed`, even if the agent reports another end. */
   killed_at: Generated<string | null>;
+  /** The decision of a rule that ended the run. A run that then reports success is `interrupted`. */
+  ended_by: Generated<string | null>;
   /** How the run itself ended, and how the last agent inside it ended; `status` is derived from both. */
   end_status: Generated<string | null>;
   agent_end_status: Generated<string | null>;
@@ -236,6 +238,8 @@ export interface DecisionsTable {
   /** The call still waits for the same approval as in an earlier decision, which stands for all. */
   asked_again: Generated<boolean>;
   decider: NullableJson;
+  /** Tags of the tool that the agent sent with the call; null in decisions of earlier versions. */
+  tool_tags: Generated<string[] | null>;
 }
 
 /** Writer: run-tracking, with the decisions it counts. */

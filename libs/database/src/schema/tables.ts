@@ -3,6 +3,8 @@ import type {
   AgentDirectivesTable,
   AlertsTable,
   ApprovalCallsTable,
+  ApprovalPoliciesTable,
+  ApprovalVotesTable,
   ControlAcknowledgementsTable,
   ControlOrdersTable,
   DeliveriesTable,
@@ -12,6 +14,17 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
+import type {
+  ApprovalStepsTable,
+  ChannelsTable,
+  ChatLinksTable,
+  NoticeAlertsTable,
+  NoticeGroupsTable,
+  NoticeMembersTable,
+  NoticesTable,
+  RoutingDocumentsTable,
+  SilencesTable,
+} from './channel.tables.ts';
 import type { Json, NullableJson, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
@@ -25,12 +38,31 @@ import type {
   RunLabelsTable,
 } from './guardrail-evaluator.tables.ts';
 import type {
+  LogCheckpointsTable,
+  LogHeadsTable,
+  LogKeysTable,
+  LogLeavesTable,
+  LogPayloadsTable,
+  LogPendingTable,
+  LogRunsTable,
+  LogTilesTable,
+} from './log.tables.ts';
+import type {
   ApiKeysTable,
   AuditEntriesTable,
   BrowserSessionsTable,
+  IdentityProvidersTable,
+  LogoutTokensTable,
+  DeputiesTable,
+  PeopleTable,
+  PersonGrantsTable,
+  PersonIdentitiesTable,
   PriceOverridesTable,
   PriceTablesTable,
+  ProviderConnectionsTable,
   SavedViewsTable,
+  TeamMembersTable,
+  TeamsTable,
   TenantsTable,
 } from './query.tables.ts';
 import type {
@@ -52,8 +84,10 @@ import type {
 
 // Grouped by writer: each table has one, and that file defines its rows.
 export type * from './action-dispatcher.tables.ts';
+export type * from './channel.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
+export type * from './log.tables.ts';
 export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
@@ -106,14 +140,31 @@ export interface Tables {
   backtest_findings: BacktestFindingsTable;
   api_keys: ApiKeysTable;
   browser_sessions: BrowserSessionsTable;
+  identity_providers: IdentityProvidersTable;
+  people: PeopleTable;
+  person_identities: PersonIdentitiesTable;
+  person_grants: PersonGrantsTable;
+  teams: TeamsTable;
+  team_members: TeamMembersTable;
+  deputies: DeputiesTable;
+  logout_tokens: LogoutTokensTable;
   saved_views: SavedViewsTable;
   audit_entries: AuditEntriesTable;
+  log_pending: LogPendingTable;
+  log_heads: LogHeadsTable;
+  log_leaves: LogLeavesTable;
+  log_payloads: LogPayloadsTable;
+  log_runs: LogRunsTable;
+  log_tiles: LogTilesTable;
+  log_checkpoints: LogCheckpointsTable;
+  log_keys: LogKeysTable;
   agents: AgentsTable;
   runs: RunsTable;
   deleted_runs: DeletedRunsTable;
   erasures: ErasuresTable;
   price_overrides: PriceOverridesTable;
   price_tables: PriceTablesTable;
+  provider_connections: ProviderConnectionsTable;
   reprices: RepricesTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
@@ -142,6 +193,17 @@ export interface Tables {
   agent_directives: AgentDirectivesTable;
   alerts: AlertsTable;
   approval_calls: ApprovalCallsTable;
+  approval_policies: ApprovalPoliciesTable;
+  approval_votes: ApprovalVotesTable;
+  channels: ChannelsTable;
+  routing_documents: RoutingDocumentsTable;
+  silences: SilencesTable;
+  notice_groups: NoticeGroupsTable;
+  notice_members: NoticeMembersTable;
+  notices: NoticesTable;
+  notice_alerts: NoticeAlertsTable;
+  approval_steps: ApprovalStepsTable;
+  chat_links: ChatLinksTable;
   control_orders: ControlOrdersTable;
   control_acknowledgements: ControlAcknowledgementsTable;
   outbox: OutboxTable;
