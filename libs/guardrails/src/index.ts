@@ -121,9 +121,11 @@ export {
   type EvidenceNote,
   firstCause,
   type IncompleteLabels,
+  isSessionLine,
   type LabelCause,
   type LabelledLine,
   type LabelStore,
+  labelledSession,
   type RunLabels,
   rootOf,
   type SharedPrints,
@@ -164,4 +166,5 @@ export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './
 export { seriesKey, spanStart, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';
 export { ASK_WORDS, askAdvice } from './words/ask-words.ts';
+export { changedName, changeWords, noticeWords, type WordedChange } from './words/change-words.ts';
 export { defaultOnUnavailable } from './words/on-unavailable.ts';

@@ -123,6 +123,7 @@ const aDecision = (fields: Partial<StoredDecisionRow>): StoredDecisionRow => ({
     actor_id: null,
     actor: null,
     run_tags: null,
+    tool_tags: null,
     agent_tags: null,
     agent_tools: null,
     ancestors: null,
@@ -174,6 +175,23 @@ describe('a backtest of a decision rule', () => {
     const rows = [aDecision({ tool_name: 'delete_all' }), aDecision({ decision_id: '2' })];
     const byName = { conditionType: 'tool_name', conditionConfig: { value: 'delete_*' } };
     expect((await decided(byName, rows)).totals).toMatchObject({ asked: 2, blocked: 1, undecided: 0 });
+  });
+
+  it('reads the tags that came with the calls, and says which calls have none that are known', async () => {
+    const byTag = {
+      selector: { toolTagsAny: ['egress'] },
+      conditionType: 'tool_name',
+      conditionConfig: { value: '*' },
+    };
+    const rows = [
+      aDecision({ decision_id: '1', tool_tags: ['egress'] }),
+      aDecision({ decision_id: '2', tool_tags: [] }),
+      aDecision({ decision_id: '3' }),
+      aDecision({ decision_id: '4', agent_tools: [{ name: 'pay', tags: ['egress'] }] }),
+    ];
+    const { totals } = await decided(byTag, rows);
+    expect(totals).toMatchObject({ asked: 3, blocked: 2, undecided: 1, undecidedBecause: { tags: 1 } });
+    expect((await decided(large, rows)).totals.undecidedBecause).not.toHaveProperty('tags');
   });
 
   it('rebuilds the history of a run from the calls that happened', async () => {

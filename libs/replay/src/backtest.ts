@@ -12,7 +12,7 @@ export const MAX_FINDINGS = 10_000;
 const MAX_GROUPS = 10_000;
 
 /** Why a call could not be judged. */
-export type UndecidedCause = 'arguments' | 'result' | 'metrics' | 'subjects' | 'unavailable' | 'error';
+export type UndecidedCause = 'arguments' | 'result' | 'metrics' | 'subjects' | 'tags' | 'unavailable' | 'error';
 
 /** A trigger or a stopped call. */
 export interface BacktestFinding {
@@ -79,6 +79,7 @@ export class RuleBacktest {
   readonly #replay: Replay;
   readonly #inForce: Replay | null;
   readonly #decides: DecisionRule | null;
+  readonly #readsToolTags: boolean;
   readonly #recent = new Map<string, true>();
   readonly #counts = emptyCounts();
   readonly #undecided: Partial<Record<UndecidedCause, number>> = {};
@@ -96,6 +97,7 @@ export class RuleBacktest {
     if (!active.ok) throw new Error(active.reason);
     if (active.value.cadence === 'tick') throw new Error(NO_TICKS);
     this.#decides = active.value.cadence === 'call' ? active.value : null;
+    this.#readsToolTags = readsToolTags([rule.selector, rule.conditionType, rule.conditionConfig]);
     const { tenantId, inForce } = question;
     this.needs = {
       events: this.#decides === null || [rule, ...(inForce === undefined ? [] : [inForce])].some(isFed),
@@ -140,8 +142,11 @@ export class RuleBacktest {
     }
     const ruling = await this.#ask(this.#replay, past);
     const other = this.#inForce === null ? null : await this.#ask(this.#inForce, past);
-    if (request.receivedAt < this.#question.from || !ruling.findings.some(({ ruleId }) => ruleId === rule.id)) return;
-    const cause = undecidedBecause(rule, past, ruling);
+    if (request.receivedAt < this.#question.from) return;
+    const lacksTags = this.#readsToolTags && !past.hasToolTags && rule.phases.includes(request.phase);
+    // Without its tags, it is unknown whether the rule is about this call at all.
+    if (!lacksTags && !ruling.findings.some(({ ruleId }) => ruleId === rule.id)) return;
+    const cause = lacksTags ? 'tags' : undecidedBecause(rule, past, ruling);
     const acts = cause === null ? actOf(ruling) : null;
     this.#count(past, (counts) => {
       counts.asked += 1;
@@ -261,3 +266,12 @@ function groupOf(all: Groups, name: string): BacktestCounts {
 }
 
 const OTHERS = '(others)';
+
+const TOOL_TAG_WORDS = /^(?:toolTagsAny|toolTagsAll|tool_tag)$|\btool\.tags\b/;
+
+/** Whether a rule's selector or condition looks at the tags of tools, as a member, a condition or in an expression. */
+function readsToolTags(part: unknown): boolean {
+  if (typeof part === 'string') return TOOL_TAG_WORDS.test(part);
+  if (typeof part !== 'object' || part === null) return false;
+  return Object.entries(part).some(([name, value]) => TOOL_TAG_WORDS.test(name) || readsToolTags(value));
+}

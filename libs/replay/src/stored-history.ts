@@ -5,6 +5,7 @@ import {
   type DecisionRequest,
   type EventBatch,
   type EventKind,
+  hasHappened,
   MINUTE_MS,
 } from '@agentlens/contracts';
 
@@ -85,6 +86,8 @@ export interface StoredDecisionRow {
   readonly actor_id: string | null;
   readonly actor: Record<string, unknown> | null;
   readonly run_tags: Record<string, string> | null;
+  /** Tags of the tool that came with the call; null in decisions of earlier versions. */
+  readonly tool_tags: readonly string[] | null;
   readonly agent_tags: readonly string[] | null;
   /** Ancestors of the run, nearest first; null without a parent. In a circle they repeat. */
   readonly ancestors: readonly string[] | null;
@@ -99,6 +102,8 @@ export interface PastDecision {
   /** SHA-256 of the arguments as they were. */
   readonly argsHash: string;
   readonly hasArguments: boolean;
+  /** False if neither the call nor a registration of its tool says which tags it has. */
+  readonly hasToolTags: boolean;
   readonly allowed: boolean;
   /** Why no rule was asked; undefined if rules were. */
   readonly decidedBefore: 'order' | 'breaker' | undefined;
@@ -112,11 +117,12 @@ export function decisionOfRow(tenantId: string, row: StoredDecisionRow): PastDec
   const hasArguments = row.arguments !== null && row.arguments !== undefined && row.arguments_cut === null;
   const decidedBefore = row.reason === 'order' || row.reason === 'breaker' ? row.reason : undefined;
   const actor = actorOf(row);
+  const toolTags = row.tool_tags ?? registeredTags(row);
   return {
     id: row.decision_id,
     request: {
       ...{ tenantId, agentId: row.agent_id, runId: row.run_id, phase: row.phase as DecisionPhase },
-      ...(row.tool_name === null ? {} : { tool: { name: row.tool_name, tags: toolTagsOf(row, row.tool_name) } }),
+      ...(row.tool_name === null ? {} : { tool: { name: row.tool_name, tags: [...(toolTags ?? [])] } }),
       ...(row.call_id === null ? {} : { callId: row.call_id }),
       ...(row.session_id === null ? {} : { sessionId: row.session_id }),
       ...ancestorsOf(row),
@@ -124,11 +130,14 @@ export function decisionOfRow(tenantId: string, row: StoredDecisionRow): PastDec
       ...(hasArguments ? { args: row.arguments } : {}),
       unread: {
         ...(hasArguments ? {} : { args: { reason: 'unreadable', sha256: row.inputs_digest } }),
-        ...(row.phase === 'tool.after' ? { result: { reason: 'unreadable', sha256: row.decision_id } } : {}),
+        ...(hasHappened(row.phase as DecisionPhase)
+          ? { result: { reason: 'unreadable', sha256: row.decision_id } }
+          : {}),
       },
       ...{ tags: row.run_tags ?? {}, subjects: [], metrics: {}, receivedAt: row.decided_at, deadlineMs: DEADLINE_MS },
     },
     argsHash: row.inputs_digest,
+    hasToolTags: row.tool_name === null || toolTags !== undefined,
     ...{ hasArguments, allowed: row.verdict === 'ALLOW', decidedBefore, agentTags: row.agent_tags ?? [] },
   };
 }
@@ -149,13 +158,14 @@ function actorOf({ actor_id, actor }: StoredDecisionRow): Actor | undefined {
   return { externalId: actor_id, ...known };
 }
 
-function toolTagsOf({ agent_tools }: StoredDecisionRow, toolName: string): string[] {
+/** Undefined if the agent has not registered the tool. */
+function registeredTags({ agent_tools, tool_name }: StoredDecisionRow): readonly string[] | undefined {
   for (const tool of agent_tools ?? []) {
-    if (typeof tool !== 'object' || tool === null || !('name' in tool) || tool.name !== toolName) continue;
+    if (typeof tool !== 'object' || tool === null || !('name' in tool) || tool.name !== tool_name) continue;
     const tags: unknown = 'tags' in tool ? tool.tags : [];
     return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
   }
-  return [];
+  return undefined;
 }
 
 /** Rows are read by their own time and evaluated by their arrival; this bounds what has to be held in between. */

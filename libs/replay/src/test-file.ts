@@ -16,16 +16,21 @@ const After = z
 
 const texts = z.record(z.string(), z.string());
 
-const ExpectedAnswer = z.strictObject({
-  effect: z.enum(DECISION_EFFECTS),
-  /** Effect if shadow rules were enforced. */
-  wouldBe: z.enum(DECISION_EFFECTS).optional(),
-  /** Key of the rule that decided. */
-  rule: RuleKey.optional(),
-  message: z.string().optional(),
-  /** Replacement arguments. */
-  args: z.unknown().optional(),
-});
+const ExpectedAnswer = z
+  .strictObject({
+    effect: z.enum(DECISION_EFFECTS).optional(),
+    /** Effect if shadow rules were enforced. */
+    wouldBe: z.enum(DECISION_EFFECTS).optional(),
+    /** Key of the rule that decided. */
+    rule: RuleKey.optional(),
+    message: z.string().optional(),
+    /** Replacement arguments. */
+    args: z.unknown().optional(),
+  })
+  .refine(({ effect, wouldBe }) => effect !== undefined || wouldBe !== undefined, {
+    path: ['effect'],
+    message: `is required, one of ${DECISION_EFFECTS.join(', ')}; or expect "wouldBe"`,
+  });
 export type ExpectedAnswer = z.infer<typeof ExpectedAnswer>;
 
 const TestCall = z.strictObject({

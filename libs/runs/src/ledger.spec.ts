@@ -284,6 +284,15 @@ describe('calls', () => {
   });
 });
 
+describe('model calls', () => {
+  it.each(['agentlens', 'handlebar', 'otlp'])('of %s count where only their answers are reported', (dialect) => {
+    const usage = { totalTokens: 900, costUsd: 0.5 };
+    const events = ['a', 'b'].map((id) => event({ id, kind: 'llm.completed', dialect, usage }));
+    const totals = ledgerOf(events).runs.get('r')?.totals;
+    expect(totals).toMatchObject({ llmCalls: 2, totalTokens: 1_800, picoUsd: 10n ** 12n });
+  });
+});
+
 describe('a registration', () => {
   const registered = (payload: AgentEvent['payload'], second: number) =>
     event({ id: `e${second}`, kind: 'agent.registered', payload, occurredAt: `2026-03-01T12:00:0${second}.000Z` });

@@ -40,6 +40,7 @@ export interface RunTotals {
   readonly toolErrors: number;
   /** Tool calls that ended, successfully or not: the current step of the run. */
   readonly steps: number;
+  /** Model calls that ended, like those that breakers count: a client may report only the answer. */
   readonly llmCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -76,7 +77,7 @@ export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTot
     toolCalls: Number(ended ? endsTool : kind === 'tool.called'),
     toolErrors: Number(endsTool && isError),
     steps: Number(endsTool),
-    llmCalls: Number(kind === (ended ? 'llm.completed' : 'llm.called')),
+    llmCalls: Number(kind === 'llm.completed'),
     inputTokens: Math.round(usage?.inputTokens ?? 0),
     outputTokens: Math.round(usage?.outputTokens ?? 0),
     totalTokens: Math.round(usage?.totalTokens ?? 0),

@@ -1,5 +1,5 @@
 import type { AgentEvent, PriceBook } from '@agentlens/contracts';
-import { isOfAgent, type OtlpSpan, readSpan, translateSpan } from '@agentlens/contracts/otlp';
+import { isOfAgent, type OtlpSpan, readSpan, translateSpan } from '@agentlens/otlp';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerOf } from './ledger.ts';

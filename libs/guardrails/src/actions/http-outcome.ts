@@ -9,8 +9,9 @@ export function outcomeOfSilence(response: Exclude<ActionResponse, Answered>): A
 }
 
 /** `Retry-After` in milliseconds from now: seconds or an HTTP date. Undefined if the header is absent or invalid. */
-function retryAfterMs(response: Answered, nowMs: number): number | undefined {
-  const text = header(response, 'retry-after')?.trim();
+export function readRetryAfter(headers: Answered['headers'], nowMs: number): number | undefined {
+  const key = Object.keys(headers).find((name) => name.toLowerCase() === 'retry-after');
+  const text = key === undefined ? undefined : headers[key]?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
   const at = Date.parse(text);
@@ -21,13 +22,8 @@ export function retryLater(response: Answered, nowMs: number): ActionOutcome {
   return {
     kind: 'retry',
     reason: `HTTP ${response.status}`,
-    afterMs: retryAfterMs(response, nowMs),
+    afterMs: readRetryAfter(response.headers, nowMs),
     httpStatus: response.status,
     destinationDown: response.status >= 500,
   };
-}
-
-function header(response: Answered, name: string): string | undefined {
-  const key = Object.keys(response.headers).find((candidate) => candidate.toLowerCase() === name);
-  return key === undefined ? undefined : response.headers[key];
 }

@@ -50,7 +50,7 @@ describe('a closed breaker', () => {
   });
 
   it('counts consecutive failures and resets the count on a success', () => {
-    const failures = times(5, { outcome: 'failure' as const });
+    const failures = times(limits().maxConsecutiveFailures, { outcome: 'failure' as const });
     expect(check(after(...failures), limits(), NOW).allowed).toBe(true);
     expect(check(after(...failures, { outcome: 'failure' }), limits(), NOW)).toMatchObject({ reason: 'failures' });
     expect(check(after(...failures, { outcome: 'success' }, ...failures), limits(), NOW).allowed).toBe(true);

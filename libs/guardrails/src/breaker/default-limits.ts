@@ -5,7 +5,7 @@ export const DEFAULT_BREAKER_LIMITS: BreakerLimits = {
   maxTokens: 200_000,
   maxIterations: 50,
   maxCostUsd: 10,
-  maxConsecutiveFailures: 5,
+  maxConsecutiveFailures: 10,
   maxConfidenceDrop: 0.3,
   confidenceWindow: 5,
   probeAfterSeconds: null,

@@ -66,7 +66,13 @@ export interface ActionDependencies {
 }
 
 export type ActionOutcome =
-  | { readonly kind: 'delivered'; readonly detail?: string; readonly httpStatus?: number }
+  | {
+      readonly kind: 'delivered';
+      readonly detail?: string;
+      readonly httpStatus?: number;
+      /** Identifies the message at its receiver. */
+      readonly receipt?: string;
+    }
   | {
       readonly kind: 'retry';
       readonly reason: string;

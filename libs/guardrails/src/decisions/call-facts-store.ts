@@ -4,9 +4,13 @@ import type { CalledRun, CalledScope, CallHistory, PastCall, WiderScope } from '
 import {
   type EvidenceNote,
   type LabelCause,
+  type LabelledLine,
   labelledLine,
+  labelledSession,
+  nameSessionLabel,
   type RunLabels,
   type SharedPrints,
+  splitLabels,
 } from '../ports/label-store.ts';
 import type { Totals, WindowStore } from '../ports/window-store.ts';
 import { unitOf } from '../rules/rollout.ts';
@@ -93,16 +97,25 @@ export class CallFactsStore {
   /** Returns the labels of the run tree, with evidence for those that need it. */
   async labels(
     request: DecisionRequest,
-    { compares }: Pick<NonNullable<FactNeeds['labels']>, 'compares'>,
+    { compares, readsSession }: Pick<NonNullable<FactNeeds['labels']>, 'compares' | 'readsSession'>,
   ): Promise<ReadonlyMap<string, LabelFact>> {
-    const standing = await this.standing(request);
+    const standing = await this.standing(request, { readsSession });
     if (!compares.some((label) => standing.has(label))) return standing;
     return this.compared(request, standing, compares, candidatesOf(request.args, await this.salt(request)));
   }
 
-  /** Returns the labels of the run tree without evidence. */
-  standing(request: DecisionRequest): Promise<ReadonlyMap<string, LabelCause>> {
-    return this.#labels.read(labelledLine(request));
+  /** Returns the labels of the run tree without evidence, and those of the session if they are needed. */
+  async standing(
+    request: DecisionRequest,
+    { readsSession }: Pick<NonNullable<FactNeeds['labels']>, 'readsSession'>,
+  ): Promise<ReadonlyMap<string, LabelCause>> {
+    const session = readsSession === true ? labelledSession(request) : undefined;
+    if (session === undefined) return this.#labels.read(labelledLine(request));
+    const [ofTree, ofSession] = await Promise.all([
+      this.#labels.read(labelledLine(request)),
+      this.#labels.read(session),
+    ]);
+    return new Map([...ofTree, ...[...ofSession].map(([label, cause]) => [nameSessionLabel(label), cause] as const)]);
   }
 
   salt({ tenantId }: DecisionRequest): Promise<string> {
@@ -116,15 +129,17 @@ export class CallFactsStore {
     compares: readonly string[],
     candidates: Candidates,
   ): Promise<ReadonlyMap<string, LabelFact>> {
-    const line = labelledLine(request);
     const isComplete = candidates.isComplete && request.unread?.args === undefined;
     const found = await Promise.all(
-      compares
-        .filter((label) => standing.has(label))
-        .map(async (label) => {
+      sortByLine(
+        request,
+        compares.filter((label) => standing.has(label)),
+      ).flatMap(({ line, labels, name }) =>
+        labels.map(async (label) => {
           const shared = await this.#labels.compare(line, label, candidates.prints);
-          return [label, evidenceOf(shared, candidates, isComplete)] as const;
+          return [name(label), evidenceOf(shared, candidates, isComplete)] as const;
         }),
+      ),
     );
     const facts = new Map<string, LabelFact>(standing);
     for (const [label, evidence] of found) {
@@ -147,18 +162,26 @@ export class CallFactsStore {
     fingerprints?: Fingerprints,
   ): Promise<readonly string[]> {
     const { agentId, runId, tool, callId, receivedAt } = request;
-    const line = labelledLine(request);
-    if (clears.length > 0) await this.#labels.clear(line, clears);
+    for (const { line, labels } of sortByLine(request, clears)) await this.#labels.clear(line, labels);
     if (sets.length === 0) return [];
     const cause = {
       ...{ runId, agentId, toolName: recordedToolName(tool?.name ?? '') },
       ...(callId === undefined ? {} : { callId }),
       atMs: Date.parse(receivedAt),
     };
-    const rejected = await this.#labels.set(line, [...new Set(sets.map(({ label }) => label))], cause);
-    const noted = prints.filter((label) => !rejected.includes(label));
-    if (noted.length > 0)
-      await this.#labels.note(line, noted, await this.#evidence(request, identity, cause, fingerprints));
+    let evidence: Promise<EvidenceNote> | undefined;
+    const rejected: string[] = [];
+    for (const { line, labels, name } of sortByLine(
+      request,
+      sets.map(({ label }) => label),
+    )) {
+      const unset = await this.#labels.set(line, labels, cause);
+      rejected.push(...unset.map(name));
+      const noted = labels.filter((label) => prints.includes(name(label)) && !unset.includes(label));
+      if (noted.length === 0) continue;
+      evidence ??= this.#evidence(request, identity, cause, fingerprints);
+      await this.#labels.note(line, noted, await evidence);
+    }
     return rejected;
   }
 
@@ -255,7 +278,13 @@ function evidenceOf(shared: SharedPrints, candidates: Candidates, isWhole: boole
   const strongest = proof ?? shared.found[0];
   if (strongest === undefined) return { grade: 'none', isComplete };
   const { place, source } = strongest;
-  return { grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source };
+  return {
+    ...{ grade: proof === undefined ? 'carried' : 'proven', isComplete, field: place.field, source },
+    without(isLeftOut) {
+      const found = shared.found.filter((one) => !isLeftOut(one.place.field));
+      return evidenceOf({ ...shared, found }, candidates, isWhole);
+    },
+  };
 }
 
 function scopesOf(request: DecisionRequest, scopes: readonly WiderScope[]): CalledScope[] {
@@ -289,4 +318,17 @@ function messageId(runId: string, question: string, undo: boolean): string {
 
 function haveEqualTags(some: readonly string[], others: readonly string[]): boolean {
   return some.every((tag) => others.includes(tag)) && others.every((tag) => some.includes(tag));
+}
+
+/** Labels with the line that holds them. Those of a session are left out of a call without a session. */
+function sortByLine(
+  request: DecisionRequest,
+  names: readonly string[],
+): { readonly line: LabelledLine; readonly labels: readonly string[]; readonly name: (label: string) => string }[] {
+  const { tree, session } = splitLabels([...new Set(names)]);
+  const ofSession = labelledSession(request);
+  return [
+    { line: labelledLine(request), labels: tree, name: (label: string) => label },
+    ...(ofSession === undefined ? [] : [{ line: ofSession, labels: session, name: nameSessionLabel }]),
+  ].filter(({ labels }) => labels.length > 0);
 }

@@ -94,6 +94,19 @@ describe('decide', () => {
     expect(ask([a, b, rulesDo('terminate', { priority: -9 })]).effect).toBe('terminate');
   });
 
+  it('asks once for all rules that ask, with the shortest time, and not for one that is approved', () => {
+    const slow = { actionConfig: { expiresInSeconds: 600 } };
+    const rules = [
+      rulesDo('ask', { id: 'a', priority: 2, ...slow }),
+      rulesDo('ask', { id: 'b', priority: 1, actionConfig: { expiresInSeconds: 60 } }),
+      rulesDo('ask', { id: 'shadow', mode: 'shadow' }),
+    ];
+    const asked = ask(rules);
+    expect(asked.ask).toMatchObject({ ruleId: 'a', expiresInSeconds: 60, also: [{ id: 'b' }] });
+    expect(ask(rules, {}, { approved: new Set(['b']) }).ask).toMatchObject({ ruleId: 'a', also: [] });
+    expect(ask(rules, {}, { approved: new Set(['a', 'b']) }).effect).toBe('allow');
+  });
+
   it("gives the agent the rule's name but never its limit", () => {
     const rule = rulesDo('block', {
       name: 'Small sums only',

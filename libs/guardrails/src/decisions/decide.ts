@@ -29,7 +29,14 @@ export interface Ask {
   readonly ruleVersion: number;
   readonly title: string;
   readonly expiresInSeconds: number;
+  /** Further rules that ask for this call, in order of priority. One approval is for all of them. */
+  readonly also: readonly DecisionRule[];
+  /** One of them looked at the result of the call, so a person approves that result. */
+  readonly readsResult: boolean;
 }
+
+/** Rules that one approval names. Further ones ask for themselves. */
+const MAX_ASKING_RULES = 20;
 
 /** Result of evaluating the rules for a call. */
 export interface Ruling {
@@ -67,7 +74,7 @@ export function decide(
   const enforced = verdicts.filter(({ mode }) => mode === 'enforce');
   const effect = mostSevere(enforced.map((one) => one.effect.kind));
   const final = effect === 'allow' ? undefined : enforced.find((one) => one.effect.kind === effect);
-  const ask = askOf(final);
+  const ask = findAsk(final, enforced);
   return {
     effect,
     wouldBe: mostSevere(verdicts.map((one) => one.effect.kind)),
@@ -106,14 +113,20 @@ function evaluateRules(
   return { verdicts: verdicts.reverse(), args };
 }
 
-function askOf(final: RuleVerdict | undefined): Ask | undefined {
+function findAsk(final: RuleVerdict | undefined, enforced: readonly RuleVerdict[]): Ask | undefined {
   if (final?.effect.kind !== 'ask') return undefined;
   const { rule, effect } = final;
+  const others = enforced.filter((one) => one.effect.kind === 'ask' && one !== final).slice(0, MAX_ASKING_RULES);
   return {
     ruleId: rule.id,
     ruleVersion: rule.meaningVersion,
     title: effect.title ?? rule.name,
-    expiresInSeconds: effect.expiresInSeconds,
+    expiresInSeconds: Math.min(
+      effect.expiresInSeconds,
+      ...others.flatMap((one) => (one.effect.kind === 'ask' ? [one.effect.expiresInSeconds] : [])),
+    ),
+    also: others.map((one) => one.rule),
+    readsResult: [final, ...others].some((one) => one.rule.reads.includes('result')),
   };
 }
 

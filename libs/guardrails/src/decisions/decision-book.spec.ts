@@ -1,4 +1,4 @@
-import type { DecisionPhase, GuardrailRule } from '@agentlens/contracts';
+import { DECISION_PHASES, type DecisionPhase, type GuardrailRule } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { globMatches } from '../patterns/names.ts';
@@ -6,7 +6,7 @@ import { aDecisionRule, aRequest } from './call.testing.ts';
 import { DecisionBook } from './decision-book.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 
-const PHASES: DecisionPhase[] = ['tool.before', 'tool.after', 'llm.before'];
+const PHASES: DecisionPhase[] = [...DECISION_PHASES];
 const some = (...values: string[]) => fc.option(fc.subarray(values, { minLength: 1 }), { nil: undefined });
 
 const selector = fc.record({
@@ -121,6 +121,7 @@ describe('DecisionBook', () => {
     expect(book.counting(aRequest())).toEqual([mine, all]);
     expect(book.matching(aRequest()).map(({ conditionType }) => conditionType)).toEqual(['tool_name']);
     expect(book.counting(aRequest({ tool: { name: 'other', tags: [] } }))).toEqual([]);
+    expect(book.counting(aRequest({ phase: 'llm.after' }))).toEqual([]);
   });
 
   const inner = (type: string, config: object) => ({ condition: { type, config } });

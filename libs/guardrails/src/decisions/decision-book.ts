@@ -61,8 +61,9 @@ export class DecisionBook {
     return [...own, ...rules.everyAgent.selecting(folded)].sort(byPriority);
   }
 
-  /** Returns the rules that count a call. Pass them to `factsNeeded` with it. */
-  counting(question: Omit<RuleQuestion, 'phase'>): readonly DecisionRule[] {
+  /** Returns the rules that count a call. Pass them to `factsNeeded` with it. The answer of a model is no other call. */
+  counting(question: RuleQuestion): readonly DecisionRule[] {
+    if (question.phase === 'llm.after') return NONE;
     const counting = this.#tenants.get(question.tenantId)?.counting;
     if (counting === undefined || counting.size === 0) return NONE;
     const rules = [...(counting.get(question.agentId) ?? NONE), ...(counting.get(undefined) ?? NONE)];

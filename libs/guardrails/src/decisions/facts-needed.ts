@@ -73,6 +73,9 @@ function labelsNeeded(
   return {
     labels: {
       reads: labelling.some(({ rule, labels }) => labels.reads === true && rules.includes(rule)),
+      ...(labelling.some(({ rule, labels }) => labels.readsSession === true && rules.includes(rule))
+        ? { readsSession: true }
+        : {}),
       sets: wanted(labelling, ({ sets }) => sets),
       setsIfDenied: wanted(labelling, ({ setsIfDenied }) => setsIfDenied),
       clears: distinct(labelling.map(({ labels }) => labels.clears)),

@@ -16,6 +16,8 @@ export interface Addition {
 /** What a condition does with the labels of the run tree. */
 export interface ConditionLabels {
   readonly reads?: boolean;
+  /** True if it also reads the labels of the session, whose names are those of `nameSessionLabel`. */
+  readonly readsSession?: boolean;
   /** Labels to set before the call is allowed. */
   readonly sets?: readonly string[];
   /** Labels to set if the approval of the call is denied, expires or is cancelled. */
@@ -67,6 +69,8 @@ export interface FactNeeds {
   readonly labels?: {
     /** True if the answer depends on the labels. */
     readonly reads: boolean;
+    /** True if it depends on the labels of the session, too. */
+    readonly readsSession?: boolean;
     readonly sets: readonly WantedLabel[];
     readonly setsIfDenied: readonly WantedLabel[];
     readonly clears: readonly string[];
@@ -87,6 +91,8 @@ export interface FlowEvidence {
   /** The value that was found, by its path in the result, and the call that returned it. */
   readonly field?: string;
   readonly source?: LabelCause;
+  /** The same without the values of these fields. Absent if nothing was found. */
+  readonly without?: (isLeftOut: (field: string) => boolean) => FlowEvidence;
 }
 
 /** A label that stands, with its first cause and, if a rule needs it, evidence. */

@@ -1,4 +1,4 @@
-import type { AskReason, Budget, DecisionRequest } from '@agentlens/contracts';
+import { type AskReason, type Budget, type DecisionRequest, hasHappened } from '@agentlens/contracts';
 import { usageOfQuestion } from '../breaker/reported-usage.ts';
 import { payingScope, spenderOf } from '../budgets/scope-of-budget.ts';
 import type { BreakerRef } from '../ports/breaker-store.ts';
@@ -119,7 +119,7 @@ class LocalQuestion {
 
   get paysFromBudget(): boolean {
     const { sessionId, phase } = this.request;
-    if (phase === 'tool.after') return false;
+    if (hasHappened(phase)) return false;
     const spender = spenderOf(this.request);
     return this.book.budgets.some((budget) => {
       // The session of a run may be known to the evaluator only.

@@ -91,6 +91,7 @@ function labelsOf(needs: readonly ConditionNeeds[]): Pick<ConditionNeeds, 'label
   return {
     labels: {
       reads: labels.some(({ reads }) => reads === true),
+      readsSession: labels.some(({ readsSession }) => readsSession === true),
       sets: labels.flatMap(({ sets }) => sets ?? []),
       setsIfDenied: labels.flatMap(({ setsIfDenied }) => setsIfDenied ?? []),
       compares: labels.flatMap(({ compares }) => compares ?? []),

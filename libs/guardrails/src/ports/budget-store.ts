@@ -27,6 +27,11 @@ export interface ReserveRequest {
    */
   readonly question: string;
   readonly estimateUsd: number;
+  /**
+   * The estimate replaces that of the open call with this question, so that a reservation grows with its call. If it is
+   * refused, the earlier one stays.
+   */
+  readonly replaces?: true;
   readonly accounts: readonly (ChargedAccount & { readonly limitUsd: number })[];
   /** Names whose `release` releases this reservation, such as its run. */
   readonly holders?: readonly string[];

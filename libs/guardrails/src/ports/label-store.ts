@@ -94,6 +94,38 @@ export function labelledLine({ tenantId, runId, ancestors = [] }: DecisionReques
   return { tenantId, runIds: [runId, ...ancestors] };
 }
 
+/** Labels of a session are stored as those of a run with an id that no client can send. */
+const SESSION_RUN = '\u0001session\u0001';
+/** The name of a label is without a colon. */
+const SESSION_LABEL = 'session:';
+
+/** The line that holds the labels of a session; undefined for a run without a session. */
+export function labelledSession({
+  tenantId,
+  sessionId,
+}: Pick<DecisionRequest, 'tenantId' | 'sessionId'>): LabelledLine | undefined {
+  return sessionId === undefined ? undefined : { tenantId, runIds: [`${SESSION_RUN}${sessionId}`] };
+}
+
+/** Names a label of the session in facts and needs, where labels of the run tree have their own name. */
+export function nameSessionLabel(label: string): string {
+  return `${SESSION_LABEL}${label}`;
+}
+
+/** Splits names of labels into those of the run tree and those of the session. */
+export function splitLabels(names: readonly string[]): { readonly tree: string[]; readonly session: string[] } {
+  const isSession = (name: string) => name.startsWith(SESSION_LABEL);
+  return {
+    tree: names.filter((name) => !isSession(name)),
+    session: names.filter(isSession).map((name) => name.slice(SESSION_LABEL.length)),
+  };
+}
+
+/** True if the line holds labels of a session, which has no ancestors. */
+export function isSessionLine({ runIds: [first] }: LabelledLine): boolean {
+  return first.startsWith(SESSION_RUN);
+}
+
 /** The topmost known run of a line. */
 export function rootOf({ runIds }: LabelledLine): string {
   return runIds.at(-1) ?? runIds[0];

@@ -28,6 +28,9 @@ describe('a guard', () => {
       { path: 'guard.maxStopRate', message: 'allows 2 % of the calls, has 10 %' },
       { path: 'guard.maxBypassRate', message: 'allows 1 % of the calls, has 10 %' },
     ]);
+    expect(unmetGuard({ minHours: 24 }, figures({}), after(0.0731))).toEqual([
+      { path: 'guard.minHours', message: 'requires 24 hours, has 4 minutes' },
+    ]);
     expect(unmetGuard(guardOf({}, true), figures({ asked: 200, wouldStop: 4, bypassed: 2 }), after(24))).toEqual([]);
   });
 

@@ -48,10 +48,10 @@ export function unmetGuard(guard: PromotionGuard, figures: RuleFigures, nowMs: n
   const rates = ratesOf(figures);
   const hours = Math.max(0, nowMs - figures.sinceMs) / HOUR_MS;
   const unmet: ProblemDetail[] = [];
-  const atLeast = (field: 'minAsked' | 'minHours', has: number, unit: string) => {
+  const atLeast = (field: 'minAsked' | 'minHours', has: number, unit: string, words = shown(has)) => {
     const wanted = guard[field];
     if (wanted !== undefined && has < wanted)
-      unmet.push({ path: `guard.${field}`, message: `requires ${wanted} ${unit}, has ${shown(has)}` });
+      unmet.push({ path: `guard.${field}`, message: `requires ${wanted} ${unit}, has ${words}` });
   };
   const atMost = (field: 'maxStopRate' | 'maxFalseRejectionRate' | 'maxBypassRate', has: number | null) => {
     const limit = guard[field];
@@ -60,7 +60,7 @@ export function unmetGuard(guard: PromotionGuard, figures: RuleFigures, nowMs: n
     unmet.push({ path: `guard.${field}`, message });
   };
   atLeast('minAsked', figures.asked, 'asked calls');
-  atLeast('minHours', hours, 'hours');
+  atLeast('minHours', hours, 'hours', hours < 1 ? `${Math.floor(hours * 60)} minutes` : shown(hours));
   atMost('maxStopRate', rates.stopRate);
   atMost('maxFalseRejectionRate', rates.falseRejectionRate);
   atMost('maxBypassRate', rates.bypassRate);

@@ -119,6 +119,21 @@ describe('validateDraft', () => {
       'selector.phases.1',
       'only asked in tool.before, tool.after',
     ],
+    [
+      'an action that cannot decide an answer of a model',
+      {
+        ...{ conditionType: 'expression', conditionConfig: { expression: 'true' }, actionType: 'require_approval' },
+        selector: { phases: ['llm.before', 'llm.after'] },
+      },
+      'selector.phases.1',
+      'use one of block, terminate_run, allow',
+    ],
+    [
+      'a condition that cannot be asked about an answer of a model',
+      { selector: { phases: ['llm.after'] } },
+      'selector.phases.0',
+      'only asked in tool.before, tool.after',
+    ],
     ['an unknown phase', { selector: { phases: ['tool.during'] } }, 'selector.phases.0', ''],
     ['an empty selector list', { selector: { tools: [] } }, 'selector.tools', ''],
     ['an unknown selector key', { selector: { tool: ['x'] } }, 'selector.tool', 'did you mean "tools"'],

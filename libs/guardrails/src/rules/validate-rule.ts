@@ -17,6 +17,9 @@ import { defaultOnUnavailable } from '../words/on-unavailable.ts';
 import { problemsOf } from './problems.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
+/** Actions that can decide the answer of a model. It has no arguments, and no client waits long enough for a person. */
+const AFTER_ANSWERS: ReadonlySet<string> = new Set(['block', 'terminate_run', 'allow']);
+
 /** Reports conflicts between condition, action and selector. Unknown types are reported elsewhere. */
 function clashes(body: Record<string, unknown>): ProblemDetail[] {
   const { conditionType, actionType, selector } = body;
@@ -32,11 +35,13 @@ function clashes(body: Record<string, unknown>): ProblemDetail[] {
     return [{ path: 'selector', message: 'selects calls, which this action does not decide; remove it' }];
   }
   const askable: readonly unknown[] = askableIn(condition);
-  return phasesOf(selector).flatMap((asked, at) =>
-    askable.includes(asked)
-      ? []
-      : [{ path: `selector.phases.${at}`, message: `this condition is only asked in ${askable.join(', ')}` }],
-  );
+  return phasesOf(selector).flatMap((asked, at) => {
+    const path = `selector.phases.${at}`;
+    if (!askable.includes(asked)) return [{ path, message: `this condition is only asked in ${askable.join(', ')}` }];
+    if (asked !== 'llm.after' || AFTER_ANSWERS.has(action.type)) return [];
+    const message = `this action cannot decide an answer of a model; use one of ${[...AFTER_ANSWERS].join(', ')}`;
+    return [{ path, message }];
+  });
 }
 
 /** Rules on events stop agents, so that no other unit is possible. */

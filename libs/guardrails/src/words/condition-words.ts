@@ -93,7 +93,7 @@ const CARRIED: Readonly<Record<string, string>> = {
   proven: ', and the arguments contain a whole value of it',
 };
 
-function flowWords({ after, afterDenied, label, grade, clearedBy }: Config): string {
+function flowWords({ after, afterDenied, label, grade, notData, clearedBy }: Config): string {
   const read = choices(after);
   const denied = choices(afterDenied);
   const causes = [
@@ -103,7 +103,8 @@ function flowWords({ after, afterDenied, label, grade, clearedBy }: Config): str
       : [`an approval of ${list(denied)} failed earlier in the run tree (label ${plain(label)})`]),
   ];
   const cleared = clearedBy === undefined ? '' : ` and not cleared by ${list(choices(clearedBy))}`;
-  return `${list(causes)}${cleared}${CARRIED[String(grade)] ?? ''}`;
+  const leftOut = notData === undefined ? '' : ` other than its ${list(listed(notData), 'and')}`;
+  return `${list(causes)}${cleared}${CARRIED[String(grade)] ?? ''}${leftOut}`;
 }
 
 function argumentWords({ path, type = 'string', operator = 'eq', value: compared }: Config): string {

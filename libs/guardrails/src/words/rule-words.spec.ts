@@ -180,6 +180,17 @@ describe('words of a rule', () => {
     },
   );
 
+  it('does not say that a rule without a cooldown rests for no time', () => {
+    const alert = {
+      conditionType: 'tool_name',
+      conditionConfig: { operator: 'eq', value: 'x' },
+      actionType: 'raise_alert',
+    };
+    const words = (cooldownMinutes: number) => ruleWords({ ...alert, actionConfig: {}, cooldownMinutes });
+    expect(words(0)).toMatch(/; each time\.$/);
+    expect(words(5)).toMatch(/; at most once in 5 minutes\.$/);
+  });
+
   it('says deadlines in minutes if they are whole', () => {
     const deadline = (expiresInSeconds: number) =>
       rulePartsInWords(aRule({ actionType: 'require_approval', actionConfig: { expiresInSeconds } })).details;

@@ -44,11 +44,19 @@ export function rulePartsInWords(rule: WordedRule): RuleParts {
     condition: conditionWords({ type: conditionType, config: conditionConfig }),
     agents: agentsWords(rule),
     details: (words?.details?.(actionConfig) ?? []).filter((part) => part !== '').join(', '),
-    fallback:
-      words?.onEvents === true
-        ? `at most once in ${counted(rule.cooldownMinutes ?? 15, 'minute')}`
-        : `if a value is missing: ${choice(rule.onMissing ?? 'allow')}; if it cannot be evaluated in time: ${choice(rule.onUnavailable ?? defaultOnUnavailable(rule.actionType))}`,
+    fallback: actsOnEvents(actionType)
+      ? restWords(rule.cooldownMinutes ?? 15)
+      : `if a value is missing: ${choice(rule.onMissing ?? 'allow')}; if it cannot be evaluated in time: ${choice(rule.onUnavailable ?? defaultOnUnavailable(rule.actionType))}`,
   };
+}
+
+/** Whether an action follows an event that has arrived, not a question before a call. */
+export function actsOnEvents(actionType: string): boolean {
+  return ACTION_WORDS[actionType]?.onEvents === true;
+}
+
+function restWords(cooldownMinutes: number): string {
+  return cooldownMinutes === 0 ? 'each time' : `at most once in ${counted(cooldownMinutes, 'minute')}`;
 }
 
 interface ActionWords {
@@ -139,6 +147,7 @@ function callsWords({ conditionType, toolNames, selector }: WordedRule): string 
     'tool.before': `calls of ${tools}`,
     'tool.after': `results of ${tools}`,
     'llm.before': 'model calls',
+    'llm.after': 'answers of models',
   };
   return list(
     (Array.isArray(phases) ? phases : [defaultPhase(conditionType)]).map(

@@ -19,17 +19,10 @@ export async function postWebhook(
   { url, headers, secret, body }: WebhookPost,
   tools: Pick<ActionDependencies, 'deliveryId' | 'now' | 'send'>,
 ): Promise<ActionOutcome> {
-  const sentAt = Math.floor(tools.now() / 1000);
   const response = await tools.send({
     method: 'POST',
     url,
-    headers: {
-      ...headers,
-      'content-type': 'application/json',
-      'webhook-id': tools.deliveryId,
-      'webhook-timestamp': String(sentAt),
-      ...(secret === undefined ? {} : { 'webhook-signature': signWebhook(secret, tools.deliveryId, sentAt, body) }),
-    },
+    headers: { ...headers, 'content-type': 'application/json', ...webhookHeaders({ secret, body }, tools) },
     body,
   });
   if (response.kind !== 'answered') return outcomeOfSilence(response);
@@ -39,6 +32,19 @@ export async function postWebhook(
     return { kind: 'rejected', httpStatus: status, reason: 'HTTP 410: the receiver is gone', disableDestination: true };
   }
   return retryLater(response, tools.now());
+}
+
+/** Headers of Standard Webhooks 1.0: id and time of the attempt, and the signature if there is a secret. */
+export function webhookHeaders(
+  { secret, body }: Pick<WebhookPost, 'secret' | 'body'>,
+  { deliveryId, now }: Pick<ActionDependencies, 'deliveryId' | 'now'>,
+): Record<string, string> {
+  const sentAt = Math.floor(now() / 1000);
+  return {
+    'webhook-id': deliveryId,
+    'webhook-timestamp': String(sentAt),
+    ...(secret === undefined ? {} : { 'webhook-signature': signWebhook(secret, deliveryId, sentAt, body) }),
+  };
 }
 
 const PREFIX = 'whsec_';

@@ -62,8 +62,8 @@ describe('data_flow', () => {
   it('counts the calls of every agent, even if the rule is about one', () => {
     const book = DecisionBook.EMPTY.withTenant('acme', [{ ...rule, agentId: 'mailer' }]);
     const { tool } = aRequest(called('read_x'));
-    expect(book.counting({ tenantId: 'acme', agentId: 'crm', tool })).toHaveLength(1);
-    expect(book.counting({ tenantId: 'globex', agentId: 'crm', tool })).toEqual([]);
+    expect(book.counting({ tenantId: 'acme', agentId: 'crm', phase: 'tool.before', tool })).toHaveLength(1);
+    expect(book.counting({ tenantId: 'globex', agentId: 'crm', phase: 'tool.before', tool })).toEqual([]);
   });
 
   describe('with evidence', () => {

@@ -30,7 +30,7 @@ export const expression: CallCondition<ExpressionConfig> = {
   config: ExpressionConfig,
   example: { expression: 'tool.name == "transfer" && args.amount > 1000 && !("trusted" in tags)' },
   phases: ['decision'],
-  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before', 'llm.after'],
   ready(config) {
     const { reads, ask } = compileExpression(config.expression);
     return { reads, matches: ({ request }) => ask(request) };

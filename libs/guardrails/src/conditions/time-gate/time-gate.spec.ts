@@ -1,7 +1,7 @@
+import { WEEKDAYS as DAYS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { answerTo } from '../../decisions/call.testing.ts';
-import { DAYS } from './time-gate.ts';
 
 const at = (receivedAt: string, config: object, actor?: object) =>
   answerTo('time_gate', config, { receivedAt, ...(actor === undefined ? {} : { actor: actor as never }) });

@@ -1,54 +1,6 @@
+import { dayBefore, isTimeZone, minuteOfDay, readWallClock, type WallClock, WEEKDAYS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-
-export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-
-interface LocalTime {
-  readonly day: (typeof DAYS)[number];
-  /** Minutes since local midnight, by wall-clock time. */
-  readonly minute: number;
-}
-
-/**
- * Cache size. Creating a formatter costs a hundred times more than using it. Bounded because names also come from end
- * users.
- */
-const MAX_ZONES = 200;
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function isTimeZone(name: string): boolean {
-  return formatOf(name) !== null;
-}
-
-/** Returns the wall-clock time in a time zone, or null if the zone does not exist. */
-function localTime(zone: string | undefined, atMs: number): LocalTime | null {
-  const format = zone === undefined ? null : formatOf(zone);
-  if (format === null) return null;
-  const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
-  const shown = parts.get('weekday')?.toLowerCase();
-  const day = DAYS.find((name) => name === shown);
-  if (day === undefined) return null;
-  return { day, minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')) };
-}
-
-function formatOf(zone: string): Intl.DateTimeFormat | null {
-  const known = formats.get(zone);
-  if (known !== undefined) return known;
-  try {
-    const made = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    });
-    if (formats.size >= MAX_ZONES) formats.clear();
-    formats.set(zone, made);
-    return made;
-  } catch {
-    return null;
-  }
-}
 
 const Clock = z.string().regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time like "09:30", up to "24:00"');
 
@@ -63,7 +15,7 @@ const TimeGateConfig = z
     windows: z
       .array(
         z.strictObject({
-          days: z.array(z.enum(DAYS)).min(1).max(7).meta({ title: 'Begins on' }),
+          days: z.array(z.enum(WEEKDAYS)).min(1).max(7).meta({ title: 'Begins on' }),
           start: Clock.meta({ title: 'From' }),
           end: Clock.meta({ title: 'To (inclusive)' }),
         }),
@@ -96,28 +48,20 @@ export const timeGate: CallCondition<TimeGateConfig> = {
       reads: timeZoneTag === undefined ? [] : ['actor'],
       matches({ request: { actor }, nowMs }) {
         const tagged = timeZoneTag === undefined ? undefined : actor?.metadata?.[timeZoneTag];
-        const local = localTime(tagged ?? timeZone, nowMs);
-        return local === null ? 'missing' : open.some((isOpen) => isOpen(local));
+        const zone = tagged ?? timeZone;
+        const local = zone === undefined ? undefined : readWallClock(zone, nowMs);
+        return local === undefined ? 'missing' : open.some((isOpen) => isOpen(local));
       },
     };
   },
 };
 
-function windowTest({ days, start, end }: Window): (local: LocalTime) => boolean {
-  const [from, to] = [minuteOf(start), minuteOf(end)];
-  const begins = new Set<string>(days);
+function windowTest({ days, start, end }: Window): (local: WallClock) => boolean {
+  const [from, to] = [minuteOfDay(start), minuteOfDay(end)];
+  const begins = new Set(days);
   return ({ day, minute }) => {
     const today = begins.has(day);
     if (from <= to) return today && minute >= from && minute <= to;
     return (today && minute >= from) || (begins.has(dayBefore(day)) && minute <= to);
   };
-}
-
-function minuteOf(clock: string): number {
-  const [hours = 0, minutes = 0] = clock.split(':').map(Number);
-  return hours * 60 + minutes;
-}
-
-function dayBefore(day: LocalTime['day']): string {
-  return DAYS[(DAYS.indexOf(day) + 6) % 7] ?? day;
 }

@@ -1,7 +1,8 @@
 import { compareExactly, type ExactNumber, exactNumber } from '../../patterns/exact-number.ts';
+import { globMatchesFolded } from '../../patterns/names.ts';
 import { compilePattern, patternProblem } from '../../patterns/pattern.ts';
 
-const TEXT_OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'in', 'regex'] as const;
+const TEXT_OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'glob', 'in', 'regex'] as const;
 const NUMBER_OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'] as const;
 export const OPERATORS = [...TEXT_OPERATORS, 'gt', 'gte', 'lt', 'lte', 'exists', 'notExists'] as const;
 
@@ -82,6 +83,7 @@ function textTest(operator: ArgumentTest['operator'], value: ArgumentTest['value
   if (operator === 'contains') return (actual) => String(actual).includes(wanted);
   if (operator === 'startsWith') return (actual) => String(actual).startsWith(wanted);
   if (operator === 'endsWith') return (actual) => String(actual).endsWith(wanted);
+  if (operator === 'glob') return (actual) => globMatchesFolded(wanted, String(actual));
   if (operator === 'in') return (actual) => Array.isArray(value) && value.includes(String(actual));
   const pattern = compilePattern(wanted);
   return (actual) => pattern.found(String(actual));
