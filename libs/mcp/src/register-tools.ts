@@ -81,11 +81,31 @@ export function registerTools(server: McpServer, session: McpSession): void {
     const tool = permittedTool(definition, session.scopes);
     if (tool === undefined) continue;
     const { title } = definition;
-    const config = { title, description: descriptionOf(tool), inputSchema: tool.input, annotations: hintsOf(tool) };
+    const config = {
+      title,
+      description: descriptionOf(tool),
+      inputSchema: withoutDialect(tool.input),
+      annotations: hintsOf(tool),
+    };
     server.registerTool(`agentlens_${definition.name}`, config, (input, context) =>
       call(server, session, tool, input, context),
     );
   }
+}
+
+/**
+ * The same schema whose JSON form names no dialect: that of MCP is the default, and naming it in every tool costs each
+ * conversation 700 bytes.
+ */
+function withoutDialect(schema: PermittedTool['input']): PermittedTool['input'] {
+  const { jsonSchema, ...standard } = schema['~standard'];
+  const convert = (options: Parameters<typeof jsonSchema.input>[0]) => {
+    const { $schema: _, ...bare } = jsonSchema.input(options);
+    return bare;
+  };
+  return Object.create(schema, {
+    '~standard': { value: { ...standard, jsonSchema: { ...jsonSchema, input: convert } } },
+  });
 }
 
 /** Sets all four hints, because an omitted hint counts as the worst case. */

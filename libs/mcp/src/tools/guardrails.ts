@@ -35,10 +35,10 @@ export const guardrails: McpTool = {
   actions: {
     status: action({
       scope: 'read',
-      takes: ['agentId', 'ruleId'],
-      run: async (session, { agentId, ruleId }) =>
+      takes: ['agentId', 'ruleId', 'limit'],
+      run: async (session, { agentId, ruleId, limit }) =>
         ruleId === undefined
-          ? { value: await statusOfAll(session, agentId), path: '/guardrails' }
+          ? { value: await statusOfAll(session, agentId, limit), path: '/guardrails' }
           : statusOf(session, ruleId),
     }),
     list: action({
@@ -141,11 +141,12 @@ async function statusOf({ client }: McpSession, ruleId: string) {
   return { value: { rule, state, agents, triggers: recentTriggers.map(triggerSummary) }, path: rulePath(ruleId) };
 }
 
-async function statusOfAll({ client }: McpSession, agentId: string | undefined) {
+/** @param limit rules and triggers to show; omitted: every active rule, and the latest triggers */
+async function statusOfAll({ client }: McpSession, agentId: string | undefined, limit: number | undefined) {
   const [{ rules, total }, { summaries }, { triggers }] = await Promise.all([
-    client.listRules({ query: { agentId, enabled: true, limit: 50 } }),
+    client.listRules({ query: { agentId, enabled: true, limit: limit ?? 50 } }),
     client.listRuleSummaries(),
-    client.listTriggers({ query: { agentId, limit: RECENT } }),
+    client.listTriggers({ query: { agentId, limit: Math.min(limit ?? RECENT, RECENT) } }),
   ]);
   const byRule = new Map(summaries.map((summary) => [summary.ruleId, summary]));
   const active = rules.map((rule) => {

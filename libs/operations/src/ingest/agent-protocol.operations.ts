@@ -279,6 +279,10 @@ export const pollControl = operation({
       ]),
     ),
     next: z.string(),
+    connection: z
+      .object({ id: z.string(), secret: z.string() })
+      .optional()
+      .meta({ description: 'With an `instanceId`: signs acknowledgements of this instance.' }),
   }),
 });
 
@@ -290,7 +294,7 @@ export const acknowledgeDirective = operation({
   tolerant: true,
   summary: 'Acknowledge an order for an instance of an agent. 409 if the instance does not listen for orders.',
   scope: 'decide',
-  problems: [409],
+  problems: [403, 409],
   params: z.object({ directiveId: ClientId }),
   body: AcknowledgeBody,
   response: z.object({ directiveId: z.string(), acknowledged: z.literal(true) }),

@@ -79,7 +79,7 @@ export const unpauseAgent = operation({
   summary:
     'End the pause of an agent and, on request, its model override. Rules in cooldown for it can pause it again ' +
     "immediately (`rearmed`). 409 while an operator's order stands: resume with POST /api/control.",
-  scope: 'admin',
+  scope: ['admin', 'operate'],
   params: IdPath,
   body: z.strictObject({ clearModelOverride: z.boolean().default(false) }).default({ clearModelOverride: false }),
   response: Agent.extend({ rearmed: z.array(RearmedRule) }),

@@ -1,4 +1,11 @@
-import { ALERT_STATUSES, Alert, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
+import {
+  ALERT_KINDS,
+  ALERT_STATUSES,
+  Alert,
+  ApprovalCall,
+  ApprovalVotes,
+  ClientId,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
@@ -13,7 +20,7 @@ const READING = { scope: ['read', 'review'] } as const;
 
 const narrowing = {
   status: commaListOf(ALERT_STATUSES).optional(),
-  kind: commaListOf(['approval', 'breaker', 'rule', 'spend']).optional(),
+  kind: commaListOf(ALERT_KINDS).optional(),
   agentId: ClientId.optional(),
   runId: ClientId.optional(),
 };
@@ -28,7 +35,7 @@ export const listAlerts = operation({
   method: 'get',
   path: '/api/alerts',
   tag: 'Alerts',
-  summary: 'Alerts, newest first: approvals, opened circuit breakers, alerts of rules.',
+  summary: 'Alerts, newest first: approvals, opened circuit breakers, alerts of rules, what is unlike before.',
   ...READING,
   query: AlertFilter,
   response: z.object({ alerts: z.array(AlertView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
@@ -69,6 +76,18 @@ export const getAlertCall = operation({
 
 const reason = z.string().max(1_000, 'must be at most 1000 characters');
 
+export const getAlertVotes = operation({
+  id: 'getAlertVotes',
+  method: 'get',
+  path: '/api/alerts/:id/votes',
+  tag: 'Alerts',
+  summary: 'Votes of an approval, what is still missing, and whether the caller may vote and why not.',
+  ...READING,
+  params: IdPath,
+  response: ApprovalVotes.meta({ id: 'ApprovalVotes' }),
+  problems: [404],
+});
+
 const deciding = {
   method: 'post',
   tag: 'Alerts',
@@ -76,7 +95,16 @@ const deciding = {
   once: true,
   params: IdPath,
   headers: VersionHeaders,
-  body: z.strictObject({ reason: reason.optional() }).default({}),
+  body: z
+    .strictObject({
+      reason: reason.optional(),
+      callHash: z
+        .string()
+        .max(128)
+        .optional()
+        .meta({ description: '`argsHash` of the call that was shown: 412 if the approval is about another.' }),
+    })
+    .default({}),
   versioned: true,
   response: AlertView,
 } as const;
@@ -93,7 +121,8 @@ export const approveAlert = operation({
   id: 'approveAlert',
   ...deciding,
   path: '/api/alerts/:id/approve',
-  summary: 'Approve exactly this call, once. 409 names an earlier decision.',
+  summary:
+    'Approve exactly this call, once. Stays pending if the policy needs more votes. 409 names an earlier decision.',
   problems: [404, 409, 412, 422],
 });
 

@@ -8,7 +8,7 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, IdPath, paging, timeRange, wholeNumber } from '../parameters.ts';
+import { commaListOf, consistent, IdPath, InstantParameter, paging, timeRange, wholeNumber } from '../parameters.ts';
 
 export const AUDIT_LIST = 'audit';
 
@@ -21,9 +21,18 @@ export const AuditEntry = z
     target: z.string().meta({ description: `Kind of the changed object: ${CHANGE_TARGETS.join(', ')}.` }),
     targetId: z.string().meta({ description: 'Id of the object; `scope:id` for limits, breakers and orders.' }),
     actor: z
-      .object({ person: z.string().nullable(), keyId: z.string(), keyName: z.string() })
+      .object({
+        person: z.string().nullable(),
+        keyId: z.string(),
+        keyName: z.string(),
+        personId: z.string().optional().meta({ description: 'Present if the platform has signed the person in.' }),
+        via: z.string().optional().meta({ description: 'console, cli, mcp or api.' }),
+        sessionId: z.string().optional().meta({ description: 'The browser session.' }),
+      })
       .nullable()
-      .meta({ description: 'The key, and the person named by the client. Null: unknown.' }),
+      .meta({
+        description: 'The key, and the person. Without `personId`, the client named the person. Null: unknown.',
+      }),
     reason: z.string().nullable(),
     before: z
       .record(z.string(), z.unknown())
@@ -70,6 +79,7 @@ const DeployDraft = z
     agentId: ClientId.optional().meta({ description: 'The deployed agent. Omit it if the deploy affects all agents.' }),
     url: HttpAddress.optional().meta({ description: 'Link of the marker, such as a release or a pipeline.' }),
     note: z.string().trim().max(1_000, 'must be at most 1000 characters').optional(),
+    at: InstantParameter.optional().meta({ description: 'When it happened, not in the future. Omitted: now.' }),
   })
   .meta({ id: 'DeployDraft' });
 export type DeployDraft = z.output<typeof DeployDraft>;
@@ -93,7 +103,7 @@ export const createDeploy = operation({
   path: '/api/deploys',
   tag: 'Deploys',
   summary:
-    'Record a deploy, which charts show as a marker. If the last deploy of the agent has the same version, ' +
+    'Record a deploy, which charts show as a marker. If the last deploy of the agent at that time has the same version, ' +
     'that one is returned, so a pipeline may repeat the request. Recorded in the audit as `deploy.recorded`.',
   scope: 'review',
   once: true,

@@ -15,7 +15,7 @@ export const createBacktest = operation({
   path: '/api/backtests',
   tag: 'Backtests',
   summary: 'Queue a job that evaluates a draft or a version of a rule over stored history.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   once: true,
   body: BacktestDraft.meta({ id: 'BacktestDraft' }),
   examples: {
@@ -62,7 +62,7 @@ export const cancelBacktest = operation({
   ...at,
   method: 'delete',
   summary: 'Cancel a backtest; what it found so far is kept. Cancelling again gives the same answer.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   response: View,
   problems: [404],
 });

@@ -23,7 +23,7 @@ export const createBudget = operation({
   path: '/api/budgets',
   tag: 'Budgets',
   summary: 'Create a budget. Calls whose estimate does not fit are blocked.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   once: true,
   body: Draft,
   examples: {
@@ -80,7 +80,7 @@ export const updateBudget = operation({
   tag: 'Budgets',
   summary:
     'Change the fields you send. Spending is kept: raising a limit allows calls at once. To change scope or period, create another budget.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   params: IdPath,
   headers: VersionHeaders,
   body: BudgetPatch.meta({ id: 'BudgetPatch' }),
@@ -96,7 +96,7 @@ export const deleteBudget = operation({
   path: '/api/budgets/:id',
   tag: 'Budgets',
   summary: 'Delete a budget. Its ledger is kept.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   params: IdPath,
   headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),

@@ -31,7 +31,7 @@ export const createOrder = operation({
   summary:
     'Kill, pause or resume (running) a run, an agent or the tenant. It stands until the next order for the same scope, ' +
     'also for runs that start later. Decisions enforce it immediately, acknowledged or not.',
-  scope: 'admin',
+  scope: ['admin', 'operate'],
   once: true,
   headers: VersionHeaders,
   versioned: 'order',

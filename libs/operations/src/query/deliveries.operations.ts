@@ -107,7 +107,7 @@ export const redeliver = operation({
   path: '/api/guardrails/deliveries/:id/redeliver',
   tag: 'Deliveries',
   summary: 'Run the action again. The receiver sees the same webhook-id.',
-  scope: 'admin',
+  scope: ['admin', 'operate'],
   once: true,
   params: IdPath,
   status: 202,

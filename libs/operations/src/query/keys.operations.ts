@@ -20,6 +20,7 @@ const shown = {
   eventsPerSecond: z.int().nullable().meta({ description: "Quota of this key; null: the platform's default." }),
   createdAt: Instant,
   expiresAt: Instant.nullable(),
+  breakGlass: z.boolean().meta({ description: 'Signs in while single sign-on is required.' }),
   version: z.int().meta({ description: 'Increases by one when the key is rotated or revoked.' }),
 };
 
@@ -37,7 +38,7 @@ const MAKERS = ['admin', 'platform'] as const;
 const MAX_AGENTS = 100;
 
 /** Scopes a key bound to agents may have. */
-const BINDABLE: readonly Scope[] = ['ingest', 'decide'];
+const BINDABLE: readonly Scope[] = ['ingest', 'decide', 'model'];
 
 const NAME = displayName(z.string().trim());
 
@@ -63,6 +64,14 @@ export const createKey = operation({
         }),
       eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
       expiresAt: InstantParameter.optional(),
+      breakGlass: z.boolean().optional().meta({
+        description:
+          'For an admin key that is kept offline: it signs in while single sign-on is required, for an hour.',
+      }),
+    })
+    .refine(({ breakGlass, scopes }) => breakGlass !== true || scopes.includes('admin'), {
+      path: ['scopes'],
+      message: 'must contain "admin" for a break-glass key',
     })
     .refine(({ agents, scopes }) => agents === undefined || scopes.every((scope) => BINDABLE.includes(scope)), {
       path: ['scopes'],

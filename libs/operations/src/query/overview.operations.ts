@@ -36,6 +36,49 @@ const Pulse = z.object({
 });
 export type Pulse = z.infer<typeof Pulse>;
 
+const counts = {
+  asked: z.int().meta({ description: 'Calls for which the rule was enforced since its last change.' }),
+  stopped: z.int().meta({ description: 'Those that it blocked, ended or held for approval.' }),
+  askedBefore: z.int().meta({ description: 'The same in the day before the change.' }),
+  stoppedBefore: z.int(),
+};
+
+const Unusual = z.object({
+  changedRules: z
+    .array(
+      z.object({
+        ...{ ruleId: z.string(), name: z.string(), version: z.int(), changedAt: Instant },
+        changedBy: z.string().nullable(),
+        agentId: z.string().optional().meta({ description: 'Of a rule for one agent.' }),
+        ruleset: z.string().optional().meta({ description: 'Whose files manage the rule.' }),
+        ...counts,
+        deploy: z.string().optional().meta({ description: 'A deploy in the half hour before the change.' }),
+      }),
+    )
+    .meta({ description: 'Rules that stop at least three times as much since they changed, within a day.' }),
+  spend: z
+    .object({ usd: z.number(), usualUsd: z.number(), of: z.enum(['this hour', 'last day']) })
+    .nullable()
+    .meta({
+      description:
+        'Spend of the last hour, if it is at least five times the usual: the median of the same hour of the last seven ' +
+        'days, or the mean hour of the last day.',
+    }),
+  errors: z
+    .object({ errors: z.int(), usualErrors: z.number(), of: z.enum(['this hour', 'last day']) })
+    .nullable()
+    .meta({ description: 'The same of failed events, from 20 on.' }),
+  loops: z
+    .array(
+      z.object({
+        ...{ runId: z.string(), agentId: z.string(), toolName: z.string(), times: z.int(), since: Instant },
+      }),
+    )
+    .meta({ description: 'Runs that repeat one call with the same arguments, at least 15 times in the last hour.' }),
+  unanswerable: z.int().meta({ description: 'Approvals that wait although their run does not.' }),
+});
+export type Unusual = z.infer<typeof Unusual>;
+
 export const Now = z
   .object({
     approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
@@ -56,6 +99,7 @@ export const Now = z
       .nullable()
       .meta({ description: 'Age of the oldest unsettled message of each consumer. Null: the broker does not answer.' }),
     lastEventAt: Instant.nullable(),
+    unusual: Unusual.meta({ description: 'What differs from before.' }),
   })
   .meta({ id: 'Now' });
 export type Now = z.infer<typeof Now>;

@@ -207,6 +207,26 @@ export const getUnpricedUsage = operation({
   }),
 });
 
+export const listUsageSources = operation({
+  id: 'listUsageSources',
+  method: 'get',
+  path: '/api/usage/sources',
+  tag: TAG,
+  summary: 'Libraries that reported model calls in the last day, and what they are known not to report.',
+  scope: 'read',
+  response: z.object({
+    sources: z.array(
+      z.object({
+        name: z.string().meta({ description: 'The scope of an instrumentation, or the framework of an adapter.' }),
+        version: z.string().optional(),
+        calls: z.int().meta({ description: 'Of the calls that were looked at, at most 5,000.' }),
+        withoutTokens: z.int(),
+        gaps: z.array(z.string()).meta({ description: 'For example "does not report cached tokens".' }),
+      }),
+    ),
+  }),
+});
+
 export const getCostDifferences = operation({
   id: 'getCostDifferences',
   method: 'get',

@@ -50,7 +50,13 @@ export const getRuleRollout = operation({
   problems: [404],
 });
 
-const changing = { ...path, scope: 'admin', once: true, headers: RuleChangeHeaders, versioned: true } as const;
+const changing = {
+  ...path,
+  scope: ['admin', 'edit'],
+  once: true,
+  headers: RuleChangeHeaders,
+  versioned: true,
+} as const;
 
 export const promoteRule = operation({
   id: 'promoteRule',

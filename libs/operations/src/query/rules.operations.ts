@@ -56,7 +56,7 @@ export const createRule = operation({
   path: '/api/guardrails',
   tag: 'Guardrails',
   summary: 'Create a rule. Secrets in actionConfig are encrypted and never returned.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   once: true,
   body: Draft,
   examples: {
@@ -113,7 +113,7 @@ export const getRule = operation({
 const updating = {
   ...rulePath,
   path: '/api/guardrails/:id',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   headers: RuleChangeHeaders,
   body: Draft.partial(),
   forwarded: true,
@@ -143,7 +143,7 @@ export const deleteRule = operation({
   method: 'delete',
   path: '/api/guardrails/:id',
   summary: 'Delete the rule. Its history is kept.',
-  scope: 'admin',
+  scope: ['admin', 'edit'],
   headers: RuleChangeHeaders,
   response: z.object({ ok: z.literal(true) }),
   problems: [404, 409, 412],

@@ -114,6 +114,18 @@ export const getRunFacets = operation({
   response: RunFacets,
 });
 
+/** The decision after which a run went no further. */
+export const RunEndedBy = z
+  .object({
+    decisionId: z.string(),
+    reason: z.string().nullable().meta({ description: 'As in the decision: rule, breaker, order, budget, ...' }),
+    ruleId: z.string().optional(),
+    message: z.string(),
+    at: Instant,
+  })
+  .meta({ id: 'RunEndedBy', description: 'The refusal that ended the run; null if no decision did.' });
+export type RunEndedBy = z.infer<typeof RunEndedBy>;
+
 export const RunNotice = z
   .object({
     kind: z.literal('two_instrumentations'),
@@ -131,6 +143,7 @@ export const RunDetail = Run.extend({
   tools: z.array(ToolTotals).meta({ description: 'The 100 most called tools.' }),
   summary: AgentResult,
   notices: z.array(RunNotice),
+  endedBy: RunEndedBy.nullable(),
 }).meta({ id: 'RunDetail' });
 
 export const getRun = operation({
@@ -280,7 +293,7 @@ export const getRunLabels = operation({
   method: 'get',
   path: '/api/runs/:id/labels',
   tag: 'Runs',
-  summary: 'Labels that stand on the tree of a run, with the call that set each first.',
+  summary: 'Labels that stand on the tree of a run or for its session, with the call that set each first.',
   scope: ['read', 'review'],
   params: IdPath,
   response: z.object({
@@ -295,7 +308,8 @@ export const clearRunLabel = operation({
   method: 'delete',
   path: '/api/runs/:id/labels/:label',
   tag: 'Runs',
-  summary: 'Clear a label of the tree of a run, so that its rules no longer match. Recorded in the audit log.',
+  summary:
+    'Clear a label of the tree of a run and of its session, so that its rules no longer match. Recorded in the audit log.',
   scope: 'review',
   params: IdPath.extend({ label: LabelName }),
   body: z.strictObject({ reason: z.string().min(1).max(1000) }),

@@ -1,4 +1,4 @@
-import { Instant, SCOPES } from '@agentlens/contracts/schemas';
+import { Instant, RoleGrant, SCOPES, Way } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { IdPath } from '../parameters.ts';
@@ -11,6 +11,18 @@ export const Me = z
     scopes: z.array(z.enum(SCOPES)).meta({ description: '`admin` includes all others.' }),
     version: z.string().meta({ description: 'Version of the platform.' }),
     now: z.string().meta({ description: "The platform's clock, for countdowns." }),
+    person: z
+      .object({
+        id: z.string(),
+        name: z.string(),
+        via: Way,
+        signedInAt: Instant,
+        grants: z.array(RoleGrant),
+        teams: z.array(z.string()),
+      })
+      .optional()
+      .meta({ description: 'The signed-in person. Absent for a key of a program.' }),
+    breakGlass: z.literal(true).optional().meta({ description: 'The session of a break-glass key.' }),
   })
   .meta({ id: 'Me' });
 
@@ -32,12 +44,13 @@ export const createSession = operation({
   summary: 'Exchange an API key, or the code of a sign-in link, for a browser session cookie.',
   scope: null,
   body: z
-    .strictObject({ key: z.string().max(200).optional(), code: z.string().max(1_000).optional() })
+    .strictObject({ key: z.string().max(200).optional(), code: z.string().max(2_000).optional() })
     .refine(({ key, code }) => (key === undefined) !== (code === undefined), {
       message: 'needs either "key" or "code"',
     }),
   response: z.object({
     ok: z.literal(true),
+    returnTo: z.string().optional().meta({ description: 'Path of the console that the sign-in began at.' }),
     pageSecret: z.string().meta({
       description:
         'The page sends it as `x-agentlens-page` with every request of this session that changes something. The cookie alone only reads: browsers send it to every port of the host.',
@@ -89,6 +102,21 @@ export const endBrowserSession = operation({
   params: IdPath,
   response: z.object({ id: z.string(), ended: z.literal(true) }),
   problems: [404],
+});
+
+export const endOwnSessions = operation({
+  id: 'endOwnSessions',
+  method: 'post',
+  path: '/api/me/end-sessions',
+  tag: 'Session',
+  summary: 'Sign the caller out in every browser, this one included: all sessions of the person, or of the key.',
+  scope: 'read',
+  body: z
+    .strictObject({
+      personalKeys: z.boolean().default(false).meta({ description: 'Also revoke the personal keys of the person.' }),
+    })
+    .prefault({}),
+  response: z.object({ ended: z.int() }),
 });
 
 export const createSignInCode = operation({

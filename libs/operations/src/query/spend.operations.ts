@@ -63,7 +63,7 @@ export const getLlmAnalytics = operation({
   }),
 });
 
-export const SPEND_GROUPS = ['agent', 'model', 'day', 'session'] as const;
+export const SPEND_GROUPS = ['agent', 'model', 'day', 'session', 'actor'] as const;
 export type SpendGroup = (typeof SPEND_GROUPS)[number];
 
 const SERIES_GROUPS = ['agent', 'model', 'user'] as const;
@@ -100,7 +100,7 @@ export const getSpend = operation({
   method: 'get',
   path: '/api/spend',
   tag: TAG,
-  summary: 'Spend by agent, model, day or session, and models without a known price.',
+  summary: 'Spend by agent, model, day, session or end user, and models without a known price.',
   scope: 'read',
   query: consistent(
     z.object({
@@ -116,7 +116,10 @@ export const getSpend = operation({
     groups: z
       .array(
         z.object({
-          key: z.string().meta({ description: 'Agent, model, UTC day or session; empty if the events have none.' }),
+          key: z.string().meta({
+            description:
+              'Agent, model, UTC day, session or `externalId` of the end user; empty if the events have none.',
+          }),
           costUsd: z.number(),
           inputTokens: z.int(),
           outputTokens: z.int(),
