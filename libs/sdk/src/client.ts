@@ -15,9 +15,10 @@ import type { Runtime } from './runtime/runtime.ts';
 import { EventSink, type SinkStats } from './sink/event-sink.ts';
 import type { BreakerLimits } from './wire/contract.ts';
 import { isRecord } from './wire/decision.ts';
-import { ApiKeyRefused } from './wire/failures.ts';
+import { ApiKeyRefused, BYPASSES } from './wire/failures.ts';
 import type { ToolInfo } from './wire/model.ts';
 import { Server, type StartRequest } from './wire/server.ts';
+import { type Connection, readConnection, signAcknowledgement } from './wire/sign-acknowledgement.ts';
 
 const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 const START_RETRY_MS = 2_000;
@@ -56,6 +57,7 @@ export class AgentLensClient {
   readonly #ended = new Set<string>();
   readonly #approvalWaiters = new Set<() => void>();
   readonly #acknowledged = new Set<string>();
+  #connection: Connection | undefined;
   readonly #warned = new Set<string>();
   #tools: readonly ToolInfo[];
   #feed: ControlFeed | undefined;
@@ -242,12 +244,14 @@ export class AgentLensClient {
 
   #receive(agentId: string, event: string, message: unknown): void {
     if (event === 'rules') this.#rules.changed(agentId);
+    if (event === 'connection') this.#connection = readConnection(message);
     // Every waiting approval asks again at once, regardless of which one was decided.
     if (isRecord(message) && (message.kind === 'approval' || 'approvalId' in message)) this.#wakeApprovals();
     const orderId = this.#orders.take(message, agentId);
     if (orderId === null || !isRecord(message)) return;
     for (const run of this.#runs.values()) run.ordersChanged();
-    if (message.scope !== 'run' || this.#hasRun(String(message.scopeId))) this.#acknowledge(orderId, agentId);
+    if (message.scope !== 'run' || this.#hasRun(String(message.scopeId)))
+      this.#acknowledge(orderId, agentId, message.version);
     this.#wakeApprovals();
   }
 
@@ -269,11 +273,19 @@ export class AgentLensClient {
   }
 
   /** Once per order and process: the operator sees how many processes received it. */
-  #acknowledge(orderId: string, agentId: string): void {
+  #acknowledge(orderId: string, agentId: string, version: unknown): void {
     if (this.#acknowledged.has(orderId)) return;
     if (this.#acknowledged.size >= MAX_ACKNOWLEDGED_ORDERS) this.#acknowledged.clear();
     this.#acknowledged.add(orderId);
-    void this.#server.acknowledge(orderId, agentId, this.instanceId);
+    void this.#sendAcknowledgement(orderId, agentId, version);
+  }
+
+  async #sendAcknowledgement(directiveId: string, agentId: string, version: unknown): Promise<void> {
+    const { instanceId } = this;
+    const connection = typeof version === 'number' ? this.#connection : undefined;
+    const order = { directiveId, agentId, instanceId, version: Number(version) };
+    const signature = connection && (await signAcknowledgement(connection, order));
+    await this.#server.acknowledge(directiveId, agentId, instanceId, signature);
   }
 
   #nextApproval(ms: number): Promise<void> {
@@ -299,7 +311,12 @@ export class AgentLensClient {
     await this.#sink.drain(this.#settings.drainMs);
     this.#cancelExitHandler?.();
     this.#registration.close();
-    this.#sink.close();
+    const lost = this.#sink.abandon();
+    if (lost > 0) {
+      const why = this.#registration.failure.why;
+      const because = this.#registration.agentId === undefined ? `: ${BYPASSES[why].happened}` : '';
+      this.warn(`${lost} events were lost: they were not delivered within ${this.#settings.drainMs} ms${because}`);
+    }
     this.#wakeApprovals();
     await this.#runtime.http.close();
   }

@@ -30,6 +30,23 @@ describe('a client whose process exits', () => {
     expect(lens.status.events).toMatchObject({ waiting: 0, dropped: waiting });
   });
 
+  it('counts and logs at shutdown what an absent platform never received', async () => {
+    const warnings: string[] = [];
+    const server = new TestPlatform();
+    server.fail('down');
+    const lens = await server.client({ drainMs: 100, logger: { warn: (message) => void warnings.push(message) } });
+    (await lens.startRun()).record('note', {});
+    const { waiting } = lens.status.events;
+    expect(waiting).toBeGreaterThan(0);
+    const closing = lens.shutdown();
+    await server.clock.advance(1_000);
+    await closing;
+    const { dropped, delivered, enqueued } = lens.status.events;
+    expect(lens.status.events).toMatchObject({ waiting: 0, delivered: 0, dropped: enqueued });
+    expect([dropped, delivered]).toEqual([enqueued, 0]);
+    expect(warnings.join()).toContain(`${dropped} events were lost: they were not delivered within 100 ms`);
+  });
+
   it('logs nothing after a shutdown', async () => {
     const { lens, warnings, ends } = await aClient();
     (await lens.startRun()).record('note', {});

@@ -17,7 +17,10 @@ export interface GuardOptions {
   readonly tags?: Readonly<Record<string, readonly string[]>>;
   /** What the call acts on. */
   readonly subjects?: (call: AdapterToolCall) => readonly Subject[];
-  /** Wait for a human inside the call. Without it, a call that needs approval ends the agent's loop. */
+  /**
+   * Whether a call that a person has to approve waits for the decision. Default: true. With false, or after its
+   * `timeoutMs`, the model learns that the call waits, and the agent goes on.
+   */
   readonly waitForApproval?: boolean | ApprovalWait;
   /** Actor, session and tags of each run that the adapter starts. `input` is the framework call's input. */
   readonly run?: (input: unknown) => RunConfig;

@@ -66,7 +66,7 @@ export class RunScope {
     return this.run.signal;
   }
 
-  /** Why the loop must stop: the run was ended, or a call needs approval and the loop does not wait for it. */
+  /** Why the loop must stop: the run was ended, or a refusal ends this loop. */
   get stopped(): Decision | undefined {
     return this.run.stopped ?? this.#stopped;
   }

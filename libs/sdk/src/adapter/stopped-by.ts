@@ -25,6 +25,7 @@ export function isAbort(error: unknown): boolean {
 
 /** Text that the model reads instead of a tool result, for frameworks with text results. */
 export function refusalText(decision: Decision): string {
-  const { reason, nextStep } = blockedResult(decision);
-  return `${reason}\n${nextStep}`;
+  const { reason, nextStep, approvalId } = blockedResult(decision);
+  const named = approvalId === undefined || reason.includes(approvalId) ? '' : ` (approval ${approvalId})`;
+  return `${reason}${named}\n${nextStep}`;
 }

@@ -46,6 +46,8 @@ export interface ToolCallGuardDependencies {
 export class ToolCallGuard {
   readonly #deps: ToolCallGuardDependencies;
   readonly #open = new Map<string, Begun>();
+  /** The framework's id of an open call that repeats one that waited for a person, and its own id. */
+  readonly #repeats = new Map<string, string>();
 
   constructor(dependencies: ToolCallGuardDependencies) {
     this.#deps = dependencies;
@@ -73,6 +75,7 @@ export class ToolCallGuard {
       return decision;
     }
     const { callId: id } = decision;
+    if (call.id !== undefined && call.id !== id) this.#repeats.set(call.id, id);
     this.#open.set(id, { id, name, args: decision.args, about: { ...about, callId: id }, startedAt: run.elapsed() });
     return decision;
   }
@@ -83,9 +86,8 @@ export class ToolCallGuard {
    */
   async after(id: string, outcome: ToolOutcome): Promise<Decision | undefined> {
     const { run, stop, ended } = this.#deps;
-    const begun = this.#open.get(id);
+    const begun = this.#take(id);
     if (begun === undefined) return undefined;
-    this.#open.delete(id);
     ended();
     const { name, args, about, startedAt } = begun;
     const durationMs = outcome.durationMs ?? run.elapsed() - startedAt;
@@ -96,7 +98,15 @@ export class ToolCallGuard {
 
   /** Drops a call that runs elsewhere; its result is not visible here. */
   leave(id: string): void {
-    this.#open.delete(id);
+    this.#take(id);
+  }
+
+  #take(id: string): Begun | undefined {
+    const known = this.#repeats.get(id) ?? id;
+    const begun = this.#open.get(known);
+    this.#repeats.delete(id);
+    this.#open.delete(known);
+    return begun;
   }
 
   /**
@@ -166,8 +176,8 @@ export class ToolCallGuard {
 
   async #waited(name: string, pending: Decision, about: ToolCallOptions, wait: CallWait): Promise<Decision> {
     const { run, options } = this.#deps;
-    const { waitForApproval } = options;
-    if (waitForApproval === undefined || waitForApproval === false) return pending;
+    const { waitForApproval = true } = options;
+    if (waitForApproval === false) return pending;
     const given: ApprovalWait = waitForApproval === true ? {} : waitForApproval;
     const over = wait.waiting?.(pending);
     try {

@@ -158,6 +158,7 @@ export class ControlFeed {
 
   #takeMessages(answer: unknown): void {
     if (!isRecord(answer) || !Array.isArray(answer.items)) throw new Error('nonsense');
+    this.#hand('connection', answer.connection);
     for (const item of answer.items)
       if (isRecord(item)) this.#hand(typeof item.kind === 'string' ? item.kind : 'message', item.value);
     if (typeof answer.next === 'string') this.#position = answer.next;

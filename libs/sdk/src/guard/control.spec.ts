@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { TEST_CONNECTION } from '../testing/control-endpoint.ts';
 import { settle, TestPlatform } from '../testing/index.ts';
+import { signAcknowledgement } from '../wire/sign-acknowledgement.ts';
 
 describe('an order', () => {
   it('stops a run in the middle, without asking the server, and is acknowledged once', async () => {
@@ -21,7 +23,9 @@ describe('an order', () => {
     await expect(run.beforeLlm([])).rejects.toMatchObject({ name: 'AgentStopped' });
     expect(await other.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW' });
     const { instanceId } = client;
-    expect(server.control.acknowledgements).toEqual([{ directiveId: orderId, agentId: 'agent-1', instanceId }]);
+    const acknowledged = { directiveId: orderId, agentId: 'agent-1', instanceId };
+    const signature = await signAcknowledgement(TEST_CONNECTION, { ...acknowledged, version: 1 });
+    expect(server.control.acknowledgements).toEqual([{ ...acknowledged, mac: signature?.mac ?? 'none' }]);
   });
 
   it('also stops the call whose decision was pending when it arrived', async () => {

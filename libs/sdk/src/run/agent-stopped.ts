@@ -34,20 +34,36 @@ export function isToolBlocked(error: unknown): error is ToolBlocked {
 /** What a model receives instead of a tool result. */
 export interface BlockedResult {
   readonly blocked: true;
-  readonly code: 'AGENTLENS_TOOL_BLOCKED' | 'AGENTLENS_RUN_ENDED';
+  readonly code: 'AGENTLENS_TOOL_BLOCKED' | 'AGENTLENS_WAITS_FOR_APPROVAL' | 'AGENTLENS_RUN_ENDED';
   readonly reason: string;
   readonly nextStep: string;
+  /** With `AGENTLENS_WAITS_FOR_APPROVAL`: the approval that a person decides about. */
+  readonly approvalId?: string;
 }
 
+const NEXT_STEPS = {
+  over: 'Stop now. No further call will be allowed in this run.',
+  waits:
+    'This call waits for a person and has not happened. Do not repeat it until the user says that it is approved. Tell the user, and continue with other work.',
+  withheldUntilApproved:
+    'This call was made, and its result waits for a person. Do not repeat it. Tell the user, and continue with other work.',
+  withheld: 'This call was made, but its result is withheld. Do not repeat it. Continue without the result.',
+  refused: 'This call did not happen. Continue without it, or say why the task cannot be done.',
+} as const;
+
 export function blockedResult(decision: Decision): BlockedResult {
-  const over = decision.control === 'TERMINATE';
+  const { cause, control, phase, message: reason } = decision;
+  const isMade = phase === 'tool.after';
+  if (cause.kind === 'HITL_PENDING') {
+    const nextStep = isMade ? NEXT_STEPS.withheldUntilApproved : NEXT_STEPS.waits;
+    return { blocked: true, code: 'AGENTLENS_WAITS_FOR_APPROVAL', reason, nextStep, approvalId: cause.approvalId };
+  }
+  if (control === 'TERMINATE') return { blocked: true, code: 'AGENTLENS_RUN_ENDED', reason, nextStep: NEXT_STEPS.over };
   return {
     blocked: true,
-    code: over ? 'AGENTLENS_RUN_ENDED' : 'AGENTLENS_TOOL_BLOCKED',
-    reason: decision.message,
-    nextStep: over
-      ? 'Stop now. No further call will be allowed in this run.'
-      : 'This call did not happen. Continue without it, or say why the task cannot be done.',
+    code: 'AGENTLENS_TOOL_BLOCKED',
+    reason,
+    nextStep: isMade ? NEXT_STEPS.withheld : NEXT_STEPS.refused,
   };
 }
 

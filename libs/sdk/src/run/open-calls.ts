@@ -7,23 +7,45 @@ const MAX_OPEN_CALLS = 500;
  */
 export class OpenCalls {
   readonly #open = new Map<string, string[]>();
-  readonly #waiting = new Map<string, string>();
+  /** Ids of calls that wait for a person while nothing here waits for them, by tool and arguments. */
+  readonly #parked = new Map<string, string>();
+  /** Ids of calls that waited, and whether their approval is used. */
+  readonly #asked = new Map<string, boolean>();
   #count = 0;
 
-  /** Id of a call that waits for a human; asking about the same call again reuses it. */
-  waiting(tool: string, args: string): string | undefined {
-    return this.#waiting.get(`${tool} ${args}`);
+  /**
+   * Takes the id of an equal call that waits for a person: asking about the same call again asks about the same
+   * approval, regardless of the id that the framework gives the repetition. Taken, so that only one of two repetitions
+   * has it.
+   */
+  takeParked(tool: string, args: string): string | undefined {
+    const key = `${tool} ${args}`;
+    const callId = this.#parked.get(key);
+    this.#parked.delete(key);
+    return callId;
   }
 
-  setWaiting(tool: string, args: string, callId: string | null): void {
-    const key = `${tool} ${args}`;
-    if (callId === null) {
-      this.#waiting.delete(key);
-      return;
-    }
-    this.#waiting.set(key, callId);
-    const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size > MAX_OPEN_CALLS && oldest !== undefined) this.#waiting.delete(oldest);
+  /** Something waits for this call here, so a repetition is another call. */
+  unpark(callId: string): void {
+    for (const [key, parked] of this.#parked) if (parked === callId) this.#parked.delete(key);
+  }
+
+  park(tool: string, args: string, callId: string): void {
+    remember(this.#parked, `${tool} ${args}`, callId);
+    remember(this.#asked, callId, false);
+  }
+
+  /** Whether a person was asked about this call before. */
+  hasAsked(callId: string): boolean {
+    return this.#asked.has(callId);
+  }
+
+  /** False if another call has used the approval of this one; each approval is for one call. */
+  useApproval(callId: string): boolean {
+    const isUsed = this.#asked.get(callId);
+    if (isUsed === undefined) return true;
+    this.#asked.set(callId, true);
+    return !isUsed;
   }
 
   begin(tool: string, callId: string): void {
@@ -47,4 +69,10 @@ export class OpenCalls {
     const [tool] = this.#open.keys();
     if (tool !== undefined) this.finish(tool, undefined);
   }
+}
+
+function remember<V>(where: Map<string, V>, key: string, value: V): void {
+  where.set(key, value);
+  const [oldest] = where.keys();
+  if (where.size > MAX_OPEN_CALLS && oldest !== undefined) where.delete(oldest);
 }

@@ -2,14 +2,20 @@ import type { Decision } from '../wire/decision.ts';
 import type { DecidedRun, Decider, DecisionQuestion } from './decider.ts';
 
 /**
- * Remembers the refusal that ended the run: a terminating rule or failing closed. Operator orders, breakers and pending
- * approvals are not remembered, because each can be lifted.
+ * Remembers the refusal that ended the run: a terminating rule or failing closed. Operator orders and breakers are not
+ * remembered, because each can be lifted.
  */
 class RunStop {
   #decision: Decision | undefined;
+  #isHeld = false;
 
   get decision(): Decision | undefined {
     return this.#decision;
+  }
+
+  /** Whether the last call was refused because the run must stop, by a rule, an order or the breaker. */
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
   /** Repeats the refusal for another call of the run; undefined while the run goes on. */
@@ -18,14 +24,17 @@ class RunStop {
   }
 
   noted(decision: Decision): Decision {
+    if (decision.verdict === 'ALLOW' && decision.phase !== 'tool.after') this.#isHeld = false;
+    if (terminates(decision) && decision.cause.kind !== 'HITL_PENDING') this.#isHeld = true;
     if (this.#decision === undefined && endsTheRun(decision)) this.#decision = decision;
     return decision;
   }
 }
 
-function endsTheRun({ verdict, control, cause, source }: Decision): boolean {
-  if (verdict !== 'BLOCK' || control !== 'TERMINATE') return false;
-  return cause.kind === 'RULE_VIOLATION' || source === 'fallback';
+const terminates = ({ verdict, control }: Decision) => verdict === 'BLOCK' && control === 'TERMINATE';
+
+function endsTheRun(decision: Decision): boolean {
+  return terminates(decision) && (decision.cause.kind === 'RULE_VIOLATION' || decision.source === 'fallback');
 }
 
 type Metrics = Readonly<Record<string, number>>;
@@ -49,6 +58,11 @@ export class RunQuestions {
   /** The refusal that ended the run; no further decisions are requested. */
   get stopped(): Decision | undefined {
     return this.#stop.decision;
+  }
+
+  /** Whether the last call was refused because the run must stop. */
+  get isHeld(): boolean {
+    return this.#stop.isHeld;
   }
 
   used(tokensIn: number, tokensOut: number): void {

@@ -18,6 +18,20 @@ describe('a run that was ended', () => {
     expect(server.questions).toHaveLength(asked);
   });
 
+  it('ends as interrupted, also if its program reports success', async () => {
+    const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('No more', 'r1') });
+    const client = await server.client();
+    for (const ending of ['success', 'error', 'interrupted'] as const) {
+      const run = await client.startRun();
+      await run.beforeTool('rm', {});
+      await run.end(ending);
+      expect(run.status).toBe('interrupted');
+    }
+    const run = await client.startRun();
+    await run.end();
+    expect(run.status).toBe('success');
+  });
+
   it('stays ended after failing closed, even if the server is back', async () => {
     const server = new TestPlatform();
     server.fail('down', (path) => path.endsWith('/evaluate'));

@@ -294,11 +294,12 @@ describe('before a tool call', () => {
     const first = await run.beforeTool('pay', { eur: 5 });
     const second = await run.beforeTool('pay', { eur: 5 });
     const other = await run.beforeTool('pay', { eur: 6 });
-    expect(first).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'HITL_PENDING' } });
+    expect(first).toMatchObject({ verdict: 'BLOCK', control: 'CONTINUE', cause: { kind: 'HITL_PENDING' } });
     expect([second.callId === first.callId, other.callId === first.callId]).toEqual([true, false]);
     server.approvals.approve('approval-1');
     expect(await run.beforeTool('pay', { eur: 5 })).toMatchObject({ verdict: 'ALLOW', callId: first.callId });
     expect(await run.beforeTool('pay', { eur: 5 })).toMatchObject({ cause: { kind: 'HITL_PENDING' } });
+    expect(run.stopped).toBeUndefined();
     await run.end();
     expect(server.eventsOf('tool.decision').map(({ data }) => data.verdict)).toEqual([
       'BLOCK',
@@ -326,6 +327,23 @@ describe('the breaker', () => {
     expect(server.eventsOf('breaker.tripped').map(({ data }) => data)).toEqual([
       { reason: 'iterations', scope: 'run' },
     ]);
+  });
+
+  it('interrupts the run that it stopped, unless it was reset and the run went on', async () => {
+    const server = new TestPlatform();
+    const client = await server.client({ breaker: { maxTokens: 10 } });
+    for (const { isReset, status } of [
+      { isReset: false, status: 'interrupted' },
+      { isReset: true, status: 'success' },
+    ]) {
+      const run = await client.startRun();
+      await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 11 } });
+      await expect(run.beforeLlm([])).rejects.toThrow('circuit breaker');
+      if (isReset) run.resetBreaker();
+      if (isReset) await run.beforeLlm([]);
+      await run.end();
+      expect(server.eventsOf('run.ended').at(-1)?.data).toMatchObject({ status });
+    }
   });
 
   it('never reveals a limit', async () => {

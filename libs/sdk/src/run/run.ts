@@ -298,6 +298,8 @@ export class Run {
 
   #statusOf(ending: RunEnding): RunStatus {
     const status = statusOfEnding(ending);
+    // A run that a rule, an order or its breaker stopped, or that failed closed, has not succeeded, even if its program says so.
+    if (status !== 'timeout' && this.#enforces && this.#questions.isHeld) return 'interrupted';
     if (status !== undefined) return status;
     this.#host.warnOnce(
       'run.end was given a status that it does not know, so the run ends as `error`; there are success, error, timeout and interrupted',

@@ -78,11 +78,15 @@ export class ToolCalls {
     this.#tools = tools;
   }
 
+  /** A call that a person has to approve keeps its id: repeating it asks about the same approval. */
   async before(name: string, args: unknown, options: ToolCallOptions): Promise<Decision> {
+    const callId = this.#calls.takeParked(name, this.#json(args)) ?? options.callId ?? this.#tools.newId();
+    return this.#ask(name, args, options, callId);
+  }
+
+  async #ask(name: string, args: unknown, options: ToolCallOptions, callId: string): Promise<Decision> {
     const { settings, clock, story, questions, newId } = this.#tools;
     const json = this.#json(args);
-    const waiting = this.#calls.waiting(name, json);
-    const callId = options.callId ?? waiting ?? newId();
     const startedAt = clock.elapsed();
     const { tags = [], subjects } = options;
     const oversized = json.length > settings.maxArgumentChars;
@@ -91,10 +95,14 @@ export class ToolCalls {
       { bytes_in: utf8Bytes(json), ...options.metrics },
     );
     const pending = decision.cause.kind === 'HITL_PENDING';
-    this.#calls.setWaiting(name, json, pending ? callId : null);
-    if (decision.verdict === 'ALLOW') this.#calls.begin(name, callId);
+    const isRepeated = pending && this.#calls.hasAsked(callId);
+    if (pending) this.#calls.park(name, json, callId);
+    if (decision.verdict === 'ALLOW') {
+      if (!this.#calls.useApproval(callId)) return this.#ask(name, args, options, newId());
+      this.#calls.begin(name, callId);
+    }
     // A human takes minutes: repeated requests are recorded once.
-    if (settings.enforceMode !== 'off' && !(pending && waiting === callId))
+    if (settings.enforceMode !== 'off' && !isRepeated)
       story.tell('tool.decision', decisionData(decision, { name, tags }, clock.elapsed() - startedAt));
     return decision;
   }
@@ -137,10 +145,14 @@ export class ToolCalls {
     let decision = pending;
     while (decision.cause.kind === 'HITL_PENDING') {
       const left = until - clock.elapsed();
-      if (left <= 0 || signal.aborted || wait.signal?.aborted) return decision;
+      if (left <= 0 || signal.aborted || wait.signal?.aborted) {
+        this.#calls.park(name, this.#json(pending.args), decision.callId);
+        return decision;
+      }
+      this.#calls.unpark(decision.callId);
       const next = nextApproval(Math.min(left, wait.pollMs ?? APPROVAL_POLL_MS));
       await (wait.signal === undefined ? next : orAborted(next, wait.signal));
-      decision = await this.before(name, pending.args, { ...wait, callId: pending.callId });
+      decision = await this.#ask(name, pending.args, wait, decision.callId);
     }
     return decision;
   }

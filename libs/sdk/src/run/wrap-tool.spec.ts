@@ -95,7 +95,7 @@ describe('a wrapped tool', () => {
   it('waits for a human and continues after approval', async () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
-    const calling = wrapTool(tool, { run: await aRun(server), waitForApproval: true })({ path: 'a' });
+    const calling = wrapTool(tool, { run: await aRun(server) })({ path: 'a' });
     await settle();
     expect([server.approvals.pending.length, done]).toEqual([1, []]);
     server.approvals.approve();
@@ -107,7 +107,7 @@ describe('a wrapped tool', () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const run = await aRun(server);
-    const denied = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
+    const denied = wrapTool(tool, { run })({ path: 'a' });
     await settle();
     server.approvals.deny(undefined, 'too risky');
     expect(await denied).toMatchObject({ reason: 'The approval was denied: too risky' });
@@ -115,6 +115,49 @@ describe('a wrapped tool', () => {
     await server.clock.advance(60_000);
     expect(await silent).toMatchObject({ blocked: true });
     expect(done).toEqual([]);
+  });
+
+  it('tells the model that the call waits, goes on, and uses the approval that comes later', async () => {
+    const server = new TestPlatform().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    const guarded = wrapTool(tool, { run, waitForApproval: false });
+    const [one, other] = [await guarded({ path: 'a' }, { callId: 'c1' }), await guarded({ path: 'b' })];
+    expect(one).toMatchObject({ code: 'AGENTLENS_WAITS_FOR_APPROVAL', approvalId: 'approval-1' });
+    expect(other).toMatchObject({ code: 'AGENTLENS_WAITS_FOR_APPROVAL', approvalId: 'approval-2' });
+    await expect(run.beforeLlm([])).resolves.toEqual([]);
+    server.approvals.approve('approval-1');
+    expect(await guarded({ path: 'a' }, { callId: 'c9' })).toBe('deleted a');
+    expect(done).toEqual(['a']);
+    expect(server.approvals.all).toHaveLength(2);
+  });
+
+  it('uses one approval for one of two equal calls, whichever comes first', async () => {
+    const server = new TestPlatform().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    const parked = wrapTool(tool, { run, waitForApproval: false });
+    await parked({ path: 'a' });
+    server.approvals.approve();
+    const answers = await Promise.all([parked({ path: 'a' }), parked({ path: 'a' })]);
+    expect(done).toEqual(['a']);
+    expect(answers).toEqual(['deleted a', expect.objectContaining({ code: 'AGENTLENS_WAITS_FOR_APPROVAL' })]);
+  });
+
+  it('asks for each of two equal calls that wait at the same time', async () => {
+    const server = new TestPlatform().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    const guarded = wrapTool(tool, { run });
+    const [one, other] = [guarded({ path: 'a' }), guarded({ path: 'a' })];
+    await settle();
+    server.approvals.approve('approval-1');
+    await one;
+    expect(done).toEqual(['a']);
+    await settle();
+    server.approvals.approve('approval-2');
+    await other;
+    expect(done).toEqual(['a', 'a']);
   });
 
   it('learns of an approval by polling if no message arrives', async () => {
@@ -132,7 +175,7 @@ describe('a wrapped tool', () => {
     const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const run = await aRun(server);
-    const calling = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
+    const calling = wrapTool(tool, { run })({ path: 'a' });
     await settle();
     server.control.kill(run.id, 'enough');
     expect(await calling).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });

@@ -17,7 +17,10 @@ export interface WrapOptions {
    * ends.
    */
   readonly onBlock?: 'return' | 'throw';
-  /** Wait for a required approval instead of returning that the call did not run. */
+  /**
+   * Whether a call that a person has to approve waits for the decision. Default: true. With false, or after its
+   * `timeoutMs`, the model learns that the call waits, and the run goes on.
+   */
   readonly waitForApproval?: boolean | ApprovalWait;
 }
 
@@ -53,10 +56,10 @@ async function allowed(
   name: string,
   args: unknown,
   about: ToolCallOptions,
-  { waitForApproval }: WrapOptions,
+  { waitForApproval = true }: WrapOptions,
 ): Promise<Decision> {
   const decision = await run.beforeTool(name, args, about);
-  if (decision.cause.kind !== 'HITL_PENDING' || !waitForApproval) return decision;
+  if (decision.cause.kind !== 'HITL_PENDING' || waitForApproval === false) return decision;
   return run.waitForApproval(name, decision, { ...about, ...(waitForApproval === true ? {} : waitForApproval) });
 }
 

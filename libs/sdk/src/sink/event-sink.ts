@@ -21,7 +21,7 @@ export interface SinkDependencies {
   readonly clock: RuntimeClock;
   readonly random: () => number;
   readonly newId: (nowMs: number) => string;
-  /** Undefined until the agent is registered; until then nothing is sent and nothing is lost. */
+  /** Undefined until the agent is registered; until then nothing is sent, and events wait. */
   readonly agentId: () => string | undefined;
   readonly send: (body: string, batchId: string, timeoutMs: number) => Promise<HttpAnswer>;
   readonly warn: (message: string) => void;
@@ -64,6 +64,7 @@ export class EventSink {
   #lastRun: RunRef | undefined;
   #draining = 0;
   #closed = false;
+  #abandoned = false;
 
   constructor(options: SinkOptions, tools: SinkDependencies) {
     this.#options = options;
@@ -122,8 +123,9 @@ export class EventSink {
     }
   }
 
-  /** Counts all waiting events as dropped because the process exits. Returns their number. */
+  /** Counts all waiting events as dropped because nothing sends them any more. Returns their number. */
   abandon(): number {
+    this.#abandoned = true;
     let lost = this.#ownInFlight;
     while (this.#queue.take() !== undefined) lost++;
     this.#ownInFlight = 0;
@@ -217,7 +219,7 @@ export class EventSink {
       await this.#tryAll(batch);
     } finally {
       this.#inFlight.delete(batch);
-      this.#ownInFlight -= batch.own;
+      if (!this.#abandoned) this.#ownInFlight -= batch.own;
       // Drops are reported with the next events or by a drain; reporting at once would loop on rejections.
       this.#settled();
       this.flush();
@@ -247,6 +249,8 @@ export class EventSink {
 
   /** A batch counts as delivered even if some of its events were rejected. */
   #onDelivered(batch: Batch, answer: HttpAnswer): void {
+    // It counts as dropped already.
+    if (this.#abandoned) return;
     const refused = Math.min(refusedOf(answer), batch.own);
     this.#delivered += batch.own - refused;
     if (refused === 0) return;
@@ -272,6 +276,7 @@ export class EventSink {
   }
 
   #giveUp(batch: Batch, why: string): void {
+    if (this.#abandoned) return;
     this.#lostInBatches += batch.own;
     this.#reported -= batch.reported;
     this.#tools.warn(`a batch of ${batch.own} events was dropped: ${why}`);

@@ -60,11 +60,8 @@ export class TestApprovals {
     const { id, status, reason } = this.#of(question, ruleId);
     if (status === 'approved') return allow();
     if (status !== 'pending') return block(`The approval was ${status}${reason === '' ? '' : `: ${reason}`}`, ruleId);
-    return {
-      ...block(message, ruleId),
-      control: 'TERMINATE',
-      cause: { kind: 'HITL_PENDING', approvalId: id, ruleId },
-    };
+    const told = `${message}. The call waits for a person (approval ${id})`;
+    return { ...block(told, ruleId), cause: { kind: 'HITL_PENDING', approvalId: id, ruleId } };
   }
 
   #of(question: AskedQuestion, ruleId: string): TestApproval {

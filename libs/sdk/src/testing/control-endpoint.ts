@@ -7,7 +7,12 @@ export interface ReceivedAcknowledgement {
   readonly directiveId: string;
   readonly agentId: string;
   readonly instanceId: string;
+  /** Made with the secret of `TEST_CONNECTION`. */
+  readonly mac?: string;
 }
+
+/** The secret that every listener gets. */
+export const TEST_CONNECTION = { id: 'connection-1', secret: '5e'.repeat(32) };
 
 /** Delivers operator orders to listening clients. */
 export class ControlEndpoint {
@@ -63,6 +68,7 @@ export class ControlEndpoint {
   /** Stream for a listener that has received `after` messages. */
   async *stream(after: number, signal: AbortSignal): AsyncGenerator<string> {
     yield 'retry: 1000\n\n';
+    yield `event: connection\ndata: ${JSON.stringify(TEST_CONNECTION)}\n\n`;
     for (let at = after; ; ) {
       for (; at < this.#messages.length; at++) yield frame(this.#messages[at], at + 1);
       if (!(await this.#waitForMessage(at, signal))) return;
@@ -70,9 +76,9 @@ export class ControlEndpoint {
   }
 
   /** Answer to a poll at `after`, once there is something newer. */
-  async poll(after: number, signal: AbortSignal): Promise<{ items: readonly ControlMessage[]; next: string }> {
+  async poll(after: number, signal: AbortSignal) {
     if (after >= this.#messages.length) await this.#waitForMessage(after, signal);
-    return { items: this.#messages.slice(after), next: String(this.#messages.length) };
+    return { items: this.#messages.slice(after), next: String(this.#messages.length), connection: TEST_CONNECTION };
   }
 
   #order(scope: 'run' | 'agent', scopeId: string, state: string, reason: string): string {

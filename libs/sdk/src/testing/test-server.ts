@@ -198,7 +198,11 @@ export class TestPlatform {
 
   #acknowledged(directiveId: string, body: Record<string, unknown>): HttpAnswer {
     const { agentId, instanceId } = body;
-    this.control.acknowledgements.push({ directiveId, agentId: String(agentId), instanceId: String(instanceId) });
+    const signature = isRecord(body.signature) ? body.signature : undefined;
+    this.control.acknowledgements.push({
+      ...{ directiveId, agentId: String(agentId), instanceId: String(instanceId) },
+      ...(signature !== undefined && { mac: String(signature.mac) }),
+    });
     return json({ directiveId, acknowledged: true });
   }
 

@@ -14,7 +14,7 @@ describe('the published types', () => {
   it("match the platform's", () => {
     // The compiler is the test: a type that drifts is not assignable to `true`.
     const same: {
-      phase: Same<sdk.DecisionPhase, platform.DecisionPhase>;
+      phase: Same<sdk.DecisionPhase, platform.AgentPhase>;
       actor: Same<sdk.Actor, platform.Actor>;
       subject: Same<sdk.Subject, platform.Subject>;
       cause: Same<sdk.DecisionCause, platform.DecisionCause>;

@@ -58,7 +58,9 @@ export function readDecision(body: unknown): WireDecision | null {
   if (!Array.isArray(evaluatedRules) || !evaluatedRules.every(isEvaluatedRule)) return null;
   if (finalRuleId !== undefined && typeof finalRuleId !== 'string') return null;
   return {
-    ...{ verdict, control, cause, message, evaluatedRules },
+    ...{ verdict, cause, message, evaluatedRules },
+    // An older platform answers TERMINATE; a call that waits for a person does not end its run.
+    control: cause.kind === 'HITL_PENDING' ? 'CONTINUE' : control,
     ...(finalRuleId === undefined ? {} : { finalRuleId }),
     ...('modifiedArgs' in body ? { modifiedArgs } : {}),
     ...(typeof reservationId === 'string' ? { reservationId } : {}),

@@ -10,6 +10,7 @@ import { type Bypass, isRecord, parseJson, readDecision, type WireDecision } fro
 import { DeadlineExceeded, within } from './failures.ts';
 import type { Actor, AgentIdentity, Lockdown, ModelInfo, RunStatus, Subject, ToolInfo } from './model.ts';
 import { safeJson } from './safe-json.ts';
+import type { AcknowledgementSignature } from './sign-acknowledgement.ts';
 
 export interface StartRequest {
   readonly agentId: string;
@@ -114,9 +115,14 @@ export class Server {
     return this.#ask('POST', `${runPath(runId)}/heartbeat`, { agentId, instanceId, everyMs }, readLockdown);
   }
 
-  acknowledge(directiveId: string, agentId: string, instanceId: string): Promise<Asked<true>> {
+  acknowledge(
+    directiveId: string,
+    agentId: string,
+    instanceId: string,
+    signature: AcknowledgementSignature | undefined,
+  ): Promise<Asked<true>> {
     const path = `/v1/control/${encodeURIComponent(directiveId)}/ack`;
-    return this.#ask('POST', path, { agentId, instanceId }, () => true);
+    return this.#ask('POST', path, { agentId, instanceId, signature }, () => true);
   }
 
   /** @param heldTag the server's tag of the current bundle */
