@@ -9,6 +9,17 @@ export {
 } from './handlebar-client.ts';
 export { type RecordedMeters, recordMeters } from './recorded-meters.ts';
 export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
+export {
+  beginStream,
+  type FakeProvider,
+  type ProviderAnswer,
+  type ProviderRequest,
+  readProviderRequest,
+  SAID,
+  say,
+  startFakeProvider,
+} from './fake-provider.ts';
+export { startAlertmanager } from './servers/alertmanager.ts';
 export { findProgram, onPath } from './servers/find-program.ts';
 export { NATS_PACKAGE, type NatsOptions, startNats } from './servers/nats.ts';
 export { type PostgresOptions, startPostgres } from './servers/postgres.ts';

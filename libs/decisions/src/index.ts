@@ -1,0 +1,11 @@
+export { transportable } from './content/call-content.ts';
+export { MAX_DEPTH } from './content/readable-part.ts';
+export { type Answered, DecisionGateway, type DecisionSettings } from './decision-gateway.ts';
+export { GatewayMetrics } from './gateway-metrics.ts';
+export type { RunRecorder } from './gateway-records.ts';
+export { BookCache } from './local/book-cache.ts';
+export { LocalDecisionPath } from './local/decision-path.ts';
+export { comparable, LocalDecisions } from './local/local-decisions.ts';
+export { KnownRuns } from './runs/known-runs.ts';
+export { OwnRuns, RunOwners } from './runs/run-owners.ts';
+export { placeRun, TreeLimiter } from './runs/tree-limiter.ts';
