@@ -3,37 +3,34 @@ import { type ProblemException, runStages } from '@agentlens/platform';
 import type { EventOutcome } from './http/answers.ts';
 import {
   type AdmissionRequest,
+  type AdmissionStage,
   type Batch,
   CapacityStage,
   type Handover,
   type IngestParts,
-  type IngestStage,
-  JudgeOwnStage,
-  JudgeStage,
-  type OwnEvent,
+  judge,
+  judgeOwn,
   PaceStage,
-  PublishStage,
+  publish,
   QueueStage,
   QuotaStage,
   type Reply,
-  TurnStage,
+  takeTurn,
 } from './stages.ts';
 
 /**
- * The pipeline of the gateway, for every route. Each stage may reject, with its own metric and answer; later stages do
- * not see what was rejected.
+ * The way of events through the gateway, for every route. Each step may reject, with its own metric and answer; later
+ * steps do not see what was rejected.
  */
 export class EventIngestor {
+  readonly #parts: IngestParts;
   readonly #beforeBody: QueueStage;
   /** Once per request. */
-  readonly #admission: readonly IngestStage<AdmissionRequest>[];
-  /** For the events of an admitted request. OTLP requests are split into batches. */
-  readonly #intake: readonly IngestStage<Batch>[];
-  readonly #ownEvents: readonly IngestStage<OwnEvent>[];
+  readonly #admission: readonly AdmissionStage<AdmissionRequest>[];
 
   constructor(parts: IngestParts) {
     const queue = new QueueStage(parts);
-    const publish = new PublishStage(parts);
+    this.#parts = parts;
     this.#beforeBody = queue;
     this.#admission = [
       // First, so that a loud client reaches its own limit before that of the platform.
@@ -43,8 +40,6 @@ export class EventIngestor {
       // Last, because it derives the throughput from what it admitted.
       new PaceStage(parts),
     ];
-    this.#intake = [new TurnStage(parts), new JudgeStage(parts), publish];
-    this.#ownEvents = [new JudgeOwnStage(parts), publish];
   }
 
   /** Call before the body is read. @throws ProblemException 429 */
@@ -57,16 +52,23 @@ export class EventIngestor {
     throwIfRefused(await runStages(this.#admission, { caller, cost, reply }));
   }
 
-  /** Resolves when every accepted event is safe. @throws ProblemException */
+  /**
+   * Takes the events of an admitted request. Resolves when every accepted event is safe. OTLP requests are split into
+   * batches.
+   *
+   * @throws ProblemException
+   */
   async take(sender: Batch['sender'], handover: Handover): Promise<readonly EventOutcome[]> {
-    const batch: Batch = { sender, handover, outcomes: [] };
-    throwIfRefused(await runStages(this.#intake, batch));
-    return batch.outcomes;
+    const batch: Batch = { sender, handover };
+    using _turn = await takeTurn(this.#parts, batch);
+    const { events, outcomes } = await judge(this.#parts, batch);
+    await publish(this.#parts, events);
+    return outcomes;
   }
 
   /** Records one event that the gateway made from a call. Resolves when it is safe. @throws ProblemException */
   async record(tenantId: string, event: TranslatedEvent): Promise<void> {
-    throwIfRefused(await runStages(this.#ownEvents, { tenantId, event }));
+    await publish(this.#parts, await judgeOwn(this.#parts, tenantId, event));
   }
 }
 

@@ -1,3 +1,4 @@
+import { DecisionGateway, LocalDecisionPath } from '@agentlens/decisions';
 import { ingestEvents } from '@agentlens/operations/ingest';
 import { callerOf, type Platform, PriceBooks, portProviders, providersOf, routeOf } from '@agentlens/platform';
 import {
@@ -12,21 +13,19 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LoadMonitor } from './admission/load-control.ts';
+import { ProtocolControlController } from './control/control.controller.ts';
+import { EvaluateRoute } from './decisions/evaluate.route.ts';
 import { DemoController } from './demo/demo.controller.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { type AllTaken, allTaken, type SomeTaken, someTaken } from './http/answers.ts';
 import { eventsOf, idempotencyKeyOf, isPartial } from './http/events-request.ts';
 import { BATCH_ROUTE, UnreadRefusals } from './http/unread-refusals.ts';
 import { OtlpRoutes } from './otlp/otlp.routes.ts';
-import { ProtocolAgentsController } from './protocol/agents.controller.ts';
-import { ProtocolControlController } from './protocol/control.controller.ts';
-import { DecisionGateway } from './protocol/decision-gateway.ts';
-import { DecisionPathParts } from './protocol/decision-path.ts';
-import { EvaluateController } from './protocol/evaluate.controller.ts';
-import { Heartbeats } from './protocol/heartbeats.ts';
-import { ProtocolRulesController } from './protocol/rules.controller.ts';
-import { ProtocolRunsController } from './protocol/runs.controller.ts';
 import { EventPublisher } from './publish/event-publisher.ts';
+import { ProtocolRulesController } from './rules/rules.controller.ts';
+import { ProtocolAgentsController } from './runs/agents.controller.ts';
+import { Heartbeats } from './runs/heartbeats.ts';
+import { ProtocolRunsController } from './runs/runs.controller.ts';
 import { wireIngest } from './wire.ts';
 
 interface EventsRequest {
@@ -74,7 +73,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     @Inject(EventPublisher) private readonly publisher: EventPublisher,
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
-    @Inject(DecisionPathParts) private readonly decisionPath: DecisionPathParts,
+    @Inject(LocalDecisionPath) private readonly decisionPath: LocalDecisionPath,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(LoadMonitor) private readonly loadMonitor: LoadMonitor,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
@@ -86,7 +85,6 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
       controllers: [
         ProtocolAgentsController,
         ProtocolRunsController,
-        EvaluateController,
         ProtocolControlController,
         ProtocolRulesController,
         DemoController,
@@ -96,6 +94,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
         ...providersOf(wireIngest(platform)),
         UnreadRefusals,
         EventsRoute,
+        EvaluateRoute,
         OtlpRoutes,
       ],
     };
@@ -104,6 +103,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     await this.prices.start();
     await this.decisionPath.start();
+    await this.decisions.start();
     this.loadMonitor.start();
   }
 

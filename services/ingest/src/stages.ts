@@ -1,6 +1,6 @@
 import type { AgentEvent, TranslatedEvent } from '@agentlens/contracts';
 import { BusUnavailable } from '@agentlens/messaging';
-import { type Caller, type Clock, type PipelineStage, ProblemException, type Release } from '@agentlens/platform';
+import { type Caller, type Clock, type PipelineStage, ProblemException } from '@agentlens/platform';
 import { type QuotaAnswer, StateUnavailable } from '@agentlens/state';
 import type { FairShare } from './admission/fair-share.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
@@ -22,8 +22,8 @@ export interface IngestParts {
   readonly clock: Clock;
 }
 
-/** A stage either lets its work pass, or counts the rejection and returns the answer. */
-export type IngestStage<W> = PipelineStage<W, ProblemException>;
+/** A filter of admission: lets a request pass, or counts the rejection and returns the answer. */
+export type AdmissionStage<W> = PipelineStage<W, ProblemException>;
 
 /** A request whose body may not be read yet. */
 interface ArrivingRequest {
@@ -52,27 +52,26 @@ export interface Handover {
   readonly partial: boolean;
 }
 
-/** The result of judging, which publishing takes. */
-interface Publishable {
-  judged?: { readonly arrival: Arrival; readonly fresh: readonly IdentifiedEvent[] } | undefined;
-}
-
 /** Up to 1,000 events of an admitted request. */
-export interface Batch extends Publishable {
+export interface Batch {
   readonly sender: Pick<Caller, 'tenantId' | 'agents'>;
   readonly handover: Handover;
-  /** One per event, once they are judged. */
-  outcomes: readonly EventOutcome[];
 }
 
-/** One event that the gateway made from a call. */
-export interface OwnEvent extends Publishable {
-  readonly tenantId: string;
-  readonly event: TranslatedEvent;
+/** Events that are readable, valid and new. Emptied when they are being published. */
+export interface JudgedEvents {
+  readonly arrival: Arrival;
+  fresh: readonly IdentifiedEvent[];
+}
+
+/** The events of a batch, and what to answer about each of them. */
+export interface JudgedBatch {
+  readonly events: JudgedEvents;
+  readonly outcomes: readonly EventOutcome[];
 }
 
 /** Rejects a key that sent too much in this second. */
-export class QuotaStage implements IngestStage<AdmissionRequest> {
+export class QuotaStage implements AdmissionStage<AdmissionRequest> {
   constructor(private readonly parts: Pick<IngestParts, 'quota' | 'clock' | 'metrics'>) {}
 
   run(request: AdmissionRequest): ProblemException | undefined | Promise<ProblemException | undefined> {
@@ -90,7 +89,7 @@ export class QuotaStage implements IngestStage<AdmissionRequest> {
 }
 
 /** Rejects a tenant whose queue is full. */
-export class QueueStage implements IngestStage<ArrivingRequest> {
+export class QueueStage implements AdmissionStage<ArrivingRequest> {
   constructor(private readonly parts: Pick<IngestParts, 'turns' | 'metrics'>) {}
 
   run({ caller, cost }: ArrivingRequest): ProblemException | undefined {
@@ -102,7 +101,7 @@ export class QueueStage implements IngestStage<ArrivingRequest> {
 }
 
 /** Rejects every request while the broker is slower than the clients. */
-export class CapacityStage implements IngestStage<AdmissionRequest> {
+export class CapacityStage implements AdmissionStage<AdmissionRequest> {
   constructor(private readonly parts: Pick<IngestParts, 'publisher' | 'metrics'>) {}
 
   run(): ProblemException | undefined {
@@ -114,7 +113,7 @@ export class CapacityStage implements IngestStage<AdmissionRequest> {
 }
 
 /** Rejects a tenant that sends more than its share while evaluation is behind. */
-export class PaceStage implements IngestStage<AdmissionRequest> {
+export class PaceStage implements AdmissionStage<AdmissionRequest> {
   constructor(private readonly parts: Pick<IngestParts, 'shares' | 'clock' | 'metrics'>) {}
 
   run({ caller, cost }: AdmissionRequest): ProblemException | undefined {
@@ -126,85 +125,72 @@ export class PaceStage implements IngestStage<AdmissionRequest> {
   }
 }
 
-/** Waits for the turn of the tenant, which ends with the pipeline. */
-export class TurnStage implements IngestStage<Batch> {
-  constructor(private readonly parts: Pick<IngestParts, 'turns'>) {}
-
-  run({ sender, handover }: Batch): Release<ProblemException> | Promise<Release<ProblemException>> {
-    return this.parts.turns.begin(sender.tenantId, handover.events.length);
-  }
+/** Waits for the turn of the tenant, which ends when it is disposed of. */
+export async function takeTurn(
+  { turns }: Pick<IngestParts, 'turns'>,
+  { sender, handover }: Batch,
+): Promise<Disposable> {
+  const end = await turns.begin(sender.tenantId, handover.events.length);
+  return { [Symbol.dispose]: end };
 }
 
-/** Rejects events that are not readable, valid and new. */
-export class JudgeStage implements IngestStage<Batch> {
-  constructor(private readonly parts: Pick<IngestParts, 'intake' | 'clock' | 'metrics'>) {}
-
-  async run(batch: Batch): Promise<ProblemException | undefined> {
-    const { intake, clock, metrics } = this.parts;
-    const { sender, handover } = batch;
-    const { events, key, dialect, partial } = handover;
-    let judged: Intake;
-    try {
-      const { tenantId, agents } = sender;
-      judged = await intake.judge({ tenantId, agents, events, key, dialect, nowMs: clock.now() });
-    } catch (error) {
-      return refusalFor(error, metrics);
-    }
-    if (judged.kind === 'key_reused') {
-      metrics.turnedAway('key_reused');
-      return keyReused();
-    }
-    batch.outcomes = judged.verdicts.map(outcomeOf);
-    const refused = refusals(batch.outcomes);
-    for (const { reason } of refused) metrics.refused(reason);
-    if (!partial && refused.length > 0) return refusedWhole(batch.outcomes);
-    batch.judged = { arrival: judged.arrival, fresh: taken(judged.verdicts).filter(({ repeated }) => !repeated) };
-    handover.events = [];
-    return undefined;
+/** Finds the events that are readable, valid and new. @throws ProblemException if none of the request is taken */
+export async function judge(
+  { intake, clock, metrics }: Pick<IngestParts, 'intake' | 'clock' | 'metrics'>,
+  { sender, handover }: Batch,
+): Promise<JudgedBatch> {
+  const { events, key, dialect, partial } = handover;
+  const { tenantId, agents } = sender;
+  const judging = intake.judge({ tenantId, agents, events, key, dialect, nowMs: clock.now() });
+  const judged: Intake = await judging.catch((error: unknown) => throwRefusal(error, metrics));
+  if (judged.kind === 'key_reused') {
+    metrics.turnedAway('key_reused');
+    throw keyReused();
   }
+  const outcomes = judged.verdicts.map(outcomeOf);
+  const refused = refusals(outcomes);
+  for (const { reason } of refused) metrics.refused(reason);
+  if (!partial && refused.length > 0) throw refusedWhole(outcomes);
+  handover.events = [];
+  const fresh = taken(judged.verdicts).filter(({ repeated }) => !repeated);
+  return { events: { arrival: judged.arrival, fresh }, outcomes };
 }
 
-/** Judges an event that the gateway made itself. */
-export class JudgeOwnStage implements IngestStage<OwnEvent> {
-  constructor(private readonly parts: Pick<IngestParts, 'intake' | 'clock' | 'metrics'>) {}
-
-  async run(own: OwnEvent): Promise<ProblemException | undefined> {
-    const { intake, clock, metrics } = this.parts;
-    const judged = await intake
-      .judgeOwn(own.tenantId, own.event, clock.now())
-      .catch((error: unknown) => refusalFor(error, metrics));
-    if (judged instanceof ProblemException) return judged;
-    const { arrival, verdict } = judged;
-    if (!verdict.ok) return new ProblemException(verdict.refusal.status, verdict.refusal.error, verdict.refusal);
-    own.judged = { arrival, fresh: [verdict] };
-    return undefined;
-  }
+/** Judges an event that the gateway made itself. @throws ProblemException */
+export async function judgeOwn(
+  { intake, clock, metrics }: Pick<IngestParts, 'intake' | 'clock' | 'metrics'>,
+  tenantId: string,
+  event: TranslatedEvent,
+): Promise<JudgedEvents> {
+  const judging = intake.judgeOwn(tenantId, event, clock.now());
+  const { arrival, verdict } = await judging.catch((error: unknown) => throwRefusal(error, metrics));
+  if (verdict.ok) return { arrival, fresh: [verdict] };
+  throw new ProblemException(verdict.refusal.status, verdict.refusal.error, verdict.refusal);
 }
 
-/** Ends when every event is safe on the stream. */
-export class PublishStage implements IngestStage<Publishable> {
-  constructor(private readonly parts: Pick<IngestParts, 'publisher' | 'metrics'>) {}
+/**
+ * Resolves when every event is safe on the stream. Takes the events, so that nothing here holds them meanwhile.
+ *
+ * @throws ProblemException 503
+ */
+export async function publish(
+  { publisher, metrics }: Pick<IngestParts, 'publisher' | 'metrics'>,
+  judged: JudgedEvents,
+): Promise<void> {
+  const { counts, safe } = begin(publisher, judged);
+  await safe.catch((error: unknown) => throwRefusal(error, metrics));
+  metrics.accepted(counts.accepted, counts.unpriced);
+  metrics.lostByClients(counts.lostByClients);
+}
 
-  async run(batch: Publishable): Promise<ProblemException | undefined> {
-    const { metrics } = this.parts;
-    const { counts, safe } = this.#publish(batch);
-    try {
-      await safe;
-    } catch (error) {
-      return refusalFor(error, metrics);
-    }
-    metrics.accepted(counts.accepted, counts.unpriced);
-    metrics.lostByClients(counts.lostByClients);
-    return undefined;
-  }
-
-  /** Takes the events out of the batch, so that nothing here holds them while they are being published. */
-  #publish(batch: Publishable): { readonly counts: Counts; readonly safe: Promise<void> } {
-    const { judged } = batch;
-    if (judged === undefined) throw new Error('events have to be judged before they are published');
-    batch.judged = undefined;
-    return { counts: countsOf(judged.fresh), safe: this.parts.publisher.pass(judged.arrival, judged.fresh) };
-  }
+/** Apart from `publish`, whose variables live until the events are safe. */
+function begin(
+  publisher: EventPublisher,
+  judged: JudgedEvents,
+): { readonly counts: Counts; readonly safe: Promise<void> } {
+  const { arrival, fresh } = judged;
+  judged.fresh = [];
+  return { counts: countsOf(fresh), safe: publisher.pass(arrival, fresh) };
 }
 
 interface Counts {
@@ -267,12 +253,12 @@ function keyReused(): ProblemException {
   });
 }
 
-/** The answer if the broker or the state store is unavailable. @throws any other error */
-function refusalFor(error: unknown, metrics: IngestMetrics): ProblemException {
+/** @throws ProblemException 503 if the broker or the state store is unavailable, and any other error as it is */
+function throwRefusal(error: unknown, metrics: IngestMetrics): never {
   const afterMs = error instanceof BusUnavailable ? error.afterMs : error instanceof StateUnavailable ? 1_000 : null;
   if (afterMs === null) throw error;
   metrics.turnedAway('unavailable');
-  return unavailable('The platform cannot keep events now', afterMs);
+  throw unavailable('The platform cannot keep events now', afterMs);
 }
 
 function unavailable(error: string, afterMs: number): ProblemException {

@@ -1,28 +1,32 @@
+import {
+  DecisionGateway,
+  GatewayMetrics,
+  KnownRuns,
+  LocalDecisionPath,
+  OwnRuns,
+  RunOwners,
+  TreeLimiter,
+} from '@agentlens/decisions';
 import { ControlBoard, ControlTables, type Platform, PriceBooks, StreamTickets } from '@agentlens/platform';
 import { FairShare } from './admission/fair-share.ts';
 import { FairTurns } from './admission/fair-turns.ts';
 import { LoadMonitor } from './admission/load-control.ts';
 import { DecideQuota, LeasedQuota, RejectedBodies } from './admission/quotas.ts';
 import { Restraint } from './admission/restraint.ts';
+import { ConnectionSecrets } from './control/connection-secrets.ts';
+import { ControlChannel } from './control/control-channel.ts';
+import { Listeners } from './control/listeners.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
 import { RunParents } from './intake/run-parents.ts';
-import { RunOwners } from './intake/runs.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
-import { ControlChannel } from './protocol/control-channel.ts';
-import { DecisionGateway } from './protocol/decision-gateway.ts';
-import { DecisionPathParts } from './protocol/decision-path.ts';
-import { Heartbeats } from './protocol/heartbeats.ts';
-import { KnownRuns, OwnRuns } from './protocol/known-runs.ts';
-import { Listeners } from './protocol/listeners.ts';
-import { ProtocolMetrics } from './protocol/protocol-metrics.ts';
-import { TreeLimiter } from './protocol/tree-limiter.ts';
 import { BatchPublisher } from './publish/batch-publisher.ts';
 import { EventPublisher } from './publish/event-publisher.ts';
 import { MessageCoalescer } from './publish/message-coalescer.ts';
+import { Heartbeats } from './runs/heartbeats.ts';
 
 /** If a message is older than this, its retries have failed and traffic should go to another instance. */
 const STUCK_MS = 15_000;
@@ -63,16 +67,18 @@ export function wireIngest(platform: Platform) {
   const spans = new SpanMemory(idempotency, otlpMetrics, now);
   const otlp = new OtlpIngestor(ingestor, spans, prices, config.otlp, otlpMetrics);
 
-  const metrics = new ProtocolMetrics();
+  const metrics = new GatewayMetrics('ingest');
   const listeners = new Listeners(platform.presence, logger);
   const runs = new KnownRuns(platform.runContexts, now, logger);
   const trees = new TreeLimiter(platform.runTrees, now, logger);
   const ownRuns = new OwnRuns(runs, owners);
   const heartbeats = new Heartbeats(bus, metrics, logger);
   const quota = new DecideQuota(now);
-  const path = new DecisionPathParts({ config, bus, board, metrics, clock, health, logger });
-  const decisions = new DecisionGateway({ bus, board, ingestor, metrics, clock, logger, path });
-  const channel = new ControlChannel({ bus, board, listeners, runs, keys, clock, health, metrics, logger });
+  const path = new LocalDecisionPath({ config, bus, board, metrics, clock, health, logger });
+  const decisions = new DecisionGateway({ bus, board, recorder: ingestor, metrics, clock, logger, path });
+  const connections = new ConnectionSecrets(secrets);
+  const parts = { bus, board, listeners, runs, keys, secrets: connections, clock, health, metrics, logger };
+  const channel = new ControlChannel(parts);
   const tickets = new StreamTickets({ secrets, clock });
 
   health.add('control', async () => ({ ok: board.loaded }));
@@ -83,6 +89,20 @@ export function wireIngest(platform: Platform) {
   health.add('prices', async () => ({ ok: prices.ready }));
   return {
     ...{ board, ingestMetrics, ingestor, loadMonitor, otlp, otlpMetrics, prices, publisher, rejected },
-    ...{ channel, decisions, heartbeats, listeners, metrics, ownRuns, parents, path, quota, runs, tickets, trees },
+    ...{
+      channel,
+      connections,
+      decisions,
+      heartbeats,
+      listeners,
+      metrics,
+      ownRuns,
+      parents,
+      path,
+      quota,
+      runs,
+      tickets,
+      trees,
+    },
   };
 }

@@ -11,6 +11,8 @@ export interface ReceivedFrame {
 export interface ControlListener {
   readonly status: number;
   readonly frames: ReceivedFrame[];
+  /** The frames without the one that names the connection. */
+  readonly news: readonly ReceivedFrame[];
   /** Waits for the nth frame with this name. */
   until(event: string, count?: number): Promise<ReceivedFrame[]>;
   close(): Promise<void>;
@@ -24,6 +26,9 @@ export async function listen(url: string, headers: Record<string, string>): Prom
   return {
     status: response.status,
     frames,
+    get news() {
+      return frames.filter(({ event }) => event !== 'connection');
+    },
     until: async (event, count = 1) => {
       const matching = () => frames.filter((frame) => frame.event === event);
       await eventually(() => {

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import {
   type Alert,
   alertChanged,
@@ -7,6 +8,7 @@ import {
   directiveIssued,
   rulesChanged,
 } from '@agentlens/contracts';
+import { writeAcknowledgement } from '@agentlens/contracts/signed-acknowledgement';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Protocol, startProtocol } from './agent-protocol.ts';
@@ -67,7 +69,7 @@ function aDirective(fields: Partial<Directive> = {}): Directive {
 const order = (fields?: Partial<ControlOrder>) => protocol.gateway.bus.publish(controlOrdered, anOrder(fields));
 const direct = (fields?: Partial<Directive>) => protocol.gateway.bus.publish(directiveIssued, aDirective(fields));
 
-const idsOf = ({ frames }: ControlListener) => new Set(frames.flatMap(({ data }) => data.id ?? []));
+const idsOf = ({ news }: ControlListener) => new Set(news.flatMap(({ data }) => data.id ?? []));
 
 describe('a ticket', () => {
   const ticketOf = async (key: string) => {
@@ -108,8 +110,8 @@ describe('the control stream', () => {
     const listener = await connect();
     expect(listener.status).toBe(200);
     await listener.until('ready');
-    expect(listener.frames.map(({ event }) => event)).toEqual(['directive', 'ready']);
-    expect(listener.frames[0]?.data).toMatchObject({ id: 'd1', paused: { reason: 'errors' } });
+    expect(listener.news.map(({ event }) => event)).toEqual(['directive', 'ready']);
+    expect(listener.news[0]?.data).toMatchObject({ id: 'd1', paused: { reason: 'errors' } });
     await order({ id: 'o1' });
     const [received] = await listener.until('order');
     expect(received?.data).toMatchObject({ id: 'o1', scope: 'run', scopeId: 'run-1', state: 'killed' });
@@ -123,7 +125,7 @@ describe('the control stream', () => {
     await order({ tenantId: 'globex' });
     await order({ id: 'mine', scope: 'tenant', scopeId: 'acme', state: 'paused' });
     await listener.until('order');
-    expect(listener.frames.map(({ data }) => data.id)).toEqual([undefined, 'mine']);
+    expect(listener.news.map(({ data }) => data.id)).toEqual([undefined, 'mine']);
   });
 
   it('sends killed runs to all processes of the tenant, which may have descendant runs', async () => {
@@ -159,7 +161,7 @@ describe('the control stream', () => {
     await order({ id: 'o1' });
     const listener = await connect(undefined, 'nonsense');
     await listener.until('ready');
-    expect(listener.frames[0]?.data.id).toBe('o1');
+    expect(listener.news[0]?.data.id).toBe('o1');
   });
 
   it('counts the instance as present', async () => {
@@ -194,7 +196,7 @@ describe('the control stream', () => {
     expect(received.map(({ data }) => data)).toEqual([
       { approvalId: 'a1', status: 'approved', runId: 'run-1', callId: 'c1' },
     ]);
-    expect(other.frames.map(({ event }) => event)).toEqual(['ready']);
+    expect(other.news.map(({ event }) => event)).toEqual(['ready']);
   });
 
   it('announces changed rules to their tenant', async () => {
@@ -276,6 +278,12 @@ describe('when one key takes all its places to listen', () => {
   });
 });
 
+/** The event that a listener got for its own connection. */
+async function connectionOf(listener: ControlListener): Promise<{ readonly id: string; readonly secret: string }> {
+  const [frame] = await listener.until('connection');
+  return frame?.data;
+}
+
 describe('an acknowledgement', () => {
   const acknowledge = (id: string, agentId: string, instanceId: string) =>
     protocol.call('POST', `/v1/control/${id}/ack`, { agentId, instanceId });
@@ -286,6 +294,35 @@ describe('an acknowledgement', () => {
     await order({ id, scope: 'agent', scopeId: 'bot' });
     await listener.until('order');
     expect((await acknowledge(id, 'bot', 'i1')).status).toBe(200);
+  });
+
+  it('can be signed with the secret of the connection, and of no other', async () => {
+    const [listener, other] = [await connect(), await connect('agentId=bot&instanceId=i2')];
+    const [mine, theirs] = [await connectionOf(listener), await connectionOf(other)];
+    const signed = (connection: { id: string; secret: string }, version = 1) => {
+      const text = writeAcknowledgement({ directiveId: 'o1', agentId: 'bot', instanceId: 'i1', version });
+      const mac = createHmac('sha256', Buffer.from(connection.secret, 'hex')).update(text).digest('hex');
+      return { connection: connection.id, version: 1, mac };
+    };
+    const send = (signature: object) =>
+      protocol.call('POST', '/v1/control/o1/ack', { agentId: 'bot', instanceId: 'i1', signature });
+
+    expect((await send(signed(mine))).status).toBe(200);
+    const refused = { status: 403, body: { code: 'bad_signature' } };
+    expect(await send(signed(theirs))).toMatchObject(refused);
+    expect(await send({ ...signed(theirs), connection: mine.id })).toMatchObject(refused);
+    expect(await send(signed(mine, 2))).toMatchObject(refused);
+    expect(await send({ ...signed(mine), connection: 'c1' })).toMatchObject(refused);
+    expect((await send({ ...signed(mine), mac: 'x' })).status).toBe(400);
+  });
+
+  it('is signed with the secret that a poll answers, too', async () => {
+    const { connection } = (await protocol.call('GET', '/v1/control/poll?agentId=bot&instanceId=i1')).body;
+    const text = writeAcknowledgement({ directiveId: 'o1', agentId: 'bot', instanceId: 'i1', version: 4 });
+    const mac = createHmac('sha256', Buffer.from(connection.secret, 'hex')).update(text).digest('hex');
+    const signature = { connection: connection.id, version: 4, mac };
+    const body = { agentId: 'bot', instanceId: 'i1', signature };
+    expect((await protocol.call('POST', '/v1/control/o1/ack', body)).status).toBe(200);
   });
 
   it('is rejected from an instance that does not listen, or no longer does', async () => {

@@ -6,7 +6,7 @@ import { OtlpIngestor } from '../src/otlp/otlp-ingestor.ts';
 import { type Answer, type Gateway, hangingConsumer, startGateway } from './gateway.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const RECORDINGS = new URL('../../../libs/contracts/src/dialects/otlp/recordings/', import.meta.url);
+const RECORDINGS = new URL('../../../libs/otlp/src/recordings/', import.meta.url);
 
 /** What an agent sent to `/v1/traces`, in the binary form. */
 function recorded(agent: string): Buffer {

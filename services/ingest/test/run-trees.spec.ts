@@ -1,10 +1,10 @@
 import { controlOrdered, NO_TREE_LIMITS } from '@agentlens/contracts';
+import { TreeLimiter } from '@agentlens/decisions';
 import { createLogger } from '@agentlens/platform';
 import { createMemoryState, type RunTrees } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { TreeLimiter } from '../src/protocol/tree-limiter.ts';
 import { anOrder, type Protocol, QUESTION, startProtocol } from './agent-protocol.ts';
 
 const DESCENDANTS = 200;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DecisionGateway } from '@agentlens/decisions';
 import { BackgroundWork } from '@agentlens/messaging';
 import { startDemo } from '@agentlens/operations';
 import {
@@ -15,7 +16,6 @@ import {
 import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
 import { EventIngestor } from '../event-ingestor.ts';
 import { AGENTLENS } from '../intake/dialect.ts';
-import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 
 const DEMO_AGENT = 'demo-agent';

@@ -33,16 +33,20 @@ export class UnreadRefusals implements OnModuleInit {
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    fastify.addHook('onRequest', async (request) => {
-      if (request.routeOptions.config.takesBatches !== true) return;
+    // With callbacks, because every request of every route would pay for promises.
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (request.routeOptions.config.takesBatches !== true) return done();
       const { tenantId, keyId } = callerOf(request);
       this.rejected.refuseIfUsedUp(keyId);
       this.ingestor.refuseIfFull(tenantId);
+      done();
     });
-    fastify.addHook('onResponse', async (request, reply) => {
-      if (request.routeOptions.config.takesBatches !== true || !WAS_READ_AND_REJECTED.has(reply.statusCode)) return;
-      const bytes = request.bodyBytes ?? Number(request.headers['content-length'] ?? 0);
-      this.rejected.charge(callerOf(request).keyId, bytes);
+    fastify.addHook('onResponse', (request, reply, done) => {
+      if (request.routeOptions.config.takesBatches === true && WAS_READ_AND_REJECTED.has(reply.statusCode)) {
+        const bytes = request.bodyBytes ?? Number(request.headers['content-length'] ?? 0);
+        this.rejected.charge(callerOf(request).keyId, bytes);
+      }
+      done();
     });
   }
 }

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RunOwners } from '@agentlens/decisions';
 import { PriceTable } from '@agentlens/prices';
 import { createMemoryState } from '@agentlens/state';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventIntake } from './intake.ts';
 import { RunParents } from './run-parents.ts';
-import { RunOwners } from './runs.ts';
 
 const clock = fixedClock();
 

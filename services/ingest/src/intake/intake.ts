@@ -1,4 +1,5 @@
 import { canonicalJson, idSeries, type ProblemDetail, sha256Hex, type TranslatedEvent } from '@agentlens/contracts';
+import type { RunOwners } from '@agentlens/decisions';
 import { mapInSlices } from '@agentlens/platform';
 import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
 import { AGENTLENS, type Dialect, redated, type TenantPrices } from './dialect.ts';
@@ -13,8 +14,8 @@ import {
   wrongTime,
 } from './identity.ts';
 import { conflict, invalid, otherAgent, otherAgentsRun, type Refusal } from './refusal.ts';
+import { RunMomentDeduplicator } from './run-moments.ts';
 import { FOREIGN_PARENT, parentIn, type RunParents, withoutParent } from './run-parents.ts';
-import { RunMomentDeduplicator, type RunOwners } from './runs.ts';
 import { type Sanitised, sanitise } from './sanitise.ts';
 
 /** The events of one request as they arrived. */

@@ -1,7 +1,9 @@
+import { MAX_DEPTH } from '@agentlens/decisions';
+
 /** Limits of one request. Documented in docs/wire-format.md; a change there changes the contract. */
 export const LIMITS = {
   eventsPerRequest: 1000,
-  depth: 32,
+  depth: MAX_DEPTH,
   keysPerObject: 256,
   keyChars: 1024,
   /** Prompts and tool results are legitimately large. */

@@ -1,6 +1,6 @@
 import type { ProblemDetail, TranslatedEvent } from '@agentlens/contracts';
+import type { RunOwners } from '@agentlens/decisions';
 import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
-import type { RunOwners } from './runs.ts';
 
 /** A run that names the run that started it. */
 export interface NamedParent {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { OtlpFormat } from '@agentlens/contracts/otlp';
+import type { OtlpFormat } from '@agentlens/otlp';
 import { ProblemException } from '@agentlens/platform';
 import type { FastifyRequest } from 'fastify';
 

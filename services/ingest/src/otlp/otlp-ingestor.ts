@@ -8,7 +8,7 @@ import {
   readSpan,
   type SpanClass,
   translateSpan,
-} from '@agentlens/contracts/otlp';
+} from '@agentlens/otlp';
 import { type Caller, mapInSlices, type PlatformConfig } from '@agentlens/platform';
 import type { FastifyReply } from 'fastify';
 import type { EventIngestor } from '../event-ingestor.ts';

@@ -1,4 +1,4 @@
-import type { SpanClass } from '@agentlens/contracts/otlp';
+import type { SpanClass } from '@agentlens/otlp';
 import { metrics } from '@opentelemetry/api';
 
 /** OpenTelemetry metrics of the gateway. Does nothing without a telemetry SDK. */

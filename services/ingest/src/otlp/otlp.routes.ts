@@ -11,7 +11,7 @@ import {
   tracesFromJson,
   tracesFromProtobuf,
   UndecodableOtlp,
-} from '@agentlens/contracts/otlp';
+} from '@agentlens/otlp';
 import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
 import {
   callerOf,

@@ -1,4 +1,4 @@
-import { hasTokens, isSameCall, isSameSpan, type TracedCall } from '@agentlens/contracts/otlp';
+import { hasTokens, isSameCall, isSameSpan, type TracedCall } from '@agentlens/otlp';
 import { RecentMap } from '@agentlens/state';
 
 /** Spans of one call arrive within one or two intervals of their exporters. */

@@ -8,7 +8,7 @@ import {
   type ReadSpan,
   type TracedCall,
   tracedCall,
-} from '@agentlens/contracts/otlp';
+} from '@agentlens/otlp';
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 import { RecentCalls } from './recent-calls.ts';

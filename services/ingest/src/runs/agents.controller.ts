@@ -4,7 +4,7 @@ import { type Caller, CurrentCaller, requireAgent, Serves } from '@agentlens/pla
 import { Body, Controller, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { EventIngestor } from '../event-ingestor.ts';
-import { readBody, readId } from './read-body.ts';
+import { readBody, readId } from '../http/read-body.ts';
 
 /** Registers agents and their tools. The slug is the agent's id: stable and readable. */
 @Controller()

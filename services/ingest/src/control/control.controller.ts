@@ -25,10 +25,11 @@ import {
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readBody, readId } from '../http/read-body.ts';
+import { type ConnectedInstance, type ConnectionSecret, ConnectionSecrets } from './connection-secrets.ts';
 import { ControlChannel } from './control-channel.ts';
 import type { ControlFrame } from './control-frames.ts';
 import { type Listener, Listeners } from './listeners.ts';
-import { readBody, readId } from './read-body.ts';
 
 const MAX_WAIT_MS = 25_000;
 
@@ -40,6 +41,7 @@ export class ProtocolControlController {
     @Inject(ControlBoard) private readonly board: ControlBoard,
     @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(port('bus')) private readonly bus: EventBus,
+    @Inject(ConnectionSecrets) private readonly secrets: ConnectionSecrets,
     @Inject(StreamTickets) private readonly tickets: StreamTickets,
     @Inject(port('clock')) private readonly clock: Clock,
   ) {}
@@ -77,7 +79,7 @@ export class ProtocolControlController {
     @CurrentCaller() caller: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
-  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
+  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string; connection?: ConnectionSecret }> {
     const { agentId, instanceId, after, waitMs } = parseOr400(pollControl.query, query, 'query');
     requireAgent(caller, agentId, 'query.agentId');
     const gone = new AbortController();
@@ -95,13 +97,29 @@ export class ProtocolControlController {
     @Body() body: unknown,
   ): Promise<{ directiveId: string; acknowledged: true }> {
     const directiveId = readId('directiveId', directiveIdText);
-    const { agentId, instanceId } = readBody(AcknowledgeBody, body);
+    const { agentId, instanceId, signature } = readBody(AcknowledgeBody, body);
     requireAgent(caller, agentId);
-    await this.#requireListener({ tenantId: caller.tenantId, agentId, instanceId }, directiveId);
+    const { tenantId, keyId } = caller;
+    await this.#requireListener({ tenantId, agentId, instanceId }, directiveId);
     const acknowledgedAt = new Date(this.clock.now()).toISOString();
-    const { tenantId } = caller;
-    await this.bus.publish(directiveAcknowledged, { tenantId, directiveId, agentId, instanceId, acknowledgedAt });
+    const acknowledged = { tenantId, directiveId, agentId, instanceId, acknowledgedAt };
+    const signed = signature && this.#checkSignature({ ...acknowledged, keyId }, signature);
+    await this.bus.publish(directiveAcknowledged, { ...acknowledged, ...(signed && { signature: signed }) });
     return { directiveId, acknowledged: true };
+  }
+
+  /** @throws ProblemException 403 */
+  #checkSignature(
+    { directiveId, ...instance }: ConnectedInstance & { readonly directiveId: string },
+    { version, ...given }: NonNullable<AcknowledgeBody['signature']>,
+  ) {
+    const { agentId, instanceId } = instance;
+    const checked = this.secrets.check(instance, { directiveId, agentId, instanceId, version }, given);
+    if (checked !== undefined) return checked;
+    throw new ProblemException(403, 'The signature does not belong to a connection of this instance', {
+      code: 'bad_signature',
+      hint: 'Sign with the secret of the newest event "connection" that this instance received with this key.',
+    });
   }
 
   /** @throws ProblemException 404, 409 */

@@ -9,6 +9,7 @@ import {
   type KeyDirectory,
   type StreamFrame,
 } from '@agentlens/platform';
+import type { ConnectionSecret } from './connection-secrets.ts';
 import { backlog, type ControlFrame } from './control-frames.ts';
 import type { Listener, Listeners } from './listeners.ts';
 
@@ -23,6 +24,8 @@ interface ControlStreamOptions {
     readonly mayReceive: (item: ControlItem) => boolean;
   };
   readonly after: ControlPosition | undefined;
+  /** For signing acknowledgements; undefined for a client without an instance id. */
+  readonly connection: ConnectionSecret | undefined;
   readonly board: ControlBoard;
   readonly listeners: Listeners;
   readonly key: string;
@@ -59,7 +62,9 @@ export class ControlStream {
   start(out: ServerResponse): void {
     this.#out = out;
     if (!this.#events.open(out)) return;
-    const { board, listener, after, clock } = this.#options;
+    const { board, listener, after, clock, connection } = this.#options;
+    // Before the orders, because they are acknowledged at once.
+    if (connection !== undefined) this.#push({ event: 'connection', data: connection });
     // Read and subscribed in one turn of the event loop, so that no change is missed.
     const { frames, items } = backlog(board, listener, after);
     this.#unfollow = board.follow({

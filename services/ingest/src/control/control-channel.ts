@@ -1,4 +1,5 @@
 import { type Alert, alertChanged, type RulesChanged, rulesChanged } from '@agentlens/contracts';
+import type { GatewayMetrics, KnownRuns } from '@agentlens/decisions';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import {
   type Clock,
@@ -11,12 +12,11 @@ import {
 } from '@agentlens/platform';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { ConnectionSecret, ConnectionSecrets } from './connection-secrets.ts';
 import { backlog, type ControlFrame } from './control-frames.ts';
 import { ControlStream } from './control-stream.ts';
-import type { KnownRuns } from './known-runs.ts';
 import type { Listener, Listeners } from './listeners.ts';
 import { ListeningPlaces } from './listening-places.ts';
-import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 interface ControlChannelDependencies {
   readonly bus: EventBus;
@@ -24,9 +24,10 @@ interface ControlChannelDependencies {
   readonly listeners: Listeners;
   readonly runs: Pick<KnownRuns, 'concernsAgents'>;
   readonly keys: KeyDirectory;
+  readonly secrets: ConnectionSecrets;
   readonly clock: Clock;
   readonly health: HealthRegistry;
-  readonly metrics: Pick<ProtocolMetrics, 'dropped'>;
+  readonly metrics: Pick<GatewayMetrics, 'dropped'>;
   readonly logger: Platform['logger'];
 }
 
@@ -90,6 +91,7 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     const options = {
       listener: { ...listener, mayReceive: this.#mayReceive(listener) },
       after,
+      connection: this.#secretFor(listener),
       board,
       listeners,
       key,
@@ -109,19 +111,24 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     after: ControlPosition | undefined,
     waitMs: number,
     gone: AbortSignal,
-  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
+  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string; connection?: ConnectionSecret }> {
     const { board, listeners } = this.#parts;
     const { instanceId } = listener;
     if (instanceId !== undefined) listeners.touch({ ...listener, instanceId });
     const mayReceive = this.#mayReceive(listener);
     const now = () => {
       const { frames, items } = backlog(board, { ...listener, mayReceive }, after);
-      return { items, next: frames.id };
+      const connection = this.#secretFor(listener);
+      return { items, next: frames.id, ...(connection !== undefined && { connection }) };
     };
     const first = now();
     if (first.items.length > 0 || after === undefined || waitMs === 0) return first;
     await this.#change(listener, waitMs, gone);
     return now();
+  }
+
+  #secretFor({ instanceId, ...listener }: ListeningClient): ConnectionSecret | undefined {
+    return instanceId === undefined ? undefined : this.#parts.secrets.create({ ...listener, instanceId });
   }
 
   /** @throws ProblemException if no further client may wait */

@@ -9,6 +9,7 @@ import {
   runStarted,
   StartBody,
 } from '@agentlens/contracts';
+import { KnownRuns, OwnRuns, TreeLimiter } from '@agentlens/decisions';
 import { endRun, sendAuditEvents, sendHeartbeat, startRun } from '@agentlens/operations/ingest';
 import {
   type Caller,
@@ -26,17 +27,15 @@ import {
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Listeners } from '../control/listeners.ts';
 import { EventIngestor } from '../event-ingestor.ts';
 import type { EventOutcome } from '../http/answers.ts';
 import { eventsOf, idempotencyKeyOf } from '../http/events-request.ts';
+import { readBody, readRunId } from '../http/read-body.ts';
 import { BATCH_ROUTE } from '../http/unread-refusals.ts';
 import { handlebar } from '../intake/dialect.ts';
 import { RunParents } from '../intake/run-parents.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { KnownRuns, OwnRuns } from './known-runs.ts';
-import { Listeners } from './listeners.ts';
-import { readBody, readRunId } from './read-body.ts';
-import { TreeLimiter } from './tree-limiter.ts';
 
 /** Returned at a run's start and with every heartbeat; the object is always present. */
 interface LockdownAnswer {

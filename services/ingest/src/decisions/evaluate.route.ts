@@ -6,30 +6,36 @@ import {
   decisionBodyWithExtras,
   EvaluateBody,
   type PriceBook,
+  readPlainQuestion,
   UNKNOWN_AGENT_ID,
 } from '@agentlens/contracts';
+import {
+  type Answered,
+  DecisionGateway,
+  GatewayMetrics,
+  KnownRuns,
+  OwnRuns,
+  placeRun,
+  TreeLimiter,
+  transportable,
+} from '@agentlens/decisions';
 import { evaluateCall } from '@agentlens/operations/ingest';
 import {
   type Caller,
   type Clock,
-  CurrentCaller,
+  callerOf,
   nextSlice,
   PriceBooks,
   parseOr400,
   port,
-  Serves,
+  routeOf,
 } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DecideQuota } from '../admission/quotas.ts';
 import { questionKeyOf } from '../http/events-request.ts';
-import { transportable } from './call-content.ts';
-import { DecisionGateway } from './decision-gateway.ts';
-import { KnownRuns, OwnRuns } from './known-runs.ts';
-import type { Answered } from './local-decisions.ts';
-import { ProtocolMetrics } from './protocol-metrics.ts';
-import { readRunId } from './read-body.ts';
-import { TreeLimiter } from './tree-limiter.ts';
+import { readRunId } from '../http/read-body.ts';
 import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
@@ -45,31 +51,45 @@ const LARGE_BODY_BYTES = 200_000;
 /** Contents with more values than a request may have are left out, and the question is answered without them. */
 const CONTENTS = ['args', 'result'] as const;
 
-/** Answers "may this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
-@Controller()
-export class EvaluateController {
+interface EvaluateRequest {
+  readonly Params: { readonly runId: string };
+  readonly Body: unknown;
+}
+
+/**
+ * Answers "may this happen?", asked twice per tool call: one parse, one request over the bus, one answer. A plain
+ * Fastify route, because the agent waits for it and what Nest does around each controller call costs as much as deciding.
+ */
+@Injectable()
+export class EvaluateRoute implements OnModuleInit {
   constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(DecisionGateway) private readonly gateway: DecisionGateway,
     @Inject(DecideQuota) private readonly quota: DecideQuota,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(TreeLimiter) private readonly trees: TreeLimiter,
     @Inject(OwnRuns) private readonly ownRuns: OwnRuns,
-    @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
+    @Inject(GatewayMetrics) private readonly metrics: GatewayMetrics,
     @Inject(PriceBooks) private readonly prices: PriceBooks,
     @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
-  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true, keepsText: true, mayLeaveOut: CONTENTS })
-  async evaluate(
-    @CurrentCaller() caller: Caller,
-    @Param('runId') runIdText: string,
-    @Body() body: unknown,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+  onModuleInit(): void {
+    const settings = { checksKeys: true, takesLargeBodies: true, keepsText: true, mayLeaveOut: CONTENTS };
+    this.host.httpAdapter.getInstance<FastifyInstance>().route<EvaluateRequest>({
+      ...routeOf(evaluateCall, settings),
+      handler: (request, reply) => this.evaluate(request, reply),
+    });
+  }
+
+  private async evaluate(
+    request: FastifyRequest<EvaluateRequest>,
+    reply: FastifyReply,
   ): Promise<DecisionBody | (DecisionBody & DecisionExtras)> {
     const startedAt = performance.now();
-    const runId = readRunId(runIdText);
-    const question = parseOr400(EvaluateBody, body);
+    const caller = callerOf(request);
+    const runId = readRunId(request.params.runId);
+    const question = readPlainQuestion(request.body) ?? parseOr400(EvaluateBody, request.body);
     await this.ownRuns.require(caller, runId, question.agentId);
     const receivedAtMs = this.clock.now();
     const receivedAt = new Date(receivedAtMs).toISOString();
@@ -104,19 +124,12 @@ export class EvaluateController {
     inForm: (whole: DecisionRequest) => DecisionRequest | null,
   ): Promise<Answered> {
     const mayAsk = this.quota.take(keyId, eventsPerSecond);
-    const request = inForm(mayAsk ? await this.#placed(asking, treeLimits) : asking);
+    const request = inForm(
+      mayAsk ? await placeRun({ runs: this.runs, trees: this.trees }, asking, treeLimits) : asking,
+    );
     if (request === null) return { decision: this.gateway.tooLarge(asking), by: 'gateway' };
     if (mayAsk) return this.gateway.decide(request, { failMode, path });
     return { decision: this.gateway.overQuota(request), by: 'gateway' };
-  }
-
-  /** Adds what is known of the run and its place in its tree. */
-  async #placed(asking: DecisionRequest, limits: Caller['treeLimits']): Promise<DecisionRequest> {
-    const request = await this.runs.completed(asking);
-    const { tenantId, runId, ancestors } = request;
-    if (limits === undefined || ancestors === undefined) return request;
-    const overTreeLimit = await this.trees.running({ tenantId, runId, ancestors }, limits);
-    return overTreeLimit === undefined ? request : { ...request, overTreeLimit };
   }
 }
 

@@ -1,7 +1,7 @@
 import { type RunHeartbeats, runHeartbeats } from '@agentlens/contracts';
+import type { GatewayMetrics } from '@agentlens/decisions';
 import { BackgroundWork, type EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 type Beat = RunHeartbeats['beats'][number];
 
@@ -17,7 +17,7 @@ export class Heartbeats {
 
   constructor(
     private readonly bus: EventBus,
-    private readonly metrics: Pick<ProtocolMetrics, 'dropped'>,
+    private readonly metrics: Pick<GatewayMetrics, 'dropped'>,
     private readonly logger: Platform['logger'],
   ) {}
 

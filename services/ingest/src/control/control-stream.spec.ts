@@ -13,7 +13,7 @@ async function unreadStream() {
   const opened = Promise.withResolvers<ControlStream>();
   const server = createServer((_request, response) => {
     const stream = new ControlStream({
-      ...{ listener, after: undefined, key: 'key', clock: { now: () => 0 } },
+      ...{ listener, after: undefined, connection: undefined, key: 'key', clock: { now: () => 0 } },
       board: { follow: () => () => undefined, itemsFor: () => [], positionOf: () => NOWHERE } as never,
       listeners: { touch: () => undefined } as never,
       keys: { check: async () => ({ kind: 'refused' }) } as never,
