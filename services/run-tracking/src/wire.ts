@@ -3,6 +3,8 @@ import { ActivityRetention } from './activity.ts';
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
+import { LogChecker } from './log/log-checker.ts';
+import { Sealer } from './log/sealer.ts';
 import { Repricer } from './prices/repricer.ts';
 import { ActorEraser } from './removal/actor-eraser.ts';
 import { ContentRetention } from './removal/content-retention.ts';
@@ -11,7 +13,7 @@ import { RunTracker } from './run-tracker.ts';
 
 export type RunTrackingPorts = Pick<
   Platform,
-  'bus' | 'clock' | 'config' | 'database' | 'evaluationTally' | 'health' | 'logger' | 'runContexts'
+  'bus' | 'clock' | 'config' | 'database' | 'evaluationTally' | 'health' | 'logger' | 'runContexts' | 'secrets'
 >;
 
 /** In one process the agent's request waits until its events are stored, so nothing is held back there. */
@@ -66,7 +68,22 @@ export function wireRunTracking({ bus, clock, config, evaluationTally, health, .
     progress: health.watchLoop('reprices'),
   });
   const activity = new ActivityRetention(ports);
+  const sealer = new Sealer({ ...ports, secrets: platform.secrets, progress: health.watchLoop('log-sealing') });
+  const checker = new LogChecker({ ...ports, progress: health.watchLoop('log-checks') });
   const auditor = auditEnabled ? [new Auditor({ ...ports, evaluationTally })] : [];
-  const parts = [tracker, decisions, sweeper, deleter, eraser, contents, prices, repricer, activity, ...auditor];
+  const parts = [
+    tracker,
+    decisions,
+    sweeper,
+    deleter,
+    eraser,
+    contents,
+    prices,
+    repricer,
+    activity,
+    sealer,
+    checker,
+    ...auditor,
+  ];
   return { running: new RunTracking(parts), tracker, decisions, deleter, eraser, repricer };
 }

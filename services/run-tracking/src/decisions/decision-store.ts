@@ -1,6 +1,7 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 import { ACTIVITY_OF_DECISIONS } from '../activity.ts';
+import { followRemoval } from '../log/removed-entries.ts';
 
 /**
  * Skips decisions of deleted runs. Counts only inserted decisions, so each counts once. A decision whose call waits for
@@ -10,10 +11,10 @@ const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
     message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at, reason, budget_id,
-    arguments, arguments_cut, would_have, decider, asked_again)
+    arguments, arguments_cut, would_have, decider, tool_tags, asked_again)
   select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
     "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt", reason, "budgetId",
-    arguments, "argumentsCut", "wouldHave", decider,
+    arguments, "argumentsCut", "wouldHave", decider, "toolTags",
     cause->>'kind' = 'HITL_PENDING' and "approvalId" is not null and (
       exists (
         select from decisions as earlier where earlier.tenant_id = d."tenantId" and earlier.approval_id = d."approvalId"
@@ -24,12 +25,16 @@ with stored as (
     "toolName" text, "callId" text, verdict text, control text, effect text, cause jsonb, message text,
     "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
     "latencyMs" double precision, "decidedAt" timestamptz, reason text, "budgetId" text, arguments jsonb,
-    "argumentsCut" jsonb, "wouldHave" text, decider jsonb)
+    "argumentsCut" jsonb, "wouldHave" text, decider jsonb, "toolTags" text[])
   where not exists (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
-  returning tenant_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules, asked_again, decider
+  returning tenant_id, decision_id, run_id, agent_id, verdict, cause, bypasses, latency_ms, decided_at, evaluated_rules,
+    asked_again, decider
+), logged as (
+  insert into log_pending (tenant_id, kind, entry_id, at, run_id)
+  select tenant_id, 'decision', decision_id, decided_at, run_id from stored
 ), findings as (
   select tenant_id, (decided_at at time zone 'UTC')::date as day, date_trunc('minute', decided_at) as minute,
     f->>'ruleId' as rule_id, (f->>'ruleVersion')::int as rule_version, f->>'mode' as mode,
@@ -79,7 +84,11 @@ select count(*)::int as stored from stored`;
 const ROWS_AT_ONCE = 5_000;
 
 const DROP_DECISIONS = `
-delete from decisions where ctid = any(array(select ctid from decisions where decided_at < $1 limit ${ROWS_AT_ONCE}))`;
+with gone as (
+  delete from decisions where ctid = any(array(select ctid from decisions where decided_at < $1 limit ${ROWS_AT_ONCE}))
+  returning tenant_id, decision_id
+), ${followRemoval('retention', 'gone')}
+select count(*)::int as dropped from gone`;
 
 const DROP_MINUTES = `
 delete from rule_minutes where ctid = any(array(select ctid from rule_minutes where minute < $1 limit ${ROWS_AT_ONCE}))`;
@@ -103,8 +112,8 @@ export class DecisionStore {
 
   /** Deletes a bounded number of rows past retention, of all tenants. @returns how many, and whether more are left */
   async dropBefore(instant: string): Promise<{ readonly dropped: number; readonly more: boolean }> {
-    const { rowCount } = await this.pool.query(DROP_DECISIONS, [instant]);
-    const dropped = rowCount ?? 0;
+    const { rows } = await this.pool.query<{ dropped: number }>(DROP_DECISIONS, [instant]);
+    const dropped = rows[0]?.dropped ?? 0;
     const minutes = await this.pool.query(DROP_MINUTES, [instant]);
     const paths = await this.pool.query(DROP_PATHS, [instant]);
     return { dropped, more: [dropped, minutes.rowCount, paths.rowCount].includes(ROWS_AT_ONCE) };

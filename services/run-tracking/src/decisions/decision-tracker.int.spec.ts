@@ -239,6 +239,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       agent_id: 'agent',
       phase: 'tool.before',
       tool_name: 'pay',
+      tool_tags: null,
       call_id: 'call',
       verdict: 'BLOCK',
       control: 'CONTINUE',

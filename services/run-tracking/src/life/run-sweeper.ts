@@ -7,6 +7,7 @@ import { TrackingDropMetrics } from '../metrics.ts';
 import { RunChanges } from '../run-changes.ts';
 import { KilledRuns } from './killed-runs.ts';
 import { type Beat, RunLives } from './run-lives.ts';
+import { StoppedRuns } from './stopped-runs.ts';
 
 const SWEEP_MS = 5_000;
 const NEXT_ROUND_MS = 50;
@@ -33,6 +34,7 @@ export class RunSweeper {
   readonly #ownProgress = new LoopProgress();
   readonly #lives: RunLives;
   readonly #killed: KilledRuns;
+  readonly #stopped: StoppedRuns;
   readonly #changes: RunChanges;
   readonly #beats = new Map<string, Beat>();
   readonly #sweeping = new Repeating(() => this.sweep());
@@ -47,6 +49,7 @@ export class RunSweeper {
     this.#drops = dependencies.drops ?? new TrackingDropMetrics();
     this.#lives = new RunLives(dependencies.database.pool);
     this.#killed = new KilledRuns(dependencies.database.pool);
+    this.#stopped = new StoppedRuns(dependencies.database.pool);
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
       description: 'Overdue runs that the platform ended, by status',
     });
@@ -96,13 +99,14 @@ export class RunSweeper {
     }
   }
 
-  /** Marks runs that orders killed, including runs that started after the order. @returns when the next round is due, ms */
+  /** Marks runs that orders killed, including runs that started after the order, or rules ended. @returns when the next round is due, ms */
   async settleKilled(): Promise<number> {
     const { killedProgress = this.#ownProgress } = this.#dependencies;
     try {
       this.#changes.add(await killedProgress.attempt(() => this.#killed.settle()));
+      this.#changes.add(await killedProgress.attempt(() => this.#stopped.settle()));
     } catch (err) {
-      this.#dependencies.logger.warn({ err }, 'marking killed runs failed, will retry');
+      this.#dependencies.logger.warn({ err }, 'marking killed and ended runs failed, will retry');
       return SWEEP_MS;
     }
     return KILLED_MS;

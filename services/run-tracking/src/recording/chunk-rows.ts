@@ -121,7 +121,7 @@ interface CountedAgent extends Counted {
   readonly agent: AgentTally;
 }
 
-export const AGENT_COLUMNS: Columns<CountedAgent> = {
+const AGENT_COLUMNS: Columns<CountedAgent> = {
   tenant_id: ({ tenantId }) => tenantId,
   agent_id: ({ agent }) => agent.agentId,
   name: ({ agent }) => agent.name?.value,

@@ -196,6 +196,7 @@ run_rows as (
         case when r.status = 'lost' or r.agent_end_place is not null or excluded.ttl_ms > r.ttl_ms then 'running'
           else r.status end
       when ${END_STATUS} = 'failed' then 'failed'
+      when r.ended_by is not null and coalesce(${AGENT_END_STATUS}, ${END_STATUS}) = 'succeeded' then 'interrupted'
       else coalesce(${AGENT_END_STATUS}, ${END_STATUS}) end,
     end_status = ${END_STATUS},
     agent_end_status = ${AGENT_END_STATUS},

@@ -1,6 +1,7 @@
 import type { ChangeAuthor } from '@agentlens/contracts';
 import { type Database, recordChanges } from '@agentlens/database';
 import { sql } from 'kysely';
+import { noteRemoval } from '../log/removed-entries.ts';
 
 /** A statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 5_000;
@@ -80,8 +81,16 @@ export class DeletedRuns {
       gone_decisions as (
         delete from decisions where ctid = any(array(
           select ctid from decisions where tenant_id = ${tenantId} and run_id = ${runId}
-          limit ${sql.lit(ROWS_AT_ONCE)})) returning 1
-      )
+          limit ${sql.lit(ROWS_AT_ONCE)})) returning tenant_id, decision_id
+      ),
+      forgotten_numbers as (delete from log_runs where tenant_id = ${tenantId} and run_id = ${runId}),
+      never_sealed as (delete from log_pending where tenant_id = ${tenantId} and run_id = ${runId}),
+      unsalted as (
+        delete from log_payloads where tenant_id = ${tenantId} and run_id = ${runId}
+          and (kind <> 'decision' or entry_id in (select decision_id from gone_decisions))
+        returning tenant_id, index
+      ),
+      ${sql.raw(noteRemoval('erasure', 'payload', 'unsalted'))}
       select greatest((select count(*) from gone_events), (select count(*) from gone_decisions))::int as removed`.execute(
       this.database.db,
     );

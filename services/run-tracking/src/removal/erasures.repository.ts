@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ChangeAuthor, timeOrderedId } from '@agentlens/contracts';
 import { type Database, type ErasuresTable, recordChanges } from '@agentlens/database';
 import { type Selectable, sql } from 'kysely';
+import { noteRemoval } from '../log/removed-entries.ts';
 import { WITHOUT_CONTENTS } from './old-contents.repository.ts';
 
 const RUNS_AT_ONCE = 100;
@@ -98,8 +99,14 @@ export class Erasures {
       ),
       asked as (
         update decisions set arguments = null, arguments_cut = null
-        where tenant_id = ${tenantId} and run_id = any(${[...runIds]}::text[]) and arguments is not null
-      )
+        where tenant_id = ${tenantId} and run_id = any(${[...runIds]}::text[]) and (arguments is not null or arguments_cut is not null)
+      ),
+      unsalted as (
+        update log_payloads set member_salt = null
+        where tenant_id = ${tenantId} and run_id = any(${[...runIds]}::text[]) and member_salt is not null
+        returning tenant_id, index
+      ),
+      ${sql.raw(noteRemoval('erasure', 'members', 'unsalted'))}
       update erasures set events = events + (select count(*) from stripped)
       where tenant_id = ${tenantId} and erasure_id = ${id}
       returning (select count(*) from stripped)::int as erased`.execute(this.database.db);
