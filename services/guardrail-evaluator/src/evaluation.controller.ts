@@ -2,7 +2,10 @@ import { agentEvents, COMMANDS, type EventBatch, GROUPS, type QuestionOf } from 
 import type { ConsumeOptions, Received } from '@agentlens/messaging';
 import { Consumes, HandlesCommand } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
-import { GuardrailEvaluator } from './guardrail-evaluator.ts';
+import { AgentEventsConsumer } from './agent-events.consumer.ts';
+import { DecisionPipeline } from './decisions/decision-pipeline.ts';
+import { TenantBooks } from './decisions/tenant-books.ts';
+import { EvaluatorLifecycle } from './lifecycle.ts';
 
 export const EVENTS: ConsumeOptions = {
   group: GROUPS.guardrailEvaluator,
@@ -17,20 +20,24 @@ export const EVENTS: ConsumeOptions = {
 /** Handles decisions, the books of gateways, and events. All start when the rules are loaded. */
 @Controller()
 export class EvaluationController {
-  constructor(@Inject(GuardrailEvaluator) private readonly evaluator: GuardrailEvaluator) {}
+  constructor(
+    @Inject(DecisionPipeline) private readonly decisions: DecisionPipeline,
+    @Inject(TenantBooks) private readonly books: TenantBooks,
+    @Inject(AgentEventsConsumer) private readonly consumer: AgentEventsConsumer,
+  ) {}
 
-  @HandlesCommand(COMMANDS.decide, { whenReady: (find) => find(GuardrailEvaluator).loaded })
+  @HandlesCommand(COMMANDS.decide, { whenReady: (find) => find(EvaluatorLifecycle).loaded })
   async decide(request: QuestionOf<typeof COMMANDS.decide>) {
-    return { ok: true as const, value: await this.evaluator.decisions.pipeline.decide(request) };
+    return { ok: true as const, value: await this.decisions.decide(request) };
   }
 
-  @HandlesCommand(COMMANDS.tenantBook, { whenReady: (find) => find(GuardrailEvaluator).loaded })
+  @HandlesCommand(COMMANDS.tenantBook, { whenReady: (find) => find(EvaluatorLifecycle).loaded })
   async tenantBook(question: QuestionOf<typeof COMMANDS.tenantBook>) {
-    return { ok: true as const, value: await this.evaluator.decisions.books.answer(question) };
+    return { ok: true as const, value: await this.books.answer(question) };
   }
 
-  @Consumes(agentEvents, { ...EVENTS, whenReady: (find) => find(GuardrailEvaluator).recovered })
+  @Consumes(agentEvents, { ...EVENTS, whenReady: (find) => find(EvaluatorLifecycle).recovered })
   onEvents(messages: readonly Received<EventBatch>[]) {
-    return this.evaluator.consumer.take(messages);
+    return this.consumer.take(messages);
   }
 }

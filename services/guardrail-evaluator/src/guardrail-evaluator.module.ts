@@ -8,29 +8,29 @@ import {
 } from '@nestjs/common';
 import { EvaluatorCommands } from './commands.controller.ts';
 import { EvaluationController } from './evaluation.controller.ts';
-import { GuardrailEvaluator } from './guardrail-evaluator.ts';
-import { wireEvaluator } from './wire.ts';
+import { EvaluatorLifecycle } from './lifecycle.ts';
+import { type WiredEvaluator, wireEvaluator } from './wire.ts';
 
 /** Evaluates events against guardrail rules, decides about calls, and owns rules, breakers and budgets. */
 @Module({ controllers: [EvaluatorCommands, EvaluationController] })
 export class GuardrailEvaluatorModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  constructor(@Inject(GuardrailEvaluator) private readonly evaluator: GuardrailEvaluator) {}
+  constructor(@Inject(EvaluatorLifecycle) private readonly lifecycle: EvaluatorLifecycle) {}
 
   static register(platform: Platform): DynamicModule {
     return GuardrailEvaluatorModule.of(wireEvaluator(platform));
   }
 
   /** The module of an evaluator that has already been built. */
-  static of(wired: { readonly evaluator: GuardrailEvaluator }): DynamicModule {
+  static of(wired: WiredEvaluator): DynamicModule {
     return { module: GuardrailEvaluatorModule, providers: providersOf({ ...wired }) };
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.evaluator.start();
+    await this.lifecycle.start();
   }
 
   /** Message handlers have stopped at this point. */
   async onApplicationShutdown(): Promise<void> {
-    await this.evaluator.stop();
+    await this.lifecycle.stop();
   }
 }

@@ -44,7 +44,7 @@ describe('the breaker of a run', () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await limit('run', 'run-1', { maxIterations: 2 });
-    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    for (const { evaluator } of replicas) await evaluator.settings.reload(platform.tenantId);
     await publish(aModelCall(), aModelCall());
     await settled();
     expect((await asking({ phase: 'tool.before' })).verdict).toBe('ALLOW');
@@ -81,7 +81,7 @@ describe('the breaker of a run', () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await limit('run', 'run-1', { maxIterations: 0, probeAfterSeconds: 1 });
-    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    for (const { evaluator } of replicas) await evaluator.settings.reload(platform.tenantId);
     expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('BLOCK');
     const calls = Array.from({ length: 8 }, (_, i) => `call-${i}`);
     const probe = await eventually(async () => {
@@ -216,7 +216,7 @@ describe('the breaker of a run', () => {
     const row = { ...created, default_breaker: 'off' } as const;
     await query.db.insertInto('tenants').values(row).execute();
     await query.close();
-    await evaluator.decisions.reload(platform.tenantId);
+    await evaluator.settings.reload(platform.tenantId);
     expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('ALLOW');
     await limit('run', 'run-1', { maxIterations: 3 });
     expect((await asking({ phase: 'llm.before', tool: undefined })).message).toMatch(/open: iterations/);

@@ -91,7 +91,7 @@ describe('a budget', () => {
       }),
     );
     await settled();
-    await evaluator.decisions.ledger.flush();
+    await evaluator.ledger.flush();
     const rows = await platform.harness.database.db
       .selectFrom('budget_ledger')
       .select(['cost_usd', 'estimate_usd'])
@@ -113,7 +113,7 @@ describe('a budget', () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     const money = await budget({ limitUsd: 4 });
-    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    for (const { evaluator } of replicas) await evaluator.settings.reload(platform.tenantId);
     const patient = { ...COMMANDS.decide, deadlineMs: 30_000 };
     const estimate = { tokens: 0, costUsd: 0.01 };
     const caller = (n: number) => ({ tenantId: platform.tenantId, estimate, callId: `call-${n}`, deadlineMs: 30_000 });
@@ -143,7 +143,7 @@ describe('a budget', () => {
     await publish(aModelCall({ usage: { costUsd: 0.7 } }), aModelCall({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
     await settled();
     await reserve(0.4, { callId: 'call' });
-    await evaluator.decisions.ledger.flush();
+    await evaluator.ledger.flush();
     const periodStart = new Date().toISOString().slice(0, 10);
     const priced = { unpricedCalls: 0, estimatedUsd: 0 };
     const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9, ...priced };

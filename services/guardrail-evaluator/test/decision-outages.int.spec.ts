@@ -48,7 +48,10 @@ beforeAll(async () => {
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
   await bus.serve(COMMANDS.resolveApproval, async (question) => {
     approvalQuestions.push(question);
-    return { ok: true as const, value: approval === 'hangs' ? await end.promise : approval };
+    return {
+      ok: true as const,
+      value: approval === 'hangs' ? await end.promise : { ...approval, approval: question.binding },
+    };
   });
   const evaluator = await startEvaluator(ports);
   closing.push(
@@ -187,7 +190,7 @@ describe('while Postgres does not answer', () => {
 
 describe('an approval', () => {
   it.each([
-    ['pending', { verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'HITL_PENDING', approvalId: 'alert-1' } }],
+    ['pending', { verdict: 'BLOCK', control: 'CONTINUE', cause: { kind: 'HITL_PENDING', approvalId: 'alert-1' } }],
     ['approved', { verdict: 'ALLOW', control: 'CONTINUE' }],
     ['denied', { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('was denied') }],
     ['expired', { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('was not decided in time') }],
@@ -195,6 +198,25 @@ describe('an approval', () => {
   ] as const)('that is %s', async (status, answer) => {
     approval = anAlert({ status });
     expect(await calling('ask-allow')).toMatchObject(answer);
+  });
+
+  it('is one approval for two rules that ask for one call, and names both', async () => {
+    for (const name of ['Destructive', 'Publishes'])
+      await makeRule({
+        ...{ name, actionType: 'require_approval', onUnavailable: name === 'Publishes' ? 'block' : 'allow' },
+        ...{ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: 'push' } },
+      });
+    const before = approvalQuestions.length;
+    approval = anAlert({ status: 'approved' });
+    expect(await calling('push')).toMatchObject({ verdict: 'ALLOW' });
+    expect(approvalQuestions).toHaveLength(before + 1);
+    const question = approvalQuestions.at(-1) as { binding: { also: object[] }; title: string };
+    expect(question.binding.also).toHaveLength(1);
+    expect(question.title).toMatch(/\(also required by "(?:Destructive|Publishes)"/);
+    // If it cannot be requested, the stricter of both decides.
+    approval = 'hangs';
+    expect(await calling('push')).toMatchObject({ verdict: 'BLOCK', bypasses: [{}, {}] });
+    approval = anAlert();
   });
 
   it('is requested without secrets and personal data', async () => {

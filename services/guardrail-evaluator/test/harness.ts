@@ -7,8 +7,7 @@ import { connectNatsBus, type EventBus } from '@agentlens/messaging';
 import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
 import { connectRedisState, type StateStores } from '@agentlens/state';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
-import type { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
-import type { EvaluatorPorts } from '../src/wire.ts';
+import type { EvaluatorPorts, WiredEvaluator } from '../src/wire.ts';
 import { startEvaluator } from './start-evaluator.ts';
 
 const BACK_OFF_MS = [20, 50, 100];
@@ -18,7 +17,7 @@ const PATIENT = { commandTimeoutMs: 30_000 };
 
 /** One evaluator process with its own connections. */
 export interface Replica {
-  readonly evaluator: GuardrailEvaluator;
+  readonly evaluator: WiredEvaluator;
   stop(): Promise<void>;
 }
 

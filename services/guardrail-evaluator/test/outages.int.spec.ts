@@ -5,7 +5,7 @@ import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform'
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import { aBatch, anEvent, eventually, freshDatabase, startRedis, tcpProxy } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { WiredEvaluator } from '../src/wire.ts';
 import { startEvaluator } from './start-evaluator.ts';
 
 const DRAFT = {
@@ -25,7 +25,7 @@ function closeLater<T>(thing: T, close: (thing: T) => Promise<unknown>): T {
   return thing;
 }
 
-async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: string): Promise<GuardrailEvaluator> {
+async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: string): Promise<WiredEvaluator> {
   const database = openDatabase({ url: databaseUrl, role: 'guardrail-evaluator', maxConnections: 3 });
   closeLater(database, (open) => open.close());
   const { evaluator, stop } = await startEvaluator({

@@ -1,7 +1,7 @@
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RollupHealthScores } from '../src/guardrail-evaluator.ts';
+import { RollupHealthScores } from '../src/health/health-ticker.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
 

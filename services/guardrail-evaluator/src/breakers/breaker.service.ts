@@ -1,4 +1,4 @@
-import type { BreakerReason, DecisionRequest } from '@agentlens/contracts';
+import { type BreakerReason, type DecisionRequest, hasHappened } from '@agentlens/contracts';
 import {
   type AskedUsage,
   type BreakerRef,
@@ -94,7 +94,7 @@ export class BreakerService {
       for (const [at, { ref, limits: its }] of watched.entries()) {
         const stored = breakers[at];
         if (stored === undefined) continue;
-        const answer = ask(stored, its, nowMs, next, request.phase === 'tool.after');
+        const answer = ask(stored, its, nowMs, next, hasHappened(request.phase));
         if (answer.state !== stored.breaker.state)
           revisions.push({ ref, from: stored, to: { ...stored.breaker, state: answer.state }, limits: its });
         if (answer.reason !== null) return { revisions, answer: { allowed: false, ref, reason: answer.reason } };
@@ -121,7 +121,7 @@ export class BreakerService {
     return this.#trees.revise<{ readonly verdict: BreakerVerdict; readonly closed: boolean }>(question, (trees) => {
       const root = trees.rootOf(runId);
       const stored = trees.of(root);
-      const { state, reason } = ask(stored, limits, nowMs, next, phase === 'tool.after');
+      const { state, reason } = ask(stored, limits, nowMs, next, hasHappened(phase));
       const changed = state !== stored.breaker.state;
       const ref = { scope: 'tree', scopeId: root } as const;
       return {
@@ -167,10 +167,10 @@ function ask(stored: StoredBreaker, limits: Limits, nowMs: number, next: NextCal
 }
 
 /** A tool call belongs to the current iteration; a model call starts a new one. */
-function nextCall({ phase, runId, callId, estimate }: DecisionRequest, question: string): NextCall {
+function nextCall({ phase, runId, callId, estimate, grows }: DecisionRequest, question: string): NextCall {
   const by = probeName({ runId, callId }, question);
   if (phase !== 'llm.before') return { by };
-  return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
+  return { by, iterations: grows === true ? 0 : 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
 }
 
 /** The name under which usage is added once. The same question with different usage is a separate addition. */

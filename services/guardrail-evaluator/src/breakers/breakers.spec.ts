@@ -38,7 +38,7 @@ describe('limits', () => {
   });
 
   it('gives an agent no sum limits, and no limits by default', () => {
-    expect(agentLimits(limits, 'a')).toMatchObject({ maxTokens: Number.POSITIVE_INFINITY, maxConsecutiveFailures: 5 });
+    expect(agentLimits(limits, 'a')).toMatchObject({ maxTokens: Number.POSITIVE_INFINITY, maxConsecutiveFailures: 10 });
     expect(agentLimits(undefined, 'a')).toBeNull();
     expect(isLimited({ agents: new Map(), runs: new Map() }, 'a', 'r')).toBe(false);
   });

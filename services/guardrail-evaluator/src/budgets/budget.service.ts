@@ -1,11 +1,11 @@
-import type { Budget, DecisionRequest } from '@agentlens/contracts';
+import { type Budget, type DecisionRequest, hasHappened } from '@agentlens/contracts';
 import { spenderOf } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '@agentlens/platform';
 import { RecentMap } from '@agentlens/state';
 import { type AppliedBudget, applying, holdersOf, reservationOf } from './accounts.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
-/** A reservation that is not settled is released after this time. No model call takes longer. */
+/** A reservation that is not settled is released after this time. The model gateway renews that of a longer call. */
 export const HELD_MS = 10 * 60_000;
 
 /** How long the budgets of a run's tree are taken for joined. After a loss of the store they are joined again. */
@@ -37,7 +37,7 @@ export class BudgetService {
 
   /** Returns true if a budget needs the session and the question does not name it. */
   needsSession({ tenantId, sessionId, phase }: DecisionRequest): boolean {
-    if (sessionId !== undefined || phase === 'tool.after') return false;
+    if (sessionId !== undefined || hasHappened(phase)) return false;
     return this.#parts.budgets.of(tenantId)?.some(({ scope, enabled }) => scope === 'session' && enabled) === true;
   }
 
@@ -67,7 +67,7 @@ export class BudgetService {
   }
 
   /**
-   * Reserves the estimate in all budgets or in none.
+   * Reserves the estimate in all budgets or in none. That of a call that runs replaces its earlier one.
    * @throws StateUnavailable
    */
   async reserve(
@@ -82,6 +82,7 @@ export class BudgetService {
     const reservationId = callId === undefined ? decisionId : reservationOf({ runId, callId });
     const answer = await this.#parts.budgetStore.reserve({
       ...{ tenantId, reservationId, question, estimateUsd, nowMs, expiresAtMs: nowMs + HELD_MS },
+      ...(request.grows === true ? { replaces: true } : {}),
       ...{ accounts: applied.map(({ account }) => account), holders: holdersOf(request) },
     });
     if (answer.kind === 'reserved') return { reservationId };

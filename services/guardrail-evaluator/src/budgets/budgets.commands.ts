@@ -12,7 +12,6 @@ import { StateUnavailable } from '@agentlens/state';
 import { type CommandRefusal, invalid } from '../command-refusals.ts';
 import { budgetBalance, isId, NOT_FOUND } from './budget-balance.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
-import type { LedgerWriter } from './ledger-writer.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
@@ -20,7 +19,6 @@ const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', sta
 interface BudgetCommandsDependencies {
   readonly repository: BudgetsRepository;
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'balances'>;
-  readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
   /** Applies the change on this instance at once; other instances follow the announcement. */
   readonly changed: (tenantId: string) => Promise<unknown>;
@@ -113,13 +111,9 @@ async function remove(
 
 type Settle = { tenantId: string; reservationId: string; costUsd: number };
 
-async function settle(
-  { budgetStore, ledger, now }: BudgetCommandsDependencies,
-  { tenantId, reservationId, costUsd }: Settle,
-) {
+async function settle({ budgetStore, now }: BudgetCommandsDependencies, { tenantId, reservationId, costUsd }: Settle) {
   const [answer] = await budgetStore.spend(tenantId, [{ reservationId, costUsd, accounts: [] }], now());
   if (answer === 'unknown') return NO_RESERVATION;
-  ledger.touch(tenantId);
   return { ok: true, value: { ok: true } } as const;
 }
 

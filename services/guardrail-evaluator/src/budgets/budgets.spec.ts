@@ -70,7 +70,12 @@ describe('SeededBudgetStore', () => {
       reads += 1;
       return [{ ...account, spentUsd: 0.75 }];
     };
-    const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
+    const budgetStore = new SeededBudgetStore(
+      budgets,
+      { spent, record },
+      () => NOW,
+      () => undefined,
+    );
     const balances = await Promise.all([1, 2, 3].map(() => budgetStore.balances('acme', [account], NOW)));
     expect(balances).toMatchObject(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
     expect(reads).toBe(1);
@@ -103,7 +108,12 @@ describe('SeededBudgetStore', () => {
         left = [];
       },
     });
-    const budgetStore = new SeededBudgetStore(store, ofLedger, () => NOW);
+    const budgetStore = new SeededBudgetStore(
+      store,
+      ofLedger,
+      () => NOW,
+      () => undefined,
+    );
     expect(await budgetStore.balances('acme', [account], NOW)).toMatchObject([{ spentUsd: 0.5, heldUsd: 0 }]);
     expect(left).toEqual([]);
   });
@@ -115,7 +125,12 @@ describe('SeededBudgetStore', () => {
       if (away) throw new Error('away');
       return [];
     };
-    const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
+    const budgetStore = new SeededBudgetStore(
+      budgets,
+      { spent, record },
+      () => NOW,
+      () => undefined,
+    );
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('away');
     away = false;
     expect(await budgetStore.balances('acme', [account], NOW)).toMatchObject([{ spentUsd: 0, heldUsd: 0 }]);
@@ -135,7 +150,12 @@ describe('a store that keeps nothing', () => {
       seed: async () => undefined,
       seeded: async () => undefined,
     };
-    const budgetStore = new SeededBudgetStore(forgetful as never, { spent, record }, () => NOW);
+    const budgetStore = new SeededBudgetStore(
+      forgetful as never,
+      { spent, record },
+      () => NOW,
+      () => undefined,
+    );
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('does not keep');
     expect(reads).toBe(2);
   });
@@ -154,11 +174,15 @@ describe('spending what events report', () => {
   }
   async function wholeBalancesAfter(accounts: readonly BudgetAccount[], ...batches: AgentEvent[][]) {
     const { budgets } = createMemoryState();
-    const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [], record }, () => NOW);
+    const budgetStore = new SeededBudgetStore(
+      budgets,
+      { spent: async () => [], record },
+      () => NOW,
+      () => undefined,
+    );
     const parts = {
       budgetStore,
       budgets: { of: () => [aBudget({ scope: accounts.some(({ ofTree }) => ofTree) ? 'tree' : 'run' })] },
-      ledger: { touch: () => undefined },
       unpriced: { report: (call: UnpricedCall) => reported.push(call) },
       now: () => NOW,
     };
@@ -243,6 +267,28 @@ describe('spending what events report', () => {
 });
 
 describe('the ledger', () => {
+  it('is written soon after money was spent or moved to another tree', async () => {
+    const { budgets } = createMemoryState();
+    await budgets.seeded('acme');
+    const touched: string[] = [];
+    const store = new SeededBudgetStore(
+      budgets,
+      { spent: async () => [], record },
+      () => NOW,
+      (tenantId) => touched.push(tenantId),
+    );
+    const pot = { ...account, scopeId: 'middle', ofTree: true as const };
+    await store.spend('acme', [{ eventId: 'e', costUsd: 0.5, accounts: [pot] }], NOW);
+    expect(touched).toEqual(['acme']);
+    await budgets.recorded(
+      'acme',
+      (await budgets.unrecorded('acme', 10)).map(({ id }) => id),
+    );
+    await store.joinTrees('acme', [{ runId: 'middle', parentRunId: 'top' }]);
+    expect(await budgets.unrecorded('acme', 10)).not.toEqual([]);
+    expect(touched).toEqual(['acme', 'acme']);
+  });
+
   it('receives everything that was spent, including entries that it rejected at first', async () => {
     const { budgets } = createMemoryState();
     await budgets.seeded('acme');
@@ -266,5 +312,27 @@ describe('the ledger', () => {
     expect(rows).toMatchObject([{ reservationId: 'e', costUsd: 0.5 }]);
     await writer.flush();
     expect(rows).toHaveLength(1);
+  });
+
+  it('receives all of a tenant before a write resolves, also what a flush in progress did not read', async () => {
+    const { budgets } = createMemoryState();
+    await budgets.seeded('acme');
+    const rows: LedgerEntry[] = [];
+    const first = Promise.withResolvers<void>();
+    const record = async (_: string, entries: readonly LedgerEntry[]) => {
+      if (rows.length === 0) await first.promise;
+      rows.push(...entries);
+    };
+    const silent = createLogger({ name: 'test', level: 'silent' });
+    const writer = new LedgerWriter(budgets, { record }, () => [], silent);
+    const spend = (eventId: string) => budgets.spend('acme', [{ eventId, costUsd: 0.5, accounts: [account] }], NOW);
+    await spend('one');
+    const one = writer.write('acme');
+    await spend('two');
+    const two = writer.write('acme');
+    first.resolve();
+    await Promise.all([one, two]);
+    expect(rows.map(({ reservationId }) => reservationId)).toEqual(['one', 'two']);
+    await writer.stop();
   });
 });

@@ -1,7 +1,9 @@
-import type { AgentEvent, Budget, EventBatch, Usage } from '@agentlens/contracts';
+import type { AgentEvent, Budget, ControlOrder, EventBatch, Usage } from '@agentlens/contracts';
 import type { Spending, TreeLink } from '@agentlens/guardrails';
-import type { TenantSettingsCache } from '@agentlens/platform';
-import { applying, holderOfRun, reservationOf } from './accounts.ts';
+import { BackgroundWork } from '@agentlens/messaging';
+import type { Clock, Platform, TenantSettingsCache } from '@agentlens/platform';
+import { applying, holderOfOrder, holderOfRun, reservationOf } from './accounts.ts';
+import { HELD_MS } from './budget.service.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { UnpricedAlerts } from './unpriced-alerts.ts';
@@ -9,9 +11,10 @@ import type { UnpricedAlerts } from './unpriced-alerts.ts';
 interface EventSpenderDependencies {
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions' | 'joinTrees' | 'release'>;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
-  readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly unpriced: Pick<UnpricedAlerts, 'report'>;
   readonly now: () => number;
+  /** Writes to the ledger before events are acknowledged: the store dies with this process. */
+  readonly ledger?: Pick<LedgerWriter, 'write'>;
 }
 
 /**
@@ -46,7 +49,7 @@ export class EventSpender {
       charged.map(({ spending }) => spending),
       this.#parts.now(),
     );
-    this.#parts.ledger.touch(tenantId);
+    await this.#parts.ledger?.write(tenantId);
     for (const { event, spending, drawsOn } of charged) {
       if (spending.unpriced !== undefined) this.#parts.unpriced.report({ tenantId, event, budgets: drawsOn });
     }
@@ -61,6 +64,36 @@ export class EventSpender {
     const { tenantId } = batch;
     const runs = [...sessionsOf(batch)].map(([runId, sessionId]) => ({ runId, sessionId }));
     await this.#parts.budgetStore.noteSessions(tenantId, runs);
+  }
+}
+
+interface OrderReleasesDependencies {
+  readonly budgetStore: Pick<SeededBudgetStore, 'release'>;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+}
+
+/** Releases what killed runs reserved at once: they make no more calls. */
+export class OrderReleases {
+  readonly #parts: OrderReleasesDependencies;
+  readonly #releasing = new BackgroundWork();
+
+  constructor(parts: OrderReleasesDependencies) {
+    this.#parts = parts;
+  }
+
+  /** Never throws. */
+  ordered({ tenantId, state, scope, scopeId, issuedAt }: ControlOrder): void {
+    const { budgetStore, clock, logger } = this.#parts;
+    if (state !== 'killed' || clock.now() - Date.parse(issuedAt) > HELD_MS) return;
+    const released = budgetStore
+      .release(tenantId, [holderOfOrder({ scope, scopeId })])
+      .catch((err: unknown) => logger.warn({ err, tenantId }, 'releasing the budgets of killed runs failed'));
+    this.#releasing.add(released);
+  }
+
+  async stop(): Promise<void> {
+    await this.#releasing.ended();
   }
 }
 

@@ -43,6 +43,14 @@ export class LedgerWriter {
     this.#touched.add(tenantId);
   }
 
+  /** Writes what the tenant has spent so far. Resolves also if that failed: the entries stay, and the next flush retries. */
+  async write(tenantId: string): Promise<void> {
+    this.touch(tenantId);
+    // A flush in progress may have read the entries before the last one was added.
+    await this.#working;
+    await this.flush();
+  }
+
   /** Writes the waiting entries; joins a flush in progress. Never rejects. */
   flush(): Promise<void> {
     this.#working ??= this.#work().finally(() => {

@@ -25,12 +25,20 @@ export class SeededBudgetStore {
   readonly #store: BudgetStore;
   readonly #ledger: Pick<BudgetsRepository, 'spent' | 'record'>;
   readonly #now: () => number;
+  readonly #spent: (tenantId: string) => void;
   readonly #filling = new SingleFlight<void>();
 
-  constructor(store: BudgetStore, ledger: Pick<BudgetsRepository, 'spent' | 'record'>, now: () => number) {
+  /** @param spent called after each change that may have left entries for the ledger in the store */
+  constructor(
+    store: BudgetStore,
+    ledger: Pick<BudgetsRepository, 'spent' | 'record'>,
+    now: () => number,
+    spent: (tenantId: string) => void,
+  ) {
     this.#store = store;
     this.#ledger = ledger;
     this.#now = now;
+    this.#spent = spent;
   }
 
   async reserve(request: ReserveRequest): Promise<Reserved> {
@@ -44,8 +52,10 @@ export class SeededBudgetStore {
     return this.#filled(tenantId, () => this.#store.balances(tenantId, accounts, nowMs));
   }
 
-  spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[]> {
-    return this.#filled(tenantId, () => this.#store.spend(tenantId, spendings, nowMs));
+  async spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[]> {
+    const answers = await this.#filled(tenantId, () => this.#store.spend(tenantId, spendings, nowMs));
+    this.#spent(tenantId);
+    return answers;
   }
 
   /** Nothing is held in a store without data, so it is not seeded for this. */
@@ -61,9 +71,13 @@ export class SeededBudgetStore {
     return this.#store.noteSessions(...call);
   }
 
-  /** @throws StateUnavailable */
+  /**
+   * Joins trees, and moves what was spent by the tree of a run to that of its parent.
+   * @throws StateUnavailable
+   */
   async joinTrees(tenantId: string, links: readonly TreeLink[]): Promise<void> {
     await this.#filled(tenantId, async () => (await this.#store.joinTrees(tenantId, links, this.#now())) || null);
+    this.#spent(tenantId);
   }
 
   /**

@@ -1,8 +1,9 @@
-import { type AgentEvent, COMMANDS, type DecisionRequest, type EventBatch } from '@agentlens/contracts';
+import { type AgentEvent, COMMANDS, canonicalJson, type DecisionRequest, type EventBatch } from '@agentlens/contracts';
 import { identityOf } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { EvaluatorDropMetrics } from '../evaluator-metrics.ts';
 import { ReportedResults, resolveApproval, spendApproval } from './approvals.ts';
 import { EndedCalls } from './ended-calls.ts';
@@ -33,13 +34,20 @@ const question = (fields: Partial<DecisionRequest> = {}): DecisionRequest => ({
   ...{ args: { id: 9007199254740992 }, tags: {}, subjects: [], metrics: {}, deadlineMs: 1_000 },
   ...{ receivedAt: '2026-03-01T12:00:00.000Z', ...fields },
 });
-const ASK = { ruleId: 'rule-1', ruleVersion: 1, title: 'May it pay?', expiresInSeconds: 60 };
+const ASK = {
+  ruleId: 'rule-1',
+  ruleVersion: 1,
+  title: 'May it pay?',
+  expiresInSeconds: 60,
+  also: [],
+  readsResult: false,
+};
 
-async function argsHashOf(request: DecisionRequest): Promise<string | undefined> {
+async function argsHashOf(request: DecisionRequest, ask = ASK): Promise<string | undefined> {
   await serving;
   const deadline = new Deadline(10_000);
-  await resolveApproval(bus, request, ASK, identityOf(request, 'd1'), deadline);
-  deadline.end();
+  await resolveApproval(bus, request, ask, identityOf(request, 'd1'), deadline);
+  deadline[Symbol.dispose]();
   return asked.at(-1)?.binding.argsHash;
 }
 
@@ -49,6 +57,36 @@ describe('the approval of a call', () => {
     const asks = [];
     for (const one of [...hashes, question({ args: {} })]) asks.push(await argsHashOf(one));
     expect(new Set(asks).size).toBe(4);
+  });
+
+  it('is bound to all that a reviewer sees: any change of the call is another binding', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 3 }),
+        fc.jsonValue({ maxDepth: 3 }),
+        fc.string(),
+        async (args, other, end) => {
+          fc.pre(canonicalJson(args) !== canonicalJson(other));
+          const shown = question({ args });
+          const changed = [
+            question({ args: other }),
+            question({ args: { args } }),
+            question({ args: [args, other] }),
+            question({ args, tool: { name: `pay${end}x`, tags: [] } }),
+            question({ args, runId: 'another' }),
+            question({ args, phase: 'tool.after', result: args }),
+            question({ args, phase: 'tool.after', result: other }),
+          ];
+          const bindings = [];
+          for (const one of [shown, ...changed]) {
+            await argsHashOf(one, { ...ASK, readsResult: one.phase === 'tool.after' });
+            bindings.push(JSON.stringify(asked.at(-1)?.binding));
+          }
+          expect([...new Set(bindings)]).toEqual(bindings);
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 
   it('is requested under the key of the question', async () => {

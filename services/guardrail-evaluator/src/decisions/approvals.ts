@@ -65,10 +65,14 @@ export async function resolveApproval(
   const { tenantId, agentId, runId, callId, requestId, askedBy, asksAgain, args } = request;
   const toolName = toolOf(request);
   const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
-  const argsHash = exactHash(request, identity);
+  const argsHash = hashShown(request, identity, ask);
+  const also = ask.also.map(({ id, meaningVersion }) => ({ ruleId: id, ruleVersion: meaningVersion }));
   const answer = await bus.request(command, {
-    ...{ tenantId, agentId, title: ask.title, expiresInSeconds: ask.expiresInSeconds },
-    binding: { runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
+    ...{ tenantId, agentId, title: titleFor(ask), expiresInSeconds: ask.expiresInSeconds },
+    binding: {
+      ...{ runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
+      ...(also.length === 0 ? {} : { also }),
+    },
     ...(requestId === undefined ? {} : { requestId }),
     ...(askedBy === undefined ? {} : { askedBy }),
     ...(asksAgain === undefined ? {} : { asksAgain }),
@@ -121,8 +125,21 @@ function toolOf({ tool, phase }: DecisionRequest): string {
   return tool?.name ?? phase;
 }
 
+/** Names the further rules, so that a reviewer sees in a notice too what one answer covers. */
+function titleFor({ title, also }: Ask): string {
+  const names = also.map(({ name }) => `"${visibleName(name)}"`);
+  return names.length === 0 ? title : `${title} (also required by ${names.join(', ')})`;
+}
+
 function exactHash({ exactArgs }: DecisionRequest, { argsHash }: CallIdentity): string {
   return exactArgs === undefined ? argsHash : sha256Hex(`${argsHash} ${exactArgs}`);
+}
+
+/** What a person approves: the call, and its result if a rule is about it. */
+function hashShown(request: DecisionRequest, identity: CallIdentity, { readsResult }: Ask): string {
+  const hash = exactHash(request, identity);
+  const { resultHash } = identity;
+  return readsResult && resultHash !== undefined ? sha256Hex(`${hash} result ${resultHash}`) : hash;
 }
 
 /** Redacts before cutting, so that no partial secret remains. The text goes to people, who may keep or forward it. */

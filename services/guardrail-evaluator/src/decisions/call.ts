@@ -16,18 +16,16 @@ import {
   type DecisionMetrics,
   type DecisionOutcome,
   type DecisionPublisher,
-  type PipelineStage,
   type Platform,
-  runStages,
 } from '@agentlens/platform';
 import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetService } from '../budgets/budget.service.ts';
 import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
-import { Deadline, type StateCircuit } from './state-circuit.ts';
+import type { Deadline, StateCircuit } from './state-circuit.ts';
 
-/** What the stages of a decision depend on. Each stage names the ports that it uses. */
+/** What the steps of a decision depend on. Each step names the ports that it uses. */
 export interface DecisionPorts {
   readonly control: Pick<ControlBoard, 'stateOf'>;
   readonly rules: { readonly decisions: DecisionBook };
@@ -51,34 +49,22 @@ export interface Answer {
   readonly reservationId?: string;
 }
 
-/** A call while it is being decided. */
+/** A call while it is being decided: what is asked, and what the steps note on the way. */
 export interface Call {
   readonly request: DecisionRequest;
   readonly identity: CallIdentity;
   readonly nowMs: number;
   readonly deadline: Deadline;
   /** Each of them must be allowed to make the call: the one that started the run, if it differs, and the one that asks. */
-  readonly callers: readonly DecisionRequest[];
+  readonly callers: readonly [DecisionRequest, ...DecisionRequest[]];
+  /** What could not be asked or evaluated. */
   readonly bypasses: RuleBypass[];
   /** The approvals that allow this call, by rule. An approval is used once, for all callers of the call. */
   readonly approved: Map<string, string>;
-  /** The budgets that apply, over all callers. */
-  budgets: readonly AppliedBudget[];
-  /** One question per caller. */
-  questions: readonly Question[];
-  /** The questions that were judged: all, or those up to the first block. */
-  readonly judged: Question[];
-  /** The history of the run, fetched once for all callers. */
-  history?: Promise<FetchedHistory>;
-  /** True for the result of a call that was asked about and allowed; found out only if the result clears a label. */
-  endsAllowedCall?: boolean;
-  answer?: Answer;
-}
-
-/** The refusal of a budget. `unavailable`: the budget could not be checked and is set to block in that case. */
-export interface BudgetRefusal {
-  readonly budget: Budget;
-  readonly why: 'spent' | 'estimate' | 'unavailable';
+  /** The history of the run, fetched once for all callers; notes the call. */
+  readonly history: () => Promise<FetchedHistory>;
+  /** Whether this is the result of a call that was asked about and allowed. Looked up once. */
+  readonly endsAllowedCall: () => Promise<boolean>;
 }
 
 /** The question whether one caller may make a call. */
@@ -91,75 +77,102 @@ export interface Question {
   readonly allowance: StepAllowance;
   /** The budgets to charge. Empty except for the last caller, so that a call is charged once. */
   readonly budgets: readonly AppliedBudget[];
-  breaker: BreakerVerdict | Unavailable;
-  spentBudget: BudgetRefusal | null;
-  facts?: DecisionFacts;
-  ruling?: Ruling;
-  approvalsAsked: number;
-  answer?: Answer | undefined;
 }
 
-export function callOf(request: DecisionRequest, identity: CallIdentity, nowMs: number): Call {
+/** The questions of all callers, the one that asks last. */
+export type Questions = readonly [Question, ...Question[]];
+
+/** The refusal of a budget. `unavailable`: the budget could not be checked and is set to block in that case. */
+export interface BudgetRefusal {
+  readonly budget: Budget;
+  readonly why: 'spent' | 'estimate' | 'unavailable';
+}
+
+/** The budgets that apply to a call, over all its callers. */
+export interface Charged {
+  readonly charged: readonly AppliedBudget[];
+}
+
+/*
+ * What the steps of a question return. Each takes what the one before returns, so that the compiler rejects steps that
+ * are missing or in another order.
+ */
+
+/** What a question is judged by. */
+export interface Fetched {
+  readonly breaker: BreakerVerdict | Unavailable;
+  readonly spentBudget: BudgetRefusal | null;
+  readonly facts: DecisionFacts;
+}
+
+/** No breaker stops the call. */
+export interface Unlocked {
+  readonly breaker: 'allows';
+  readonly spentBudget: BudgetRefusal | null;
+  readonly facts: DecisionFacts;
+}
+
+/** The rules have answered. */
+export interface Ruled {
+  readonly ruled: Answer;
+  readonly spentBudget: BudgetRefusal | null;
+}
+
+/** No spent budget stops the call. */
+export interface Affordable {
+  readonly affordable: Answer;
+}
+
+/** The question of every caller is answered, or the first that was blocked. */
+export interface Judged {
+  readonly answer: Answer;
+  readonly judged: readonly Question[];
+}
+
+/** The run tree has the labels of the call. */
+export interface Labelled extends Judged {
+  readonly labels: 'set';
+}
+
+export function startCall(
+  request: DecisionRequest,
+  identity: CallIdentity,
+  nowMs: number,
+  deadline: Deadline,
+  facts: Pick<FactGatherer, 'history' | 'endsAllowedCall'>,
+): Call {
   const { startedAs, ...asked } = request;
+  let history: Promise<FetchedHistory> | undefined;
+  let endsAllowedCall: Promise<boolean> | undefined;
   return {
     request,
     identity,
     nowMs,
-    deadline: new Deadline(request.deadlineMs),
+    deadline,
     callers: startedAs === undefined ? [asked] : [{ ...asked, ...startedAs }, asked],
     bypasses: [],
     approved: new Map(),
-    budgets: [],
-    questions: [],
-    judged: [],
+    history: () => (history ??= facts.history(request, identity, deadline)),
+    endsAllowedCall: () => (endsAllowedCall ??= facts.endsAllowedCall(request, identity, deadline)),
   };
 }
-
-/** A stage for the call as a whole. Returns an answer that no later stage changes, or undefined to continue. */
-export type CallStage = PipelineStage<Call, Answer>;
-/** A stage for the question of one caller. Returns an answer that no later stage changes, or undefined to continue. */
-export type QuestionStage = PipelineStage<Question, Answer>;
 
 /**
- * Judges the question of each caller by the same stages, the one that asks last. The first block decides. Arguments
- * that a rule changed for one caller are judged for the next.
+ * Judges the question of each caller. The first block decides. Arguments that a rule changed for one caller are judged
+ * for the next.
  */
-export function forEachCaller(stages: readonly QuestionStage[]): CallStage {
-  return {
-    async run(call): Promise<undefined> {
-      for (const asked of call.questions) {
-        call.judged.push(asked);
-        const question = withArgs(asked, call.answer?.outcome.modifiedArgs);
-        const answer = (await runStages(stages, question)) ?? question.answer;
-        if (answer === undefined) throw new Error('no stage answered the question of a caller');
-        call.answer = call.answer === undefined ? answer : combined(call.answer, answer);
-        if (call.answer.outcome.verdict === 'BLOCK') return;
-      }
-    },
-  };
-}
-
-/** A stage that fetches what later stages judge. */
-interface FetchingStage {
-  run(question: Question): Promise<undefined> | undefined;
-}
-
-/** Runs stages at the same time and waits for those that return a promise. */
-export function together(stages: readonly FetchingStage[]): QuestionStage {
-  return {
-    async run(question): Promise<undefined> {
-      await Promise.all(stages.flatMap((stage) => stage.run(question) ?? []));
-    },
-  };
-}
-
-/** Repeats stages until one of them answers. The stages that follow may still change that answer. */
-export function untilAnswered(stages: readonly QuestionStage[]): QuestionStage {
-  return {
-    async run(question): Promise<undefined> {
-      while (question.answer === undefined) question.answer = await runStages(stages, question);
-    },
-  };
+export async function judgeCallers(
+  [first, ...others]: Questions,
+  judge: (question: Question) => Promise<Answer>,
+): Promise<Judged> {
+  const judged = [first];
+  let answer = await judge(first);
+  for (const question of others) {
+    if (answer.outcome.verdict === 'BLOCK') break;
+    judged.push(question);
+    answer = combine(answer, await judge(withArgs(question, answer.outcome.modifiedArgs)));
+  }
+  return { answer, judged };
 }
 
 function withArgs(question: Question, args: unknown): Question {
@@ -169,7 +182,7 @@ function withArgs(question: Question, args: unknown): Question {
 }
 
 /** Combines the answers for two callers. Findings of rules that were not checked again and changed arguments are kept. */
-function combined(before: Answer, next: Answer): Answer {
+function combine(before: Answer, next: Answer): Answer {
   const again = new Set(next.ruling?.findings.map(({ ruleId }) => ruleId));
   const findings = before.ruling?.findings.filter(({ ruleId }) => !again.has(ruleId)) ?? [];
   const { modifiedArgs, effect, approvalId } = before.outcome;

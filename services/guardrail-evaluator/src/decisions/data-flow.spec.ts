@@ -44,6 +44,47 @@ describe('a rule about data flow', () => {
     expect((await ask(called('send', { runId: 'other' }))).verdict).toBe('ALLOW');
   });
 
+  it('follows its session with the scope session, and no other one', async () => {
+    const config = { after: [{ tools: ['read'] }], label: 'pii', scope: 'session', clearedBy: [{ tools: ['redact'] }] };
+    const { ask } = serviceIn({ rules: [flow({ conditionConfig: config })] });
+    const turn = (runId: string, sessionId?: string) => ({ runId, sessionId });
+    await ask(called('read', turn('turn-1', 'chat')));
+    expect((await ask(called('send', turn('turn-1', 'chat')))).verdict).toBe('BLOCK');
+    expect((await ask(called('send', turn('turn-2', 'chat')))).verdict).toBe('BLOCK');
+    for (const free of [turn('turn-3', 'other'), turn('turn-4')])
+      expect((await ask(called('send', free))).verdict).toBe('ALLOW');
+    // A sub-run that names no session is still part of the tree.
+    expect((await ask(called('send', { ...turn('sub'), ancestors: ['turn-1'] }))).verdict).toBe('BLOCK');
+    const redacting = called('redact', { ...turn('turn-1', 'chat'), callId: 'r' });
+    await ask(redacting);
+    await ask({ ...redacting, phase: 'tool.after', result: {} });
+    for (const cleared of [turn('turn-1', 'chat'), turn('turn-2', 'chat')])
+      expect((await ask(called('send', cleared))).verdict).toBe('ALLOW');
+  });
+
+  it('does not follow the session by default, nor the tree of another turn', async () => {
+    const { ask } = serviceIn({ rules: [flow()] });
+    await ask(called('read', { runId: 'turn-1', sessionId: 'chat' }));
+    expect((await ask(called('send', { runId: 'turn-2', sessionId: 'chat' }))).verdict).toBe('ALLOW');
+    const following = { after: [{ tools: ['read'] }], label: 'pii', scope: 'session' };
+    const sessions = serviceIn({ rules: [flow({ conditionConfig: following })] });
+    await sessions.ask(called('read', { runId: 'child', ancestors: ['root'] }));
+    // What the tree of another turn knows is not known to the session.
+    expect((await sessions.ask(called('send', { runId: 'root', sessionId: 'chat' }))).verdict).toBe('BLOCK');
+    expect((await sessions.ask(called('send', { runId: 'turn-2', sessionId: 'chat' }))).verdict).toBe('ALLOW');
+  });
+
+  it('compares what a later turn of the session carries with the results of earlier ones', async () => {
+    const config = { after: [{ tools: ['read'] }], label: 'pii', scope: 'session', grade: 'carried' };
+    const { ask } = serviceIn({ rules: [flow({ conditionConfig: config })] });
+    const reading = called('read', { runId: 'turn-1', sessionId: 'chat', callId: 'c' });
+    await ask(reading);
+    await ask({ ...reading, phase: 'tool.after', result: { iban: 'DE44500105175407324931' } });
+    const send = (args: unknown) => ask(called('send', { runId: 'turn-2', sessionId: 'chat', args }));
+    expect((await send({ text: 'to DE44500105175407324931' })).verdict).toBe('BLOCK');
+    expect((await send({ text: 'nothing of it' })).verdict).toBe('ALLOW');
+  });
+
   it('labels nothing for a source call that is blocked or waits for approval', async () => {
     let status: Alert['status'] = 'pending';
     const approvals = await bus.serve(COMMANDS.resolveApproval, async () => ({
@@ -219,6 +260,25 @@ describe('a rule about data flow', () => {
       expect((await ask(called('redact', { phase: 'tool.after' }))).verdict).toBe('ALLOW');
       expect((await ask(called('send'))).verdict).toBe('BLOCK');
     });
+  });
+
+  it.each(['carried', 'proven'])('lets a handle be passed back that is no data, with the grade %s', async (grade) => {
+    const conditionConfig = {
+      after: [{ tools: ['read'] }],
+      label: 'customer',
+      grade,
+      notData: ['next', 'items.*.handle'],
+    };
+    const { ask } = serviceIn({ rules: [flow({ conditionConfig })] });
+    const result = {
+      next: 'cursor-7f3a9b2c41',
+      items: [{ handle: { id: 'handle-55aa0c19e2' }, mail: 'ann.m.smith@example.com' }],
+    };
+    await ask(called('read', { callId: 'c1' }));
+    await ask(called('read', { callId: 'c1', phase: 'tool.after', result }));
+    const send = async (args: object) => (await ask(called('send', { args }))).verdict;
+    expect(await send({ cursor: 'cursor-7f3a9b2c41', of: 'handle-55aa0c19e2' })).toBe('ALLOW');
+    expect(await send({ cursor: 'cursor-7f3a9b2c41', to: 'ann.m.smith@example.com' })).toBe('BLOCK');
   });
 
   it('stops only calls that carry a value of a result, by the grade of the rule', async () => {

@@ -4,7 +4,7 @@ import { StateUnavailable } from '@agentlens/state';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { TenantLimits } from '../breakers/limits.ts';
 import { bus, call, NOW, named, serviceIn } from './decision-pipeline.testing.ts';
-import { TenantSteps } from './rule-stages.ts';
+import { TenantSteps } from './rule-steps.ts';
 
 afterAll(() => bus.close());
 

@@ -15,7 +15,7 @@ describe('orders', () => {
       cause: { kind: 'LOCKDOWN', lockdownId: 'order-1' },
       message: `This agent is ${kind}: incident 7`,
     });
-    expect(offered).toEqual([{ ...decision, decider: { by: 'evaluator' } }]);
+    expect(offered).toEqual([{ ...decision, decider: { by: 'evaluator' }, toolTags: [] }]);
   });
 });
 

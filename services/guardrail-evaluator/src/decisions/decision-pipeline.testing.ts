@@ -16,7 +16,7 @@ import { RecordedLabels } from '../labels/recorded-labels.ts';
 import { DecisionPipeline } from './decision-pipeline.ts';
 import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
-import { TenantSteps } from './rule-stages.ts';
+import { TenantSteps } from './rule-steps.ts';
 import { StateCircuit } from './state-circuit.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -107,6 +107,7 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets, la
     state.budgets,
     { spent: async () => [], record: async () => undefined },
     now,
+    () => undefined,
   );
   const service = new DecisionPipeline({
     control: { stateOf: (_, agentId) => (typeof controlState === 'function' ? controlState(agentId) : controlState) },

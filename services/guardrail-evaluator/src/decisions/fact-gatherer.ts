@@ -103,7 +103,7 @@ export class FactGatherer {
     if (request.ancestorsUnknown === true) return 'unavailable';
     const { circuit } = this.#parts;
     const failed = (error: unknown) => this.#failed(request, error);
-    const standing = await circuit.ask(deadline, () => this.#store.standing(request), failed);
+    const standing = await circuit.ask(deadline, () => this.#store.standing(request, needs), failed);
     if (typeof standing === 'string' || !needs.compares.some((label) => standing.has(label))) return standing;
     // Not within the circuit: this is work of this process, and says nothing about the store.
     const candidates = await this.#compareWith(request, deadline, (salt) => candidatesOf(request.args, salt));

@@ -3,7 +3,7 @@ import { activate, callAllowance, DecisionBook, decide, factsNeeded, type StepAl
 import { aRule } from '@agentlens/testing';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { TenantSteps } from './rule-stages.ts';
+import { TenantSteps } from './rule-steps.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const names = (count: number) => Array.from({ length: count }, (_, at) => `name-${at}`);

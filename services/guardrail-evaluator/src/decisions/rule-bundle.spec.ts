@@ -1,4 +1,4 @@
-import { RuleBundle } from '@agentlens/contracts';
+import { type DecisionPhase, RuleBundle } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS, isInRollout } from '@agentlens/guardrails';
 import { aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -33,6 +33,13 @@ describe('a rule bundle', () => {
     const bundle = aBundle({ rules });
     expect(RuleBundle.parse(JSON.parse(JSON.stringify(bundle)))).toMatchObject({ agentId: 'bot', askAlways: [] });
     expect(ids(bundle)).toEqual(['no-shell']);
+  });
+
+  it('leaves out what no agent asks about', () => {
+    const expression = { conditionType: 'expression', conditionConfig: { expression: 'true' } };
+    const about = (id: string, ...phases: DecisionPhase[]) => ({ ...noShell, ...expression, id, selector: { phases } });
+    const rules = [about('answers', 'llm.after'), about('both', 'llm.before', 'llm.after')];
+    expect(aBundle({ rules }).rules.map(({ id, phases }) => [id, phases])).toEqual([['both', ['llm.before']]]);
   });
 
   it('resolves which agents a rule applies to', () => {

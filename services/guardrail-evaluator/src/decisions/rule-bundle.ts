@@ -1,4 +1,12 @@
-import type { BreakerLimits, BundledRule, DecisionPhase, GuardrailRule, RuleBundle } from '@agentlens/contracts';
+import {
+  AGENT_PHASES,
+  type AgentPhase,
+  type BreakerLimits,
+  type Budget,
+  type BundledRule,
+  type GuardrailRule,
+  type RuleBundle,
+} from '@agentlens/contracts';
 import {
   type AgentFacts,
   activate,
@@ -7,9 +15,46 @@ import {
   isInRollout,
   selectsAgent,
 } from '@agentlens/guardrails';
+import type { Clock, TenantSettingsCache } from '@agentlens/platform';
+import type { TenantLimits } from '../breakers/limits.ts';
+import type { RuleLibrary } from '../rules/rule-library.ts';
+import type { AgentDirectory } from './agent-directory.ts';
 
 /** Agents refresh at half of it. The maximum delay until changed rules apply to decisions made inside an agent. */
 const TTL_SECONDS = 60;
+
+interface RuleBundlesDependencies {
+  readonly rules: Pick<RuleLibrary, 'stored'>;
+  readonly agents: Pick<AgentDirectory, 'agent'>;
+  readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;
+  readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
+  readonly clock: Clock;
+}
+
+/** Answers agents with the rules that they evaluate in their own process. */
+export class RuleBundles {
+  readonly #parts: RuleBundlesDependencies;
+
+  constructor(parts: RuleBundlesDependencies) {
+    this.#parts = parts;
+  }
+
+  async answer({ tenantId, agentId }: { readonly tenantId: string; readonly agentId: string }) {
+    const { rules, agents, budgets, clock } = this.#parts;
+    const limits = this.#parts.limits.of(tenantId);
+    const value = bundleOf({
+      agentId,
+      agent: await agents.agent(tenantId, agentId),
+      rules: await rules.stored(tenantId),
+      breakerLimits: limits?.agents.get(agentId) ?? limits?.tenant ?? null,
+      defaultBreaker: limits?.defaultBreaker,
+      hasTreeLimits: limits?.tree !== undefined,
+      hasBudgets: (budgets.of(tenantId)?.length ?? 0) > 0,
+      nowMs: clock.now(),
+    });
+    return { ok: true as const, value };
+  }
+}
 
 export interface BundleFacts {
   readonly agentId: string;
@@ -32,7 +77,7 @@ export function bundleOf(facts: BundleFacts): RuleBundle {
   const { agentId, agent, rules, breakerLimits, defaultBreaker, hasTreeLimits, hasBudgets, nowMs } = facts;
   const inForce = rules.filter((rule) => isInForce(rule, nowMs)).flatMap(decisionRuleOf);
   const about = inForce.flatMap((one) => ofAgent(one, agentId, agent));
-  const ask = new Set<DecisionPhase>();
+  const ask = new Set<AgentPhase>();
   // A rule that counts calls is only correct if every call is counted, regardless of its tool.
   if (about.some(({ ready }) => ready.counts) || inForce.some(({ ready }) => ready.countsEveryAgent))
     for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
@@ -44,7 +89,7 @@ export function bundleOf(facts: BundleFacts): RuleBundle {
     version: nowMs,
     ttlSeconds: TTL_SECONDS,
     askAlways: [...ask],
-    rules: about.map((one) => bundled(one, agentId)),
+    rules: about.map((one) => bundled(one, agentId)).filter(({ phases }) => phases.length > 0),
     ...(breakerLimits === null ? {} : { breakerLimits }),
     ...(defaultBreaker === undefined ? {} : { defaultBreaker }),
   };
@@ -90,7 +135,8 @@ function bundled({ rule, ready, askServer }: Ready, agentId: string): BundledRul
     conditionConfig: rule.conditionConfig,
     actionType: rule.actionType,
     actionConfig: rule.actionConfig,
-    phases: [...ready.phases],
+    // Clients reject a bundle with a phase that they do not ask in.
+    phases: AGENT_PHASES.filter((phase) => ready.phases.includes(phase)),
     selector,
     ...modeOf(ready, agentId, askServer),
   };

@@ -37,7 +37,7 @@ function circuitBefore(store: { away: 'refuses' | 'hangs' | false }) {
       return answer();
     };
     const outcome = await circuit.ask(deadline, work, () => undefined);
-    deadline.end();
+    deadline[Symbol.dispose]();
     return outcome;
   };
   return { ask, circuit, counts };

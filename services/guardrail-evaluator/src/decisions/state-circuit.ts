@@ -36,7 +36,7 @@ export class Deadline {
     }
   }
 
-  end(): void {
+  [Symbol.dispose](): void {
     clearTimeout(this.#timer);
   }
 }

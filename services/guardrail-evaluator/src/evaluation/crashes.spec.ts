@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { EvaluatorMetrics } from '../evaluator-metrics.ts';
 import { EvaluationPipeline } from './evaluation-pipeline.ts';
-import { TriggerPublisher } from './evaluation-stages.ts';
+import { TriggerPublisher } from './evaluation-steps.ts';
 
 class Killed extends Error {}
 const STEPS = ['advance', 'claim', 'publish'] as const;
@@ -44,8 +44,9 @@ function world() {
     read: (...question) => windows.read(...question),
     forget: (...messages) => windows.forget(...messages),
   };
-  const mortalCooldowns: Pick<CooldownStore, 'claim'> = {
+  const mortalCooldowns: Pick<CooldownStore, 'claim' | 'rearm'> = {
     claim: async (claim) => survive('claim', await cooldowns.claim(claim)),
+    rearm: (rearming) => cooldowns.rearm(rearming),
   };
   const bus = {
     publish: async (topic: unknown, message: { id: string; conditionValue: number }) => {

@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { EvaluatorMetrics } from '../evaluator-metrics.ts';
 import type { RuleStateRow } from '../states/state-recorder.ts';
 import { EvaluationPipeline } from './evaluation-pipeline.ts';
-import { TriggerPublisher } from './evaluation-stages.ts';
+import { TriggerPublisher } from './evaluation-steps.ts';
 import { WindowGap } from './window-recovery.ts';
 
 const clock = fixedClock();
@@ -55,7 +55,11 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): Evalua
   return new EvaluationPipeline({
     rules: { book },
     windows: ports.windows ?? windows,
-    publisher: new TriggerPublisher(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
+    publisher: new TriggerPublisher(
+      { rearm: (rearming) => cooldowns.rearm(rearming), claim: (claim) => (ports.cooldowns ?? cooldowns).claim(claim) },
+      ports.bus ?? bus,
+      metrics,
+    ),
     states: { record: (state) => states.push(state) },
     metrics,
     drops: { dropped: (_, count) => (late += count) },

@@ -1,28 +1,21 @@
 import type { EventBatch } from '@agentlens/contracts';
-import { planBatch } from '@agentlens/guardrails';
+import { type EvaluationPlan, planBatch } from '@agentlens/guardrails';
 import { settleAll } from '@agentlens/messaging';
-import { type PipelineStage, runStages } from '@agentlens/platform';
 import {
-  advance,
-  claim,
   countStops,
   type EvaluationPorts,
-  fold,
-  forEachSlice,
-  inSteps,
-  plan,
-  publish,
-  type Round,
-  record,
-  stepsOf,
-} from './evaluation-stages.ts';
+  formatTimes,
+  groupInSteps,
+  measure,
+  type Recorded,
+  trigger,
+} from './evaluation-steps.ts';
 
-/** The evaluation of a round of batches. A slice is the events of one agent in one batch; a step is up to 32 slices. */
-function stagesOf(ports: EvaluationPorts): readonly PipelineStage<Round>[] {
-  return [
-    plan(ports),
-    inSteps([advance(ports), forEachSlice([fold, record(ports), claim(ports), publish(ports)]), countStops(ports)]),
-  ];
+/** The events of one agent in one batch. */
+interface AgentSlice {
+  readonly plan: EvaluationPlan;
+  /** Settles with the number of late values when the triggers are published. */
+  readonly concluded: PromiseWithResolvers<number>;
 }
 
 /** A group of batches whose evaluation has started. */
@@ -37,17 +30,16 @@ export interface EvaluationRound {
 }
 
 /**
- * Evaluates batches of events against the active rules. Every stage can be repeated after a crash at any point: for a
+ * Evaluates batches of events against the active rules. Every step can be repeated after a crash at any point: for a
  * batch it has seen, the window store returns the same answer as before. The same triggers follow from it; they already
  * hold their cooldowns and are published under the same ids.
  */
 export class EvaluationPipeline {
   readonly #ports: EvaluationPorts;
-  readonly #stages: readonly PipelineStage<Round>[];
+  readonly #formatTime = formatTimes();
 
   constructor(ports: EvaluationPorts) {
     this.#ports = ports;
-    this.#stages = stagesOf(ports);
   }
 
   /** Evaluates a batch alone. @throws StateUnavailable, BusUnavailable if the batch has to be evaluated again */
@@ -59,14 +51,51 @@ export class EvaluationPipeline {
   async recount(batches: readonly EventBatch[]): Promise<void> {
     const { rules, windows } = this.#ports;
     const requests = batches.flatMap((batch) => planBatch(rules.book, batch)).map(({ request }) => request);
-    await Promise.all(stepsOf(requests, ({ tenantId }) => tenantId).map((step) => windows.advanceAll(step)));
+    await Promise.all(groupInSteps(requests, ({ tenantId }) => tenantId).map((step) => windows.advanceAll(step)));
   }
 
   /** Starts a round. For each agent, batches are counted in the given order, and rounds in the order they start. */
   begin(batches: readonly EventBatch[]): EvaluationRound {
-    const round: Round = { batches, slices: [], concluded: [] };
-    const measured = runStages(this.#stages, round);
-    return { measured, done: batches.map((batch, index) => this.#done(batch, round.concluded[index] ?? [])) };
+    const planned = batches.map((batch) => this.#plan(batch));
+    const slices = planned.flatMap((own) => own.slices);
+    const steps = groupInSteps(slices, ({ plan: { request } }) => request.tenantId);
+    const measured = Promise.all(steps.map((step) => this.#evaluate(step)));
+    const concluded = planned.map((own) =>
+      'error' in own ? [Promise.reject<number>(own.error)] : own.slices.map((slice) => slice.concluded.promise),
+    );
+    return { measured, done: batches.map((batch, index) => this.#done(batch, concluded[index] ?? [])) };
+  }
+
+  /** Splits a batch by agent and finds the rules and counters of each. An error must not affect the other batches. */
+  #plan(batch: EventBatch): { readonly slices: readonly AgentSlice[]; readonly error?: unknown } {
+    try {
+      const plans = planBatch(this.#ports.rules.book, batch);
+      return { slices: plans.map((plan) => ({ plan, concluded: Promise.withResolvers() })) };
+    } catch (error) {
+      return { slices: [], error };
+    }
+  }
+
+  /** Counts the slices of a step in one call to the store, and measures them. Triggers are published meanwhile. */
+  async #evaluate(step: readonly AgentSlice[]): Promise<void> {
+    const ports = this.#ports;
+    try {
+      const answers = await ports.windows.advanceAll(step.map(({ plan }) => plan.request));
+      const recorded: Recorded[] = [];
+      for (const [at, { plan, concluded }] of step.entries()) {
+        // An error in one slice must not affect the others.
+        try {
+          const one = measure(ports, this.#formatTime, plan, answers[at]);
+          recorded.push(one);
+          trigger(ports, one).then(concluded.resolve, concluded.reject);
+        } catch (error) {
+          concluded.reject(error);
+        }
+      }
+      countStops(ports, recorded);
+    } catch (error) {
+      for (const { concluded } of step) concluded.reject(error);
+    }
   }
 
   async #done({ receivedAt }: EventBatch, slices: readonly Promise<number>[]): Promise<void> {

@@ -5,7 +5,7 @@ import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TriggerPublisher } from '../evaluation/evaluation-stages.ts';
+import { TriggerPublisher } from '../evaluation/evaluation-steps.ts';
 import { EvaluatorMetrics } from '../evaluator-metrics.ts';
 import type { RuleStateRow } from '../states/state-recorder.ts';
 import { HealthTicker } from './health-ticker.ts';

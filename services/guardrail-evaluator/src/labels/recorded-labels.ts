@@ -4,9 +4,11 @@ import { isDataError } from '@agentlens/database';
 import {
   type EvidenceNote,
   type IncompleteLabels,
+  isSessionLine,
   type LabelCause,
   type LabelledLine,
   type LabelStore,
+  labelledSession,
   type RunLabels,
   rootOf,
   type SharedPrints,
@@ -115,13 +117,23 @@ export class RecordedLabels implements RunLabels {
     return salt;
   }
 
-  /** Clears a label for a person. Returns false if it does not stand. */
-  async clearFor(line: LabelledLine, cleared: Omit<ClearedLabel, 'cause'>): Promise<boolean> {
-    const cause = (await this.read(line)).get(cleared.label);
+  /**
+   * Clears a label of a run tree and of its session for a person, with one audit entry. Returns false if it does not
+   * stand.
+   */
+  async clearFor(
+    line: LabelledLine,
+    session: LabelledLine | undefined,
+    cleared: Omit<ClearedLabel, 'cause'>,
+  ): Promise<boolean> {
+    const { label } = cleared;
+    const ofSession = session === undefined ? undefined : (await this.read(session)).get(label);
+    const cause = (await this.read(line)).get(label) ?? ofSession;
     if (cause === undefined) return false;
     const known = await this.#lineOf(line);
     await this.#parts.records.clear(known, { ...cleared, cause }, this.#parts.now());
-    await this.#parts.store.clear(known, [cleared.label]);
+    await this.#parts.store.clear(known, [label]);
+    if (session !== undefined && ofSession !== undefined) await this.clear(session, [label]);
     return true;
   }
 
@@ -136,7 +148,7 @@ export class RecordedLabels implements RunLabels {
     const { tenantId, runIds } = line;
     const nowMs = this.#parts.now();
     const lostAtMs = this.#lostAtMs.get(tenantId);
-    if (lostAtMs === undefined || lostAtMs < nowMs - LINEAGE_LOST_MS) return line;
+    if (isSessionLine(line) || lostAtMs === undefined || lostAtMs < nowMs - LINEAGE_LOST_MS) return line;
     const top = rootOf(line);
     const name = JSON.stringify([tenantId, top]);
     const cached = this.#lines.get(name);
@@ -222,7 +234,9 @@ export class LabelCommands {
   constructor(private readonly labels: Pick<RecordedLabels, 'read' | 'clearFor'>) {}
 
   async read(question: QuestionOf<typeof COMMANDS.readLabels>) {
-    const standing = await this.labels.read(lineOf(question));
+    const session = labelledSession(question);
+    const ofSession = session === undefined ? [] : [...(await this.labels.read(session))];
+    const standing = new Map([...ofSession, ...(await this.labels.read(lineOf(question)))]);
     const labels = [...standing].map(([label, { atMs, ...source }]) => ({
       label,
       source: { ...source, at: new Date(atMs).toISOString() },
@@ -231,7 +245,8 @@ export class LabelCommands {
   }
 
   async clear({ label, author, reason, ...question }: QuestionOf<typeof COMMANDS.clearLabel>) {
-    const isCleared = await this.labels.clearFor(lineOf(question), { label, author, reason });
+    const cleared = { label, author, reason };
+    const isCleared = await this.labels.clearFor(lineOf(question), labelledSession(question), cleared);
     return isCleared ? ({ ok: true, value: { ok: true } } as const) : ({ ok: false, problem: NOT_STANDING } as const);
   }
 }

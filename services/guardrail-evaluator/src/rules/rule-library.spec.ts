@@ -151,5 +151,16 @@ it('evaluates a suspended rule again as soon as its suspension has ended', async
   expect(matching()).toEqual([]);
   clock.advance(60_000);
   await library.poll();
-  expect(matching()).toEqual(['r']);
+  await eventually(() => expect(matching()).toEqual(['r']));
+});
+
+it('does not wait for a poll until it evaluates a rule whose suspension ended', async () => {
+  const until = new Date(Date.now() + 1_000).toISOString();
+  table.rules = [aRule({ id: 'r', suspended: { until, reason: 'incident' } })];
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const days = 24 * 60 * 60_000;
+  library = new RuleLibrary(table, bus, logger, { now: () => Date.now() }, days);
+  await library.start();
+  expect(matching()).toEqual([]);
+  await eventually(() => expect(matching()).toEqual(['r']));
 });

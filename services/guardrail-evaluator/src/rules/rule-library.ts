@@ -47,6 +47,8 @@ export class RuleLibrary {
   readonly #missedMeanwhile = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #queued = new Map<string, Promise<void>>();
+  /** By tenant: reads its rules again when a suspension ends. */
+  readonly #resuming = new Map<string, NodeJS.Timeout>();
   #newestMs = 0;
   #watch: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -112,9 +114,21 @@ export class RuleLibrary {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    for (const timer of this.#resuming.values()) clearTimeout(timer);
     await this.#watch?.close();
     await this.#polling;
     await Promise.allSettled(this.#running.values());
+  }
+
+  /**
+   * Applies a committed change on this instance at once; others follow the announcement. A failed read must not fail
+   * the change.
+   */
+  async applyChange(tenantId: string): Promise<void> {
+    if (!this.#loaded) return;
+    await this.reload(tenantId).catch((error: unknown) => {
+      this.#logger.warn({ err: error, tenantId }, 'reloading a changed rule failed, the next poll will retry');
+    });
   }
 
   /**
@@ -141,11 +155,9 @@ export class RuleLibrary {
     return load;
   }
 
-  /** Finds changes whose announcement was lost, and rules whose suspension ended. */
+  /** Finds changes whose announcement was lost, and suspensions that end before the next poll. */
   async poll(): Promise<void> {
-    await Promise.all(
-      [...this.#held].filter(([, rules]) => this.#endsSuspension(rules)).map(([id]) => this.reload(id)),
-    );
+    for (const [tenantId, rules] of this.#held) this.#resumeInTime(tenantId, rules);
     const marks = await this.#rules.changedSince(new Date(Math.max(0, this.#newestMs - OVERLAP_MS)).toISOString());
     const stale = new Set(marks.filter((mark) => this.#differs(mark)).map(({ tenantId }) => tenantId));
     await Promise.all([...stale].map((tenantId) => this.reload(tenantId)));
@@ -159,6 +171,10 @@ export class RuleLibrary {
     }
     const reading = this.reload(tenantId);
     this.#announced.began(tenantId, version, reading);
+    this.#logIfFailed(tenantId, reading);
+  }
+
+  #logIfFailed(tenantId: string, reading: Promise<void>): void {
     reading.catch((error: unknown) =>
       this.#logger.warn({ err: error, tenantId }, 'reloading rules failed, the next poll will retry'),
     );
@@ -172,9 +188,17 @@ export class RuleLibrary {
       });
   }
 
-  #endsSuspension(rules: HeldRules): boolean {
-    const nowMs = this.#clock.now();
-    return [...rules.values()].some(({ resumesAtMs }) => resumesAtMs !== null && resumesAtMs <= nowMs);
+  /** Reads a tenant's rules again at the moment at which a suspension ends, unless a later poll comes before that. */
+  #resumeInTime(tenantId: string, rules: HeldRules): void {
+    const ends = [...rules.values()].flatMap(({ resumesAtMs }) => resumesAtMs ?? []);
+    const inMs = Math.min(...ends) - this.#clock.now();
+    if (inMs > this.#pollMs) return;
+    clearTimeout(this.#resuming.get(tenantId));
+    const resume = () => {
+      this.#resuming.delete(tenantId);
+      this.#logIfFailed(tenantId, this.reload(tenantId));
+    };
+    this.#resuming.set(tenantId, setTimeout(resume, Math.max(0, inMs) + 1).unref());
   }
 
   #differs({ tenantId, ruleId, version, deleted }: RuleMark): boolean {
@@ -215,6 +239,7 @@ export class RuleLibrary {
   /** Stores a tenant's rules and returns those that are evaluated. */
   #hold(tenantId: string, rules: HeldRules): ActiveRule[] {
     this.#held.set(tenantId, rules);
+    this.#resumeInTime(tenantId, rules);
     return Array.from(rules.values(), ({ active }) => active).filter((active) => active !== null);
   }
 
