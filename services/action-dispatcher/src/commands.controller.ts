@@ -2,10 +2,15 @@ import { COMMANDS, type QuestionOf } from '@agentlens/contracts';
 import { HandlesCommand } from '@agentlens/platform';
 import { Controller, Inject, UseFilters } from '@nestjs/common';
 import { AlertService } from './alerts/alert.service.ts';
-import { AlertDecisions } from './alerts/alert-decisions.ts';
 import { DatabaseErrorFilter } from './answer.ts';
+import { AlertDecisions } from './approvals/alert-decisions.ts';
+import { ApprovalPolicies } from './approvals/approval-policies.ts';
 import { Approvals } from './approvals/approvals.ts';
+import { VoteReads } from './approvals/votes.ts';
 import { ControlOrdersService } from './control/control-orders.service.ts';
+import { Channels } from './channels/channels.service.ts';
+import { RoutingDocuments, Silences } from './notices/routing-documents.ts';
+import { SlackClicks } from './slack/slack-clicks.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
 import { AgentControl } from './directives/agent-control.ts';
 import { RunActions } from './removal/run-actions.repository.ts';
@@ -25,6 +30,12 @@ export class DispatcherCommands {
     @Inject(AgentControl) private readonly agents: AgentControl,
     @Inject(WebhookEndpointsService) private readonly webhooks: WebhookEndpointsService,
     @Inject(Redelivery) private readonly redelivery: Redelivery,
+    @Inject(VoteReads) private readonly votes: VoteReads,
+    @Inject(ApprovalPolicies) private readonly policies: ApprovalPolicies,
+    @Inject(Channels) private readonly channels: Channels,
+    @Inject(RoutingDocuments) private readonly routes: RoutingDocuments,
+    @Inject(Silences) private readonly silences: Silences,
+    @Inject(SlackClicks) private readonly clicks: SlackClicks,
     @Inject(RunActions) private readonly runActions: RunActions,
   ) {}
 
@@ -43,9 +54,29 @@ export class DispatcherCommands {
     return this.alerts.answer(draft);
   }
 
+  @HandlesCommand(COMMANDS.reportChanges)
+  reportChanges(report: Question<'reportChanges'>) {
+    return this.alerts.report(report);
+  }
+
   @HandlesCommand(COMMANDS.decideAlert)
   decideAlert(verdict: Question<'decideAlert'>) {
     return this.decisions.decide(verdict);
+  }
+
+  @HandlesCommand(COMMANDS.readVotes)
+  readVotes(question: Question<'readVotes'>) {
+    return this.votes.read(question);
+  }
+
+  @HandlesCommand(COMMANDS.setApprovalPolicy)
+  setApprovalPolicy(draft: Question<'setApprovalPolicy'>) {
+    return this.policies.set(draft);
+  }
+
+  @HandlesCommand(COMMANDS.deleteApprovalPolicy)
+  deleteApprovalPolicy(ref: Question<'deleteApprovalPolicy'>) {
+    return this.policies.delete(ref);
   }
 
   @HandlesCommand(COMMANDS.orderControl)
@@ -81,6 +112,46 @@ export class DispatcherCommands {
   @HandlesCommand(COMMANDS.testWebhook)
   testWebhook(endpoint: Question<'testWebhook'>) {
     return this.webhooks.test(endpoint);
+  }
+
+  @HandlesCommand(COMMANDS.setChannel)
+  setChannel(draft: Question<'setChannel'>) {
+    return this.channels.set(draft);
+  }
+
+  @HandlesCommand(COMMANDS.deleteChannel)
+  deleteChannel(ref: Question<'deleteChannel'>) {
+    return this.channels.delete(ref);
+  }
+
+  @HandlesCommand(COMMANDS.testChannel)
+  testChannel(ref: Question<'testChannel'>) {
+    return this.channels.test(ref);
+  }
+
+  @HandlesCommand(COMMANDS.setRoutes)
+  setRoutes(draft: Question<'setRoutes'>) {
+    return this.routes.set(draft);
+  }
+
+  @HandlesCommand(COMMANDS.createSilence)
+  createSilence(draft: Question<'createSilence'>) {
+    return this.silences.create(draft);
+  }
+
+  @HandlesCommand(COMMANDS.endSilence)
+  endSilence(ref: Question<'endSilence'>) {
+    return this.silences.end(ref);
+  }
+
+  @HandlesCommand(COMMANDS.takeSlackClick)
+  takeSlackClick(click: Question<'takeSlackClick'>) {
+    return this.clicks.take(click);
+  }
+
+  @HandlesCommand(COMMANDS.linkChat)
+  linkChat(link: Question<'linkChat'>) {
+    return this.clicks.link(link);
   }
 
   @HandlesCommand(COMMANDS.redeliver)

@@ -9,6 +9,7 @@ import type { Backlog, DeliveriesRepository } from './deliveries/deliveries.repo
 import type { Lanes } from './deliveries/lanes.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import type { DestinationBreakers } from './destinations/destinations.ts';
+import type { Notifier } from './notices/notifier.ts';
 import type { Outbox } from './outbox/outbox.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RecordWatch } from './webhooks/record-watch.ts';
@@ -25,6 +26,7 @@ interface DispatcherDependencies extends Pick<Platform, 'bus' | 'clock' | 'healt
   readonly records: RecordWatch;
   readonly retention: Retention;
   readonly sweeper: ExpirySweeper;
+  readonly notifier: Notifier;
   readonly deliveries: DeliveriesRepository;
   readonly breakers: DestinationBreakers;
   readonly deliveryMetrics: DeliveryMetrics;
@@ -44,11 +46,12 @@ export class Dispatcher {
   }
 
   start(): void {
-    const { outbox, lanes, records, retention, sweeper, health, observeMs } = this.#dependencies;
+    const { outbox, lanes, records, retention, sweeper, notifier, health, observeMs } = this.#dependencies;
     outbox.start();
     lanes.start();
     records.start();
     sweeper.start();
+    notifier.start();
     retention.start();
     this.#observing = setInterval(() => void this.#observe(), observeMs);
     health.add('deliveries', () => this.#deliveryHealth());
@@ -58,9 +61,9 @@ export class Dispatcher {
 
   /** Claims nothing new, waits for running attempts, then publishes their results. */
   async stop(): Promise<void> {
-    const { outbox, lanes, records, retention, sweeper } = this.#dependencies;
+    const { outbox, lanes, records, retention, sweeper, notifier } = this.#dependencies;
     clearInterval(this.#observing);
-    await Promise.all([lanes.stop(GRACE_MS), sweeper.stop(), retention.stop(), records.stop()]);
+    await Promise.all([lanes.stop(GRACE_MS), sweeper.stop(), retention.stop(), records.stop(), notifier.stop()]);
     await outbox.stop();
   }
 

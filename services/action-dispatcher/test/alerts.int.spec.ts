@@ -68,6 +68,62 @@ describe('alerts', () => {
     expect((await raise()).id).not.toBe(first.id);
   });
 
+  describe('about what is unlike before', () => {
+    const change = (fields = {}) => ({
+      about: 'r v2',
+      at: START,
+      ruleId: 'r',
+      agentId: 'all-agents',
+      severity: 'error' as const,
+      title: 'It stops much more',
+      message: 'since it changed',
+      ...fields,
+    });
+    const report = async (...changes: readonly ReturnType<typeof change>[]) => {
+      const asOf = new Date(world.clock.now()).toISOString();
+      return granted(await world.bus.request(COMMANDS.reportChanges, { tenantId, asOf, changes: [...changes] }));
+    };
+
+    it('are raised once each and do not repeat while they last, like any alert', async () => {
+      const changes = await review.changes();
+      await Promise.all([report(change(), change({ about: 'spend' })), report(change(), change({ about: 'spend' }))]);
+      world.clock.advance(3_600_000);
+      const later = new Date(world.clock.now()).toISOString();
+      expect(await report(change(), change({ about: 'spend', at: later }))).toEqual({ ended: 0 });
+      const known = await rows();
+      expect(known.map(({ kind, status }) => [kind, status])).toEqual([
+        ['change', 'pending'],
+        ['change', 'pending'],
+      ]);
+      await eventually(() => expect(changes.alerts).toHaveLength(2));
+      await changes.close();
+    });
+
+    it('end when they are over, but not within five minutes, and are not raised again', async () => {
+      await report(change());
+      world.clock.advance(60_000);
+      expect(await report()).toEqual({ ended: 0 });
+      world.clock.advance(300_000);
+      expect(await report()).toEqual({ ended: 1 });
+      await report(change());
+      expect(await rows()).toMatchObject([
+        { kind: 'change', status: 'cancelled', decided_by: 'agentlens', reason: 'it is as before again' },
+      ]);
+      await report(change({ about: 'r v3' }));
+      expect(await rows()).toHaveLength(2);
+    });
+
+    it('stay with the person who acknowledged them', async () => {
+      await report(change());
+      const [row] = await rows();
+      granted(await review.decide(row?.alert_id ?? '', 'acknowledge', { tenantId }));
+      world.clock.advance(600_000);
+      await report(change());
+      expect(await report()).toEqual({ ended: 0 });
+      expect(await rows()).toMatchObject([{ status: 'acknowledged' }]);
+    });
+  });
+
   it('stay open after they were seen', async () => {
     const { id } = await raise();
     granted(await review.decide(id, 'acknowledge', { tenantId, reason: 'on it' }));

@@ -1,6 +1,8 @@
 import { COMMANDS, canonicalJson, sha256Hex } from '@agentlens/contracts';
+import { openDatabase } from '@agentlens/database';
 import { eventually, recordMeters } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { type Dispatching, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';
@@ -118,6 +120,32 @@ describe('approvals', () => {
       ),
     );
     await changes.close();
+  });
+
+  it('end with their run, unless it may be resumed, and are asked for again if it goes on', async () => {
+    const tracker = openDatabase({ url: world.url, role: 'run-tracking', maxConnections: 1 });
+    const ids: Record<string, string> = {};
+    for (const status of ['succeeded', 'interrupted', 'running']) {
+      const runId = `ends-${status}`;
+      await sql`
+        insert into runs (tenant_id, run_id, agent_id, status, started_at, last_event_at, updated_at)
+        values ('acme', ${runId}, 'agent-1', ${status}, ${START}, ${START}, ${START})
+      `.execute(tracker.db);
+      ids[status] = (await opened(review.binding({ runId }))).id;
+    }
+    await tracker.close();
+    world.clock.advance(31_000);
+    await eventually(async () =>
+      expect(await review.alert(ids.succeeded ?? '')).toMatchObject({
+        ...{ status: 'cancelled', decided_by: 'the end of its run' },
+        reason: 'The run ended before anybody decided',
+      }),
+    );
+    for (const status of ['interrupted', 'running'])
+      expect(await review.alert(ids[status] ?? '')).toMatchObject({ status: 'pending' });
+    const again = await opened(review.binding({ runId: 'ends-succeeded' }));
+    expect(again).toMatchObject({ status: 'pending' });
+    expect(again.id).not.toBe(ids.succeeded);
   });
 
   it('are spent when the result of their call is reported, and only those of that call', async () => {

@@ -189,6 +189,18 @@ describe('webhook endpoints of a tenant', () => {
     granted(await world.bus.request(COMMANDS.deleteWebhook, { ...named, ifVersion: 2 }));
   });
 
+  it('are not moved to an address that does not take their format', async () => {
+    await start();
+    const { id: webhookId } = await create();
+    const url = 'https://hooks.slack.com/services/T/B/X';
+    const moved = (patch: WebhookPatch) => world.bus.request(COMMANDS.updateWebhook, { tenantId, webhookId, patch });
+    expect(await moved({ url })).toMatchObject({
+      ok: false,
+      problem: { status: 400, details: [{ path: 'format', message: expect.stringContaining('Slack') }] },
+    });
+    expect(granted(await moved({ url, format: 'slack' }))).toMatchObject({ url, format: 'slack' });
+  });
+
   it('listen to added events, or to all events after being enabled again, from that time on', async () => {
     await start();
     const { id: webhookId } = await create({ events: ['orders'] });

@@ -1,10 +1,11 @@
-import { type Alert, derivedId, MINUTE_MS, timeOrderedId } from '@agentlens/contracts';
+import { type Alert, type COMMANDS, derivedId, MINUTE_MS, type QuestionOf, timeOrderedId } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import {
+  type AlertRow,
   changeAlert,
   cleanText,
   countSuppressed,
@@ -12,9 +13,11 @@ import {
   lapse,
   lockAlert,
   lockByDedupe,
+  lockPending,
   lockRaising,
   openAlert,
   raisedSince,
+  readChangeAlerts,
 } from './alerts.repository.ts';
 
 /** An alert for people to look at. Approvals are opened elsewhere. */
@@ -37,6 +40,8 @@ export interface Raised {
 export const MAX_PER_MINUTE = 30;
 /** An alert that no person has seen expires after this time, so that the next of its kind is shown as new. */
 const UNSEEN_MS = 24 * 60 * MINUTE_MS;
+/** An alert about a change stays at least this long, so that a figure at its threshold does not open and end it at once. */
+const CHANGE_STAYS_MS = 5 * MINUTE_MS;
 const OVERFLOW = JSON.stringify(['overflow']);
 
 /** Raises alerts: deduplicates them while one is open, and limits how many a tenant can raise. */
@@ -71,6 +76,33 @@ export class AlertService implements Alerts {
     return { ok: true, value: (await this.put(draft, id)).alert };
   }
 
+  /** For the command `reportChanges`. Acknowledged alerts are left to the person who looks at them. */
+  async report({
+    tenantId,
+    asOf,
+    changes,
+  }: QuestionOf<typeof COMMANDS.reportChanges>): Promise<CommandAnswer<{ ended: number }>> {
+    const drafts = changes.map(({ at, ...change }) => {
+      const draft = { ...change, tenantId, kind: 'change' } as const;
+      return { draft, dedupe: dedupeOf(draft), id: derivedId(Date.parse(at), tenantId, 'change', change.about) };
+    });
+    const ids = drafts.map(({ id }) => id);
+    const known = await readChangeAlerts(this.db, tenantId, ids);
+    for (const { draft, dedupe, id } of drafts)
+      if (!known.some((row) => row.alert_id === id || row.dedupe === dedupe)) await this.put(draft, id);
+    const lasting = new Set(drafts.map(({ dedupe }) => dedupe));
+    const before = new Date(Date.parse(asOf) - CHANGE_STAYS_MS).toISOString();
+    const ended = await this.db.transaction().execute(async (tx) => {
+      const over = (await lockPending(tx, tenantId, 'change', before)).filter(
+        ({ dedupe }) => !lasting.has(dedupe ?? ''),
+      );
+      for (const row of over) await this.#end(tx, row, 'it is as before again');
+      return over.length;
+    });
+    if (ended > 0) this.onChanged();
+    return { ok: true, value: { ended } };
+  }
+
   /** @param id the same on every retry: an alert with this id is raised once, even if it was closed since */
   async put(draft: AlertDraft, id: string): Promise<Raised> {
     const result = await this.db.transaction().execute((tx) => this.#put(tx, draft, id));
@@ -84,19 +116,22 @@ export class AlertService implements Alerts {
     draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId' | 'about' | 'spansAgents'>,
     why: string,
   ): Promise<void> {
-    const at = new Date(this.now()).toISOString();
     const closed = await this.db.transaction().execute(async (tx) => {
       const open = await lockByDedupe(tx, draft.tenantId, dedupeOf(draft));
-      if (open === undefined) return false;
-      await changeAlert(
-        tx,
-        open,
-        { status: 'cancelled', dedupe: null, decided_at: at, decided_by: 'agentlens', reason: why },
-        at,
-      );
-      return true;
+      if (open !== undefined) await this.#end(tx, open, why);
+      return open !== undefined;
     });
     if (closed) this.onChanged();
+  }
+
+  async #end(tx: Transaction<Tables>, row: AlertRow, reason: string): Promise<void> {
+    const at = new Date(this.now()).toISOString();
+    await changeAlert(
+      tx,
+      row,
+      { status: 'cancelled', dedupe: null, decided_at: at, decided_by: 'agentlens', reason },
+      at,
+    );
   }
 
   async #put(tx: Transaction<Tables>, draft: AlertDraft, id: string): Promise<Raised> {

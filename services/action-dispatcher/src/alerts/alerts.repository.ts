@@ -5,6 +5,8 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
+import { routeAlert } from '../notices/alert-routing.ts';
+import { readLabels } from '../notices/routing-state.ts';
 import type { WaitingApprovals } from './alert-metrics.ts';
 import { queueAlertWebhooks } from './alert-webhook.ts';
 
@@ -49,7 +51,10 @@ export type NewAlert = Pick<
   | 'created_at'
   | 'expires_at'
   | 'suppressed'
->;
+> & {
+  readonly policy?: object;
+  readonly requesters?: object;
+};
 
 type Change = Partial<
   Pick<
@@ -69,11 +74,15 @@ type Change = Partial<
 
 /** Opens an alert and publishes it in the same transaction. Returns undefined if there is one already. */
 export async function openAlert(tx: Tx, alert: NewAlert): Promise<AlertRow | undefined> {
+  const labels = JSON.stringify(await readLabels(tx, alert));
   const row = await tx
     .insertInto('alerts')
     .values({
       ...alert,
       approval: alert.approval === null ? null : JSON.stringify(alert.approval),
+      policy: alert.policy === undefined ? null : JSON.stringify(alert.policy),
+      requesters: alert.requesters === undefined ? null : JSON.stringify(alert.requesters),
+      labels,
       status: 'pending',
       acknowledged_at: null,
       acknowledged_by: null,
@@ -119,6 +128,32 @@ export function lockByDedupe(tx: Tx, tenantId: string, dedupe: string): Promise<
     .where('status', 'in', ['pending', 'acknowledged'])
     .forUpdate()
     .executeTakeFirst();
+}
+
+/** Alerts about changes that are pending, or have one of these ids. */
+export function readChangeAlerts(
+  db: Kysely<Tables>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Pick<AlertRow, 'alert_id' | 'dedupe'>[]> {
+  return db
+    .selectFrom('alerts')
+    .select(['alert_id', 'dedupe'])
+    .where('tenant_id', '=', tenantId)
+    .where('kind', '=', 'change')
+    .where((eb) => eb.or([eb('status', '=', 'pending'), eb('alert_id', 'in', [...ids, ''])]))
+    .execute();
+}
+
+/** Alerts of a kind that no person has seen yet, raised before that time. */
+export function lockPending(tx: Tx, tenantId: string, kind: AlertRow['kind'], before: string): Promise<AlertRow[]> {
+  return ofTenant(tx, tenantId)
+    .where('kind', '=', kind)
+    .where('status', '=', 'pending')
+    .where('created_at', '<=', before)
+    .orderBy('alert_id')
+    .forUpdate()
+    .execute();
 }
 
 /** The approval of one call: the unused one if there is one, otherwise the last used. */
@@ -203,6 +238,45 @@ export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[
     .execute();
 }
 
+/** Author of the end of an approval whose run ended before anybody decided. */
+export const END_OF_RUN = 'the end of its run';
+
+/** A run reports its end before its last questions are answered, and a program may start it again at once. */
+const ENDED_FOR_MS = 30_000;
+
+/**
+ * Undecided approvals whose run has reported its end, of all tenants. A run that was interrupted or lost may go on and
+ * use its approval, such as a graph that is resumed.
+ */
+export function lockOrphaned(tx: Tx, nowMs: number, limit: number): Promise<AlertRow[]> {
+  return tx
+    .selectFrom('alerts')
+    .innerJoin('runs', (join) =>
+      join.onRef('runs.tenant_id', '=', 'alerts.tenant_id').onRef('runs.run_id', '=', 'alerts.run_id'),
+    )
+    .selectAll('alerts')
+    .where('alerts.kind', '=', 'approval')
+    .where('alerts.status', 'in', ['pending', 'acknowledged'])
+    .where('runs.status', 'in', ['succeeded', 'failed', 'cancelled', 'timed_out'])
+    .where('runs.updated_at', '<=', new Date(nowMs - ENDED_FOR_MS).toISOString())
+    .orderBy('alerts.alert_id')
+    .limit(limit)
+    .forUpdate('alerts')
+    .skipLocked()
+    .execute();
+}
+
+/** Closes an approval that no run waits for. If the run goes on and repeats the call, a person is asked again. */
+export function endWithRun(tx: Tx, row: AlertRow, at: string): Promise<AlertRow> {
+  const reason = 'The run ended before anybody decided';
+  return changeAlert(
+    tx,
+    row,
+    { status: 'cancelled', dedupe: null, decided_at: at, decided_by: END_OF_RUN, reason },
+    at,
+  );
+}
+
 /** Undecided approvals of a run and its descendants, of an agent, or of the whole tenant. */
 export function lockWaiting(
   tx: Tx,
@@ -279,6 +353,7 @@ async function announce(tx: Tx, row: AlertRow, at: string): Promise<void> {
   await putInOutbox(tx, alertChanged, alert, at);
   await queueAlertWebhooks(tx, alert, at);
   await queueWebhooks(tx, [noticeOfAlert(alert, at)], at);
+  await routeAlert(tx, row, at);
 }
 
 /**

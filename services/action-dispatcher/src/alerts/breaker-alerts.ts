@@ -42,7 +42,8 @@ export class BreakerAlerts {
     const about = { tenantId, kind: 'breaker', agentId, runId, ...ofTree } as const;
     if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
     const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
-    const title = `Circuit breaker of ${nameOfBreaker(change)} is open`;
+    // The id comes last: lists cut a long title.
+    const title = `Circuit breaker is open: ${nameOfBreaker(change)}`;
     const message = `Calls are blocked because ${REASONS[state.reason]}.${remedyOf(change, state.reason)}`;
     await this.alerts.put({ ...about, severity: 'error', title, message }, id);
   }

@@ -3,7 +3,7 @@ import { Repeating } from '@agentlens/messaging';
 import type { LoopProgress } from '@agentlens/platform';
 import type { Kysely } from 'kysely';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { lapse, lockLapsed } from './alerts.repository.ts';
+import { endWithRun, lapse, lockLapsed, lockOrphaned } from './alerts.repository.ts';
 
 const PAGE = 100;
 
@@ -19,7 +19,7 @@ interface SweeperDependencies {
   readonly progress: LoopProgress;
 }
 
-/** Expires overdue alerts, at the start and then at intervals. Any number of replicas may sweep. */
+/** Expires overdue alerts and closes approvals whose run has ended, at the start and then at intervals. Any number of replicas may sweep. */
 export class ExpirySweeper {
   readonly #dependencies: SweeperDependencies;
   readonly #rounds = new Repeating(() => this.#round());
@@ -49,7 +49,7 @@ export class ExpirySweeper {
   async #round(): Promise<number> {
     try {
       const { progress } = this.#dependencies;
-      while (!this.#stopped && (await progress.attempt(() => this.#page())) === PAGE);
+      while (!this.#stopped && (await progress.attempt(() => this.#page())) > 0);
       this.#lastSweepAt = this.#dependencies.now();
     } catch (error) {
       this.#dependencies.onError(error);
@@ -59,14 +59,17 @@ export class ExpirySweeper {
 
   async #page(): Promise<number> {
     const { db, now, metrics, onChanged } = this.#dependencies;
-    const at = new Date(now()).toISOString();
-    const expired = await db.transaction().execute(async (tx) => {
+    const nowMs = now();
+    const at = new Date(nowMs).toISOString();
+    const closed = await db.transaction().execute(async (tx) => {
       const ended = [];
       for (const row of await lockLapsed(tx, at, PAGE)) ended.push(await lapse(tx, row, at));
+      if (ended.length > 0) return ended;
+      for (const row of await lockOrphaned(tx, nowMs, PAGE)) ended.push(await endWithRun(tx, row, at));
       return ended;
     });
-    for (const row of expired) metrics.ended(alertFromRow(row));
-    if (expired.length > 0) onChanged();
-    return expired.length;
+    for (const row of closed) metrics.ended(alertFromRow(row));
+    if (closed.length > 0) onChanged();
+    return closed.length;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { END_OF_RUN } from '../alerts/alerts.repository.ts';
 import { approvalStep } from './approvals.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -9,6 +10,7 @@ const anApproval = (
   fields = {},
 ) => ({
   status,
+  decided_by: null,
   expires_at: at(60),
   used_at: null,
   used_by: null,
@@ -24,6 +26,11 @@ describe('the step of a call that needs an approval', () => {
     'returns the state of an approval that is %s',
     (status) => expect(approvalStep(anApproval(status), CALL, NOW)).toBe('answer'),
   );
+
+  it('opens a new approval if the last one ended with its run, which goes on', () => {
+    expect(approvalStep(anApproval('cancelled', { decided_by: END_OF_RUN }), CALL, NOW)).toBe('open');
+    expect(approvalStep(anApproval('cancelled', { decided_by: 'Ada' }), CALL, NOW)).toBe('answer');
+  });
 
   it('uses an approved approval', () => expect(approvalStep(anApproval('approved'), CALL, NOW)).toBe('use'));
 

@@ -1,5 +1,6 @@
 import {
   type Alert,
+  type AppliedPolicy,
   type ApprovalBinding,
   type ApprovalCall,
   canonicalJson,
@@ -8,6 +9,7 @@ import {
   timeOrderedId,
 } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
+import { countEligible } from '@agentlens/people';
 import type { Kysely, Transaction } from 'kysely';
 import type { AlertMetrics } from '../alerts/alert-metrics.ts';
 import {
@@ -15,6 +17,7 @@ import {
   changeAlert,
   cleanText,
   deniedCall,
+  END_OF_RUN,
   hasLapsed,
   lapse,
   lockByBinding,
@@ -25,6 +28,8 @@ import {
 } from '../alerts/alerts.repository.ts';
 import type { ApprovalCalls } from '../alerts/approval-calls.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
+import { readBallot, readOpening } from './ballots.ts';
+import type { QuorumAlerts, Reach } from './quorum-alerts.ts';
 
 /**
  * A client without request ids that repeats a question this soon after its approval was used has lost the answer. Later
@@ -43,7 +48,10 @@ const RETRY_MS = 10_000;
  */
 type ApprovalStep = 'open' | 'use' | 'retry' | 'lapse' | 'answer';
 
-type Progress = Pick<AlertRow, 'status' | 'expires_at' | 'used_at' | 'used_by' | 'retried_at' | 'spent_at'>;
+type Progress = Pick<
+  AlertRow,
+  'status' | 'decided_by' | 'expires_at' | 'used_at' | 'used_by' | 'retried_at' | 'spent_at'
+>;
 
 /** Identifies the question of a client. */
 interface AskedAs {
@@ -52,10 +60,11 @@ interface AskedAs {
   readonly requestId?: string | undefined;
 }
 
-/** A denied, expired or cancelled approval stays so for this call. */
+/** A denied, expired or cancelled approval stays so for this call, unless its run had ended and now goes on. */
 export function approvalStep(row: Progress | undefined, asked: AskedAs, now: number): ApprovalStep {
   if (row === undefined) return 'open';
   if (hasLapsed(row, now)) return 'lapse';
+  if (row.status === 'cancelled' && row.decided_by === END_OF_RUN) return 'open';
   if (row.status !== 'approved') return 'answer';
   if (row.used_at === null) return 'use';
   if (row.spent_at !== null) return 'open';
@@ -92,6 +101,8 @@ const MAX_WAIT_S = 366 * 24 * 3600;
 interface Taken {
   readonly step: ApprovalStep;
   readonly row: AlertRow;
+  /** Of a new approval with a policy: whether enough people may decide. */
+  readonly reach?: Reach | undefined;
 }
 
 /** Approvals of single calls. An approval is used once, under a row lock that decides between replicas. */
@@ -101,6 +112,7 @@ export class Approvals {
     private readonly now: () => number,
     private readonly metrics: AlertMetrics,
     private readonly calls: ApprovalCalls,
+    private readonly quorums: Pick<QuorumAlerts, 'report'>,
     /** Called after a commit that wrote to the outbox. */
     private readonly onChanged: () => void,
   ) {}
@@ -113,6 +125,8 @@ export class Approvals {
         return refusal(409, 'This call was requested by another agent', 'Give every run a unique id.');
       }
       this.#count(taken);
+      // After the commit: raising an alert takes a lock that must not wait for this transaction.
+      if (taken.reach !== undefined) await this.quorums.report(taken.reach);
       return { ok: true, value: alertFromRow(taken.row) };
     }
     throw new Error(`could not resolve the approval of a call of run ${question.binding.runId}`);
@@ -136,10 +150,12 @@ export class Approvals {
       if (denied !== undefined) return { step: 'answer', row: denied };
     }
     if (row === undefined || step === 'open') {
-      const opened = await openAlert(tx, newApproval(question, key, now));
+      const opening = await readOpening(tx, question.tenantId, question.agentId, question.binding, now);
+      const { binding: approval, policy, requesters } = opening;
+      const opened = await openAlert(tx, { ...newApproval(question, key, now), approval, policy, requesters });
       if (opened === undefined) return 'raced';
       if (question.call !== undefined) await this.calls.keep(tx, opened, question.call);
-      return { step: 'open', row: opened };
+      return { step: 'open', row: opened, reach: await readReach(tx, opened, policy, now) };
     }
     if (step === 'lapse') return { step, row: await lapse(tx, row, at) };
     if (step === 'retry') await noteRetry(tx, row, at);
@@ -159,6 +175,22 @@ export class Approvals {
   }
 }
 
+/** A policy that is only reported refuses nothing, so its quorum cannot be out of reach. */
+async function readReach(
+  tx: Transaction<Tables>,
+  row: AlertRow,
+  applied: AppliedPolicy | undefined,
+  now: number,
+): Promise<Reach | undefined> {
+  if (applied === undefined || applied.policy.mode === 'report') return undefined;
+  const { id: policyId, policy } = applied;
+  const { ballot, people } = await readBallot(tx, row, now);
+  const programs = policy.quorum === 1 && policy.approvers.anyone && policy.via.includes('api') ? 1 : 0;
+  const eligible = countEligible(ballot, people) + programs;
+  const { tenant_id: tenantId, agent_id: agentId, run_id: runId } = row;
+  return { tenantId, agentId, runId: runId ?? undefined, policyId, name: policy.name, quorum: policy.quorum, eligible };
+}
+
 /** Digest of run, call, tool, arguments, rule and rule version. */
 function bindingKey(binding: ApprovalBinding): string {
   return sha256Hex(canonicalJson(binding));
@@ -166,7 +198,10 @@ function bindingKey(binding: ApprovalBinding): string {
 
 /** Compares in full what the key is a digest of, because the call depends on it. */
 function isSameCall(row: AlertRow, { agentId, binding }: ApprovalQuestion): boolean {
-  return row.agent_id === agentId && canonicalJson(row.approval) === canonicalJson(binding);
+  // The approval may be for fewer rules than those that ask.
+  const { also: _, ...stored } = row.approval ?? {};
+  const { also: __, ...asked } = binding;
+  return row.agent_id === agentId && canonicalJson(stored) === canonicalJson(asked);
 }
 
 function newApproval(question: ApprovalQuestion, key: string, now: number): NewAlert {

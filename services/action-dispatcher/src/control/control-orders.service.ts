@@ -149,6 +149,7 @@ export class Acknowledgements {
         instance_id: taken.instanceId,
         agent_id: taken.agentId,
         acknowledged_at: taken.acknowledgedAt,
+        signature: taken.signature === undefined ? null : JSON.stringify(taken.signature),
       })
       .onConflict((conflict) =>
         conflict.columns(['tenant_id', 'directive_id', 'agent_id', 'instance_id']).doUpdateSet((eb) => ({
@@ -156,6 +157,7 @@ export class Acknowledgements {
             'control_acknowledgements.acknowledged_at',
             'excluded.acknowledged_at',
           ]),
+          signature: eb.fn.coalesce('control_acknowledgements.signature', 'excluded.signature'),
         })),
       )
       .execute();

@@ -22,6 +22,8 @@ export interface ClaimedDelivery {
   /** Why the destination was disabled when this was claimed; null if it is enabled. */
   readonly disabled: string | null;
   readonly traceparent: string | null;
+  /** For a delivery to a channel: the receipt of the one before it with the same order key. */
+  readonly prior?: string | undefined;
   /** Null if retention has removed the trigger. */
   readonly trigger: Trigger | null;
 }

@@ -3,6 +3,7 @@ import type { DeliveriesTable, GuardrailTriggersTable, Tables } from '@agentlens
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Room } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
+import { PAGE_ATTEMPTS } from './retry-schedule.ts';
 
 export interface Claim {
   readonly limit: number;
@@ -47,6 +48,7 @@ type TriggerRow = Pick<
 >;
 type ClaimedRow = Selectable<DeliveriesTable> & { [K in keyof TriggerRow]: TriggerRow[K] | null } & {
   readonly disabled: string | null;
+  readonly prior: string | null;
 };
 
 /** Queue side of `deliveries`: leases. */
@@ -79,6 +81,12 @@ export class DeliveriesRepository {
         where next_attempt_at <= ${at}
           and (lease_until is null or lease_until <= ${at})
           and (destination is null) = ${lane === 'internal'}
+          -- What comes before it for the same message is settled first, unless it has failed for as long as a page does.
+          and (order_key is null or not exists (
+            select from deliveries o
+            where o.tenant_id = d.tenant_id and o.order_key = d.order_key and o.order_n < d.order_n and o.settled_at is null
+              and o.attempts < ${PAGE_ATTEMPTS}
+          ))
           and not exists (select from held_tenants h where h.tenant_id = d.tenant_id and h.free <= 0)
           and not exists (
             select from held_destinations h
@@ -116,7 +124,12 @@ export class DeliveriesRepository {
       where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
       returning d.*, t.rule_version, t.rule_name, t.run_id, t.event_id, t.condition_type, t.condition_value,
         t.condition_threshold, t.comparison, t.dry_run, t.cooldown_minutes, t.message,
-        case when x.destination is not null then coalesce(x.disabled_reason, 'no reason given') end as disabled
+        case when x.destination is not null then coalesce(x.disabled_reason, 'no reason given') end as disabled,
+        case when d.order_key is not null then (
+          select o.receipt from deliveries o
+          where o.tenant_id = d.tenant_id and o.order_key = d.order_key and o.order_n < d.order_n and o.receipt is not null
+          order by o.order_n desc limit 1
+        ) end as prior
     `.execute(this.db);
     return Promise.all(rows.map(async (row) => claimed(await this.#withTrigger(row), leaseId)));
   }
@@ -126,7 +139,8 @@ export class DeliveriesRepository {
    * its plan, so a trigger that was moved into it looks deleted.
    */
   async #withTrigger(row: ClaimedRow): Promise<ClaimedRow> {
-    if (row.rule_version !== null) return row;
+    // What is sent to a channel has no trigger.
+    if (row.rule_version !== null || row.channel_id !== null) return row;
     const trigger = await this.db
       .selectFrom('guardrail_triggers')
       .select([
@@ -215,6 +229,7 @@ function claimed(row: ClaimedRow, leaseId: string): ClaimedDelivery {
     webhookId: row.webhook_id,
     disabled: row.disabled,
     traceparent: row.traceparent,
+    prior: row.prior ?? undefined,
     trigger: triggerOf(row),
   };
 }

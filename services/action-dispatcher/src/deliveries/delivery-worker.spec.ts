@@ -1,18 +1,11 @@
 import { eventually, fixedClock } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
+import { createDeliver } from './deliver.ts';
 import type { Claim } from './deliveries.repository.ts';
 import { AT, aDelivery } from './delivery.testing.ts';
-import {
-  CarryOutStage,
-  type DeliveryWork,
-  LeaseStage,
-  RecordStage,
-  SendBackStage,
-  SlotStage,
-} from './delivery-stages.ts';
 import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
-import type { Ending } from './execution.ts';
+import type { Attempted, Carried, Unattempted } from './execution.ts';
 
 /** Longer than any test, so that no test depends on the poll. */
 const NEVER_MS = 3_600_000;
@@ -24,9 +17,9 @@ const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
 class Bench {
   readonly clock = fixedClock(AT);
   readonly claims: { readonly claim: Claim; readonly answer: (brought: ClaimedDelivery[]) => void }[] = [];
-  readonly attempts = new Map<string, PromiseWithResolvers<Ending>>();
+  readonly attempts = new Map<string, PromiseWithResolvers<Attempted['ending']>>();
   /** If set, attempts end with it synchronously. */
-  endsAtOnce: Ending | undefined;
+  endsAtOnce: Unattempted | undefined;
   readonly recorded: string[] = [];
   /** Deliveries whose results cannot be recorded. */
   readonly unrecorded = new Set<string>();
@@ -46,7 +39,7 @@ class Bench {
         },
         release: async (given) => void this.released.push(...given.map(({ deliveryId }) => deliveryId)),
       },
-      stages: this.#stages(),
+      deliver: this.#deliver(),
       now: () => this.clock.now(),
       leaseMs: 30_000,
       patienceMs: PATIENCE_MS,
@@ -58,30 +51,27 @@ class Bench {
     });
   }
 
-  /** The pipeline with an attempt that ends when the test decides. */
-  #stages() {
+  /** A delivery whose attempt ends when the test decides. */
+  #deliver() {
     const now = () => this.clock.now();
-    const attempt = {
-      run: ({ delivery }: DeliveryWork) => {
-        if (this.endsAtOnce !== undefined) return this.endsAtOnce;
-        const ending = Promise.withResolvers<Ending>();
-        this.attempts.set(delivery.deliveryId, ending);
-        return ending.promise;
-      },
+    const carryOut = async ({ deliveryId }: ClaimedDelivery): Promise<Carried> => {
+      if (this.endsAtOnce !== undefined) return { ending: this.endsAtOnce };
+      const ending = Promise.withResolvers<Attempted['ending']>();
+      this.attempts.set(deliveryId, ending);
+      return { ending: await ending.promise, urgency: 'notification', attemptedAt: now() };
     };
-    const metrics = { ended: () => undefined, delivered: () => undefined };
-    const results = {
-      record: async ({ deliveryId }: ClaimedDelivery) => {
-        if (this.unrecorded.has(deliveryId)) throw new Error('the database is away');
-        this.recorded.push(deliveryId);
+    return createDeliver({
+      carryOut,
+      results: {
+        record: async ({ deliveryId }) => {
+          if (this.unrecorded.has(deliveryId)) throw new Error('the database is away');
+          this.recorded.push(deliveryId);
+        },
       },
-    };
-    return [
-      new LeaseStage(),
-      new CarryOutStage({ random: () => 0 }, [new SlotStage({ metrics, now }), attempt]),
-      new RecordStage({ results }),
-      new SendBackStage(),
-    ];
+      metrics: { ended: () => undefined, delivered: () => undefined },
+      now,
+      random: () => 0,
+    });
   }
 
   /** Waits for claim number `n` (from 1) and answers it. */

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
-import { runStages } from '@agentlens/platform';
 import { Paces } from '../destinations/destinations.ts';
 import { LeaseBook, type Limits, type Occupant, Slots, WaitingLine } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
+import type { Deliver, DeliveryHolder } from './deliver.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { DeliveryHolder, DeliveryStage } from './delivery-stages.ts';
 import { disablesDestination, type Ending } from './execution.ts';
 
 export interface LaneLimits {
@@ -19,8 +18,7 @@ interface WorkerDependencies {
   readonly lane: Lane;
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
-  /** The pipeline of one delivery. */
-  readonly stages: readonly DeliveryStage[];
+  readonly deliver: Deliver;
   readonly now: () => number;
   /** Longer than waiting and an attempt take together. A delivery whose worker died is retried after this time. */
   readonly leaseMs: number;
@@ -49,7 +47,6 @@ export class DeliveryWorker implements DeliveryHolder {
   readonly #running = new BackgroundWork();
   #loop: Promise<void> | undefined;
   #stopping = false;
-  #filling = false;
   #woken = false;
   #rounds = 0;
   #wakeUp: () => void = () => undefined;
@@ -136,21 +133,18 @@ export class DeliveryWorker implements DeliveryHolder {
     await this.#dependencies.deliveries.release(deliveries);
   }
 
-  /** A delivery may end before it yields, which frees its slot during the loop. */
   #fillPlaces(): void {
-    if (this.#stopping || this.#filling) return;
-    this.#filling = true;
+    if (this.#stopping) return;
     const take = (delivery: ClaimedDelivery) => this.#places.take(delivery);
     for (let next = this.#waiting.next(take); next !== undefined; next = this.#waiting.next(take)) {
       this.#running.add(this.#deliver(next));
     }
-    this.#filling = false;
   }
 
   async #deliver(delivery: ClaimedDelivery): Promise<void> {
-    const { stages, now, onError } = this.#dependencies;
+    const { deliver, onError } = this.#dependencies;
     try {
-      await runStages(stages, { delivery, holder: this, endedAt: now(), sentBack: [] });
+      await deliver(delivery, this);
     } catch (error) {
       onError(error, delivery);
     }

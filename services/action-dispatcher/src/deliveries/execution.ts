@@ -5,30 +5,32 @@ import { addressOf } from './prepared-action.ts';
 import { pauseAfter, type Urgency } from './retry-schedule.ts';
 import type { GivenUpDelivery, Next, Settlement } from './settlements.repository.ts';
 
-/** How carrying out a delivery ended: with the outcome of its action, or without an attempt. */
-export type Ending =
-  | ActionOutcome
+/** Why no attempt was made. */
+export type Unattempted =
   | { readonly kind: 'given_up'; readonly why: GivenUpDelivery; readonly reason: string }
   /** The destination's breaker is open: no attempt is used up. */
   | { readonly kind: 'deferred'; readonly untilMs: number; readonly reason: string };
+
+/** How carrying out a delivery ended. */
+export type Ending = ActionOutcome | Unattempted;
+
+/** An attempt of a delivery. */
+export interface Attempted {
+  readonly ending: ActionOutcome;
+  readonly urgency: Urgency;
+  readonly attemptedAt: number;
+  /** The last request of the attempt and its response. */
+  readonly request?: ActionRequest;
+  readonly response?: ActionResponse;
+}
+
+/** A delivery that was carried out, with what its result says about it. */
+export type Carried = Attempted | { readonly ending: Unattempted };
 
 /** What to record. */
 export type Execution =
   | { readonly kind: 'settle'; readonly settlement: Settlement }
   | { readonly kind: 'defer'; readonly untilMs: number; readonly reason: string };
-
-/** What is known about a delivery when it has ended. */
-export interface EndedDelivery {
-  readonly delivery: ClaimedDelivery;
-  /** Undefined if there is nothing to carry out. */
-  readonly action?: { readonly urgency: Urgency };
-  /** Undefined if no attempt was made. */
-  readonly attemptedAt?: number;
-  readonly endedAt: number;
-  /** The last request of the attempt and its response. */
-  readonly request?: ActionRequest;
-  readonly response?: ActionResponse;
-}
 
 const MAX_DETAIL = 300;
 
@@ -37,24 +39,25 @@ const MAX_DETAIL = 300;
  *
  * @param random uniform in [0, 1); spreads retries
  */
-export function executionOf(ended: EndedDelivery, ending: Ending, random: () => number): Execution {
-  if (ending.kind === 'deferred') return { kind: 'defer', untilMs: ending.untilMs, reason: ending.reason };
-  const at = ended.endedAt;
-  if (ending.kind === 'given_up') {
-    const next: Next = { kind: 'settled', result: 'failed', why: ending.why };
-    return { kind: 'settle', settlement: { at, next, detail: safe(ending.reason) } };
-  }
-  const { delivery, attemptedAt = at, request, response } = ended;
+export function executionOf(
+  delivery: ClaimedDelivery,
+  carried: Carried,
+  endedAt: number,
+  random: () => number,
+): Execution {
+  if (!isAttempted(carried)) return withoutAttempt(carried.ending, endedAt);
+  const { ending, attemptedAt, request, response } = carried;
   const detail = safe(ending.kind === 'delivered' ? (ending.detail ?? null) : ending.reason);
-  const next = nextOf(ended, ending, random);
+  const next = nextOf(delivery, carried, endedAt, random);
   const gaveUp = ending.kind === 'retry' && next.kind === 'settled';
   const settlement: Settlement = {
-    at,
+    at: endedAt,
     next,
+    receipt: ending.kind === 'delivered' ? ending.receipt : undefined,
     detail: gaveUp ? safe(`gave up after the last attempt: ${detail}`) : detail,
     attempt: {
       started_at: new Date(attemptedAt).toISOString(),
-      finished_at: new Date(at).toISOString(),
+      finished_at: new Date(endedAt).toISOString(),
       outcome: ending.kind,
       http_status: ending.httpStatus ?? null,
       detail,
@@ -65,16 +68,30 @@ export function executionOf(ended: EndedDelivery, ending: Ending, random: () => 
   return { kind: 'settle', settlement };
 }
 
+function isAttempted(carried: Carried): carried is Attempted {
+  return 'attemptedAt' in carried;
+}
+
+function withoutAttempt(ending: Unattempted, at: number): Execution {
+  if (ending.kind === 'deferred') return { kind: 'defer', untilMs: ending.untilMs, reason: ending.reason };
+  const next: Next = { kind: 'settled', result: 'failed', why: ending.why };
+  return { kind: 'settle', settlement: { at, next, detail: safe(ending.reason) } };
+}
+
 /** True if the receiver is gone for good, so that its destination is disabled. */
 export function disablesDestination(ending: Ending): boolean {
   return ending.kind === 'rejected' && ending.disableDestination === true;
 }
 
-function nextOf({ delivery, action, endedAt }: EndedDelivery, outcome: ActionOutcome, random: () => number): Next {
-  if (outcome.kind === 'delivered') return { kind: 'settled', result: 'success' };
-  if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed', why: 'rejected' };
-  if (action === undefined) throw new Error('a delivery is attempted after its action was found');
-  const pause = pauseAfter(action.urgency, delivery.attempts + 1, random(), outcome.afterMs);
+function nextOf(
+  { attempts }: ClaimedDelivery,
+  { ending, urgency }: Attempted,
+  endedAt: number,
+  random: () => number,
+): Next {
+  if (ending.kind === 'delivered') return { kind: 'settled', result: 'success' };
+  if (ending.kind === 'rejected') return { kind: 'settled', result: 'failed', why: 'rejected' };
+  const pause = pauseAfter(urgency, attempts + 1, random(), ending.afterMs);
   if (pause === null) return { kind: 'settled', result: 'failed', why: 'out_of_attempts' };
   return { kind: 'retry', atMs: endedAt + pause };
 }

@@ -1,14 +1,19 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
+import type { ChannelSender } from '../channels/channel-sender.ts';
+import { CHANNEL_NOTICE } from '../channels/channel-kinds.ts';
+import { channelDestination } from '../channels/channels.repository.ts';
+import { ChannelNoticeConfig, showsOnlyEnds } from '../channels/notice-queue.ts';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
 import { type Address, destinationOf } from '../destinations/destinations.ts';
 import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
+import type { Urgency } from './retry-schedule.ts';
 
 /** What a delivery carries out: the action of a rule, or a notification. */
 export interface PreparedAction {
-  readonly urgency: ActionModule['urgency'];
+  readonly urgency: Urgency;
   /** Reads the config, with its secrets opened. Returns a text if part of it is no longer valid. */
   prepare(config: JsonObject): ((tools: ActionDependencies) => Promise<ActionOutcome>) | string;
 }
@@ -19,9 +24,21 @@ export interface PreparedAction {
  * @param publicUrl base of links to the console
  */
 export function actionFor(
-  { actionType, trigger, triggeredAt }: ClaimedDelivery,
-  publicUrl?: string,
+  {
+    actionType,
+    trigger,
+    triggeredAt,
+    tenantId,
+    actionConfig,
+    prior,
+  }: Pick<ClaimedDelivery, 'actionType' | 'trigger' | 'triggeredAt' | 'tenantId' | 'actionConfig' | 'prior'>,
+  publicUrl: string | undefined,
+  channels: Pick<ChannelSender, 'send'>,
 ): PreparedAction | string {
+  if (actionType === CHANNEL_NOTICE) {
+    const notice = { urgency: showsOnlyEnds(actionConfig) ? 'end' : 'page', config: ChannelNoticeConfig } as const;
+    return prepared(notice, (config, tools) => channels.send({ tenantId, triggeredAt, config, prior }, tools));
+  }
   if (actionType === ENDPOINT_WEBHOOK) {
     return prepared(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
   }
@@ -38,6 +55,10 @@ export function actionFor(
 /** The address that an action calls; null if it calls none. */
 export function addressOf(actionType: string, config: JsonObject): Address | null {
   if (actionType === ALERT_WEBHOOK) return destinationOf(config[alertWebhook.address]);
+  if (actionType === CHANNEL_NOTICE) {
+    const { channelId } = config;
+    return typeof channelId === 'string' ? { id: channelDestination(channelId), label: `channel ${channelId}` } : null;
+  }
   if (actionType === ENDPOINT_WEBHOOK) return destinationOf(config[endpointWebhook.address]);
   const action = ACTIONS.get(actionType);
   if (action === undefined || !('execute' in action) || action.callsOut === false) return null;
@@ -46,7 +67,7 @@ export function addressOf(actionType: string, config: JsonObject): Address | nul
 }
 
 function prepared<C>(
-  { urgency, config: schema }: Pick<ActionModule<C>, 'urgency' | 'config'>,
+  { urgency, config: schema }: { readonly urgency: Urgency; readonly config: ActionModule<C>['config'] },
   execute: (config: C, tools: ActionDependencies) => Promise<ActionOutcome>,
 ): PreparedAction {
   return {

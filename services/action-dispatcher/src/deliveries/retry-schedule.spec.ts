@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isStale, pauseAfter, type Urgency } from './retry-schedule.ts';
+import { isStale, PAGE_ATTEMPTS, pauseAfter, type Urgency } from './retry-schedule.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -32,6 +32,13 @@ describe('retry schedule', () => {
     const all = pauses('control');
     expect(all.length).toBeGreaterThanOrEqual(3);
     expect(all.reduce((sum, pause) => sum + pause, 0)).toBeLessThan(MINUTE);
+  });
+
+  it('tries the end of a page for a day, and never rests longer than a page does', () => {
+    const all = pauses('end');
+    expect(all.slice(0, PAGE_ATTEMPTS - 1)).toEqual(pauses('page'));
+    expect(all.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThanOrEqual(24 * HOUR);
+    expect(Math.max(...all)).toBe(Math.max(...pauses('page')));
   });
 
   it('honors Retry-After up to a limit', () => {

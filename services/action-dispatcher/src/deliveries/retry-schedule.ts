@@ -1,6 +1,6 @@
 import type { ActionModule } from '@agentlens/guardrails';
 
-export type Urgency = ActionModule['urgency'];
+export type Urgency = ActionModule['urgency'] | 'page' | 'end';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -15,9 +15,17 @@ interface Schedule {
   readonly staleAfterMs: number;
 }
 
+const PAGE_PAUSES_MS = [1, 2, 5, 10, 30, 60, 120, 90, 300, 600].map((seconds) => seconds * SECOND);
+/** Attempts of a page. A message that waits behind one for the same key waits no longer. */
+export const PAGE_ATTEMPTS = PAGE_PAUSES_MS.length + 1;
+const END_EVERY_MS = 10 * MINUTE;
+const END_WITHIN_MS = 24 * HOUR;
+
 /**
  * Control actions stop an agent that misbehaves: they succeed within seconds or the operator learns that they failed.
- * Notifications follow Standard Webhooks 1.0: eight attempts in 27.6 hours.
+ * Notifications follow Standard Webhooks 1.0: eight attempts in 27.6 hours. Pages reach a person within minutes; one
+ * attempt falls just after five minutes, the usual delay of a mail server that greylists. What ends a page is tried for a
+ * day: without it, an incident stays open.
  */
 const SCHEDULES: Readonly<Record<Urgency, Schedule>> = {
   control: {
@@ -29,6 +37,16 @@ const SCHEDULES: Readonly<Record<Urgency, Schedule>> = {
     pausesMs: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR],
     longestWaitMs: 24 * HOUR,
     staleAfterMs: 72 * HOUR,
+  },
+  page: {
+    pausesMs: PAGE_PAUSES_MS,
+    longestWaitMs: 10 * MINUTE,
+    staleAfterMs: 1 * HOUR,
+  },
+  end: {
+    pausesMs: [...PAGE_PAUSES_MS, ...Array.from({ length: END_WITHIN_MS / END_EVERY_MS }, () => END_EVERY_MS)],
+    longestWaitMs: 10 * MINUTE,
+    staleAfterMs: END_WITHIN_MS,
   },
 };
 

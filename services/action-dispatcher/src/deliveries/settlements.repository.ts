@@ -25,6 +25,8 @@ export interface Settlement {
   readonly at: number;
   readonly next: Next;
   readonly detail: string | null;
+  /** Identifies the message at its receiver. */
+  readonly receipt?: string | undefined;
   /** Absent if no attempt was made. */
   readonly attempt?: AttemptRow;
   /** Set if the receiver is gone for good: its destination is disabled. */
@@ -53,15 +55,15 @@ export class SettlementsRepository {
         select * from jsonb_to_recordset(${JSON.stringify(settled.map(rowOf))}::jsonb) as g (
           n int, tenant_id text, delivery_id text, lease_id text, destination text, attempts int, result text, detail text,
           at timestamptz, next_at timestamptz, settled_at timestamptz, started_at timestamptz, finished_at timestamptz,
-          outcome text, http_status int, attempt_detail text, exchange jsonb, disable_label text, disable_reason text, fact jsonb
+          outcome text, http_status int, attempt_detail text, exchange jsonb, disable_label text, disable_reason text, receipt text, fact jsonb
         )
       ), moved as (
         update deliveries d
         set attempts = g.attempts, result = g.result, detail = g.detail, lease_id = null, lease_until = null,
-          next_attempt_at = g.next_at, settled_at = g.settled_at
+          next_attempt_at = g.next_at, settled_at = g.settled_at, receipt = coalesce(g.receipt, d.receipt)
         from given g
         where d.tenant_id = g.tenant_id and d.delivery_id = g.delivery_id and d.lease_id = g.lease_id
-        returning g.*, d.trigger_id, d.triggered_at, d.webhook_id
+        returning g.*, d.trigger_id, d.triggered_at, d.webhook_id, d.channel_id
       ), attempted as (
         insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail, exchange)
         select tenant_id, delivery_id, attempts, started_at, finished_at, outcome, http_status, attempt_detail, exchange
@@ -71,7 +73,7 @@ export class SettlementsRepository {
         set action_result = m.result, action_detail = m.detail, settled_at = m.settled_at
         from moved m
         where t.tenant_id = m.tenant_id and t.triggered_at = m.triggered_at and t.trigger_id = m.trigger_id
-          and m.webhook_id is null
+          and m.webhook_id is null and m.channel_id is null
       ), disabled as (
         insert into destinations (tenant_id, destination, label, disabled_at, disabled_reason)
         select distinct on (tenant_id, destination) tenant_id, destination, disable_label, at, disable_reason
@@ -90,7 +92,7 @@ export class SettlementsRepository {
 }
 
 function rowOf({ delivery, settlement }: SettledDelivery, n: number) {
-  const { at, next, detail, attempt, disable } = settlement;
+  const { at, next, detail, attempt, disable, receipt } = settlement;
   const { tenantId, deliveryId, leaseId, destination } = delivery;
   const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);
   return {
@@ -113,6 +115,7 @@ function rowOf({ delivery, settlement }: SettledDelivery, n: number) {
     exchange: attempt?.exchange,
     disable_label: disable?.label,
     disable_reason: disable?.reason,
+    receipt,
     fact: factOf(delivery, settlement, attempts),
   };
 }

@@ -12,6 +12,7 @@ export class RunActions {
    */
   async delete(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
     await this.#eraseAudit(tenantId, runIds);
+    await this.#eraseNotices(tenantId, runIds);
     await sql`
       with runs as (select unnest(${[...runIds]}::text[]) as run_id),
       triggers as (
@@ -27,7 +28,8 @@ export class RunActions {
       ),
       gone_deliveries as (
         delete from deliveries d using (select id from triggers union select id from gone_alerts) as about
-        where d.tenant_id = ${tenantId} and d.trigger_id = about.id returning d.delivery_id
+        -- A notice may be about other alerts, too; it holds ids only.
+        where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.channel_id is null returning d.delivery_id
       )
       delete from delivery_attempts a using gone_deliveries d
       where a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
@@ -42,6 +44,7 @@ export class RunActions {
    */
   async erase(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
     await this.#eraseAudit(tenantId, runIds);
+    await this.#eraseNotices(tenantId, runIds);
     await sql`
       with runs as (select unnest(${[...runIds]}::text[]) as run_id),
       triggers as (
@@ -69,6 +72,15 @@ export class RunActions {
       where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is null
         and a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
     return { ok: true, value: { ok: true } };
+  }
+
+  /** Removes what was sent to channels about alerts of these runs, with the answers. */
+  async #eraseNotices(tenantId: string, runIds: readonly string[]): Promise<void> {
+    await sql`
+      update delivery_attempts t set detail = null, exchange = null
+      from alerts a join notice_alerts s using (tenant_id, alert_id) join notices n using (tenant_id, notice_id)
+      where a.tenant_id = ${tenantId} and a.run_id = any(${[...runIds]}::text[])
+        and t.tenant_id = ${tenantId} and t.delivery_id = n.delivery_id`.execute(this.db);
   }
 
   /** Finds the entries by run, because they outlive the alert. What an update removes is the database's (0052). */

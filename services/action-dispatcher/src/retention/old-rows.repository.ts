@@ -18,7 +18,7 @@ export class OldRows {
     return dropPartitions(this.db, 'guardrail_triggers', beforeMs);
   }
 
-  /** Deliveries with their attempts. Unsettled deliveries stay regardless of age. */
+  /** Deliveries with their attempts and notices. Unsettled deliveries stay regardless of age. */
   async removeDeliveries(before: string): Promise<Removed> {
     const { rows } = await sql<Removed>`
       with old as (
@@ -32,6 +32,13 @@ export class OldRows {
       attempts as (
         delete from delivery_attempts a using gone
         where a.tenant_id = gone.tenant_id and a.delivery_id = gone.delivery_id returning 1
+      ),
+      told as (
+        delete from notices n using gone
+        where n.tenant_id = gone.tenant_id and n.delivery_id = gone.delivery_id returning n.tenant_id, n.notice_id
+      ),
+      told_alerts as (
+        delete from notice_alerts a using told where a.tenant_id = told.tenant_id and a.notice_id = told.notice_id
       )
       select (select count(*) from gone) as deliveries, (select count(*) from attempts) as delivery_attempts`.execute(
       this.db,

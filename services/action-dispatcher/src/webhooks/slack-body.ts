@@ -122,7 +122,8 @@ function placeOf({ agentId, runId }: { readonly agentId: string; readonly runId?
   return [`agent ${agentId}`, ...(runId === undefined ? [] : [`run ${runId}`])];
 }
 
-function section(text: string) {
+/** A block of text in Slack's markup. */
+export function section(text: string) {
   return { type: 'section', text: { type: 'mrkdwn', text } };
 }
 
@@ -132,11 +133,16 @@ function button(text: string, url: string) {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
+/** A character as Slack shows it: three of them would begin a mention or a link. */
+export function escapeSlack(character: string): string {
+  return ENTITIES[character] ?? character;
+}
+
 /** Escapes Slack's control characters, so that text of agents cannot mention a channel, and truncates it. */
 function escaped(text: string, most: number): string {
   let written = '';
   for (const character of visible(text)) {
-    const next = ENTITIES[character] ?? character;
+    const next = escapeSlack(character);
     if (written.length + next.length >= most) return `${written}…`;
     written += next;
   }

@@ -3,7 +3,9 @@ import {
   type ChangeAuthor,
   type ChangeKind,
   type NewWebhookEndpoint,
+  ONLY_SLACK,
   otherVersion,
+  takesFormat,
   timeOrderedId,
   type WebhookDraft,
   type WebhookEndpoint,
@@ -90,6 +92,9 @@ export class WebhookEndpointsService {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
       if (ifVersion !== undefined && ifVersion !== row.version) return otherVersion('webhook', ifVersion, row.version);
+      const { url = row.url, format = row.format } = patch;
+      const isMoved = url !== row.url || format !== row.format;
+      if (isMoved && !takesFormat({ url, format })) return WRONG_FORMAT;
       // An unchanged address is checked when it is called.
       const refused = patch.url === undefined || patch.url === row.url ? null : this.#refusedAddress(patch.url);
       if (refused !== null) return refused;
@@ -181,6 +186,15 @@ function listensSince(row: EndpointRow, patch: WebhookPatch, at: string): Endpoi
 }
 
 const NOT_FOUND = refusal(404, 'Webhook not found');
+
+const WRONG_FORMAT: ReturnType<typeof refusal> = {
+  ok: false,
+  problem: {
+    error: 'Validation failed',
+    status: 400,
+    details: [{ path: ONLY_SLACK.path.join('.'), message: ONLY_SLACK.message }],
+  },
+};
 
 /** Binds a sealed secret to its endpoint. */
 export function secretContext(tenantId: string, webhookId: string): readonly string[] {

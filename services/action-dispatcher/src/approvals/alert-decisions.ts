@@ -1,10 +1,19 @@
-import { type Alert, type ChangeAuthor, otherVersion } from '@agentlens/contracts';
+import { type Alert, type ChangeAuthor, otherVersion, type VoterRef } from '@agentlens/contracts';
 import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
+import type { AlertMetrics } from '../alerts/alert-metrics.ts';
+import {
+  type AlertRow,
+  changeAlert,
+  cleanText,
+  hasLapsed,
+  isOpen,
+  lapse,
+  lockAlert,
+} from '../alerts/alerts.repository.ts';
+import { cutOf } from '../alerts/approval-calls.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import type { AlertMetrics } from './alert-metrics.ts';
-import { type AlertRow, changeAlert, cleanText, hasLapsed, isOpen, lapse, lockAlert } from './alerts.repository.ts';
-import { cutOf } from './approval-calls.ts';
+import { castVote, decidedBy, type JudgedVote, refusedVote } from './votes.ts';
 
 interface AlertVerdict {
   readonly tenantId: string;
@@ -13,6 +22,9 @@ interface AlertVerdict {
   readonly by: string;
   readonly reason?: string | undefined;
   readonly author?: ChangeAuthor | undefined;
+  /** Absent: a key of a program. */
+  readonly voter?: VoterRef | undefined;
+  readonly callHash?: string | undefined;
   /** The decision applies only if the alert is at this version. */
   readonly ifVersion?: number | undefined;
 }
@@ -45,11 +57,16 @@ export class AlertDecisions {
       const { ifVersion = row.version } = verdict;
       if (ifVersion !== row.version) return otherVersion('alert', ifVersion, row.version);
       const decision = await this.#decide(tx, row, verdict);
-      if (decision.ok && decision.value.version !== row.version) await this.#record(tx, row, decision.value, verdict);
+      if (
+        decision.ok &&
+        decision.value.version !== row.version &&
+        (verdict.verb === 'acknowledge' || !isOpen(decision.value))
+      )
+        await this.#record(tx, row, decision.value, verdict);
       return decision;
     });
     this.onChanged();
-    if (answer.ok && verdict.verb !== 'acknowledge') this.metrics.ended(answer.value);
+    if (answer.ok && verdict.verb !== 'acknowledge' && !isOpen(answer.value)) this.metrics.ended(answer.value);
     return answer;
   }
 
@@ -71,20 +88,79 @@ export class AlertDecisions {
     if (verdict.verb !== 'cancel' && row.kind !== 'approval') {
       return refusal(422, `Only an approval can be ${STATUS[verdict.verb]}`, 'Acknowledge this alert, or cancel it.');
     }
-    const cut = verdict.verb === 'approve' ? await cutOf(tx, row) : null;
-    if (cut !== null) return truncatedCall(cut);
+    const voted = verdict.verb === 'cancel' ? undefined : await this.#vote(tx, row, verdict, verdict.verb, now);
+    if (voted?.kind === 'answered') return voted.answer;
     const change = {
       status: STATUS[verdict.verb],
       dedupe: null,
       decided_at: at,
-      decided_by: cleanText(verdict.by, 300),
+      decided_by: voted?.by ?? cleanText(verdict.by, 300),
       reason: reasonOf(verdict) ?? row.reason,
       // Once approved, the call has the same time again to use the approval.
       expires_at: verdict.verb === 'approve' ? extended(row, now) : row.expires_at,
     };
     return { ok: true, value: alertFromRow(await changeAlert(tx, row, change, at)) };
   }
+
+  /** Judges and stores a vote. `decides`: by these people. */
+  async #vote(
+    tx: Transaction<Tables>,
+    row: AlertRow,
+    verdict: AlertVerdict,
+    verb: 'approve' | 'deny',
+    now: number,
+  ): Promise<Voted> {
+    const { author, by, callHash } = verdict;
+    const voter = verdict.voter ?? { keyId: author?.keyId ?? by, isAgent: false, via: 'api' as const };
+    const cast = { verdict: verb, voter, name: cleanText(by, 300), reason: reasonOf(verdict), callHash };
+    const { answer, names, standsInFor, read } = await castVote(tx, row, cast, now);
+    if (answer.kind === 'refused') {
+      if (answer.because === 'call_not_whole')
+        return { kind: 'answered', answer: truncatedCall((await cutOf(tx, row)) ?? '') };
+      // The state of the alert was checked before, so every other refusal is about the voter.
+      const refused =
+        refusedVote(answer.because, read, voter) ?? refusal(409, `The vote was refused: ${answer.because}`);
+      return { kind: 'answered', answer: refused };
+    }
+    if (answer.kind === 'unchanged') return { kind: 'answered', answer: { ok: true, value: alertFromRow(row) } };
+    if (row.policy !== null) {
+      const { wouldRefuse } = answer;
+      await this.#recordVote(tx, row, verdict, { vote: verb, wouldRefuse, standsInFor });
+    }
+    const at = new Date(now).toISOString();
+    if (answer.outcome === 'open')
+      return { kind: 'answered', answer: { ok: true, value: alertFromRow(await changeAlert(tx, row, {}, at)) } };
+    return { kind: 'decides', by: answer.outcome === 'approved' ? decidedBy(names) : decidedBy(names.slice(-1)) };
+  }
+
+  async #recordVote(
+    tx: Transaction<Tables>,
+    row: AlertRow,
+    { author }: AlertVerdict,
+    { vote, wouldRefuse, standsInFor }: RecordedVote,
+  ): Promise<void> {
+    const at = new Date(this.now()).toISOString();
+    const after = {
+      ...{ vote, runId: row.run_id },
+      ...(wouldRefuse === undefined ? {} : { wouldRefuse }),
+      ...(standsInFor.length === 0 ? {} : { standsInFor }),
+    };
+    await recordChanges(tx, [
+      { tenantId: row.tenant_id, at, kind: 'vote.cast', targetId: row.alert_id, author, after },
+    ]);
+  }
 }
+
+interface RecordedVote {
+  readonly vote: 'approve' | 'deny';
+  readonly wouldRefuse?: string | undefined;
+  /** Those in whose place a deputy voted. */
+  readonly standsInFor: JudgedVote['standsInFor'];
+}
+
+type Voted =
+  | { readonly kind: 'answered'; readonly answer: CommandAnswer<Alert> }
+  | { readonly kind: 'decides'; readonly by: string };
 
 /** Marks an alert as seen. The first author stays. An approval still needs its decision. */
 async function acknowledge(
