@@ -1,0 +1,1 @@
+export { ModelGatewayModule } from './model-gateway.module.ts';
