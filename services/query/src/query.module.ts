@@ -23,6 +23,7 @@ import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
 import { AlertsController } from './alerts/alerts.controller.ts';
 import { AlertsQueries } from './alerts/alerts.queries.ts';
+import { ApprovalPoliciesController } from './alerts/approval-policies.controller.ts';
 import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
 import { SpendQueries } from './analytics/spend.queries.ts';
@@ -33,9 +34,14 @@ import { BreakersController } from './breakers/breakers.controller.ts';
 import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
 import { BudgetsQueries } from './budgets/budgets.queries.ts';
+import { ChannelsController } from './channels/channels.controller.ts';
+import { ChannelsQueries } from './channels/channels.queries.ts';
+import { SlackController } from './channels/slack.controller.ts';
 import { ConsoleServer } from './console/console-server.ts';
 import { ControlController, ControlQueries, OrderWatch } from './control/control.controller.ts';
 import { DecisionsController, DecisionsQueries } from './decisions/decisions.controller.ts';
+import { Refusals, RefusalsController } from './decisions/refusals.ts';
+import { IncidentController, IncidentQueries } from './incident/incident.controller.ts';
 import { ErasuresController, ErasuresQueries } from './erasures/erasures.controller.ts';
 import { EventsController, EventsQueries } from './events/events.controller.ts';
 import { DeliveriesQueries } from './guardrails/deliveries.queries.ts';
@@ -55,16 +61,30 @@ import { TenantReads } from './http/tenant-reads.ts';
 import { KeyNames } from './keys/key-names.ts';
 import { KeyUseRecorder } from './keys/key-use-recorder.ts';
 import { KeysController } from './keys/keys.controller.ts';
+import { LogController, TilesServer } from './log/log.controller.ts';
+import { LogQueries } from './log/log.queries.ts';
 import { McpEndpoint } from './mcp/mcp-endpoint.ts';
 import { MetricsController, MetricsQueries } from './metrics/metrics.controller.ts';
+import { ModelCallsController } from './model-connections/model-calls.controller.ts';
+import {
+  ModelConnectionsController,
+  ModelConnectionsRepository,
+} from './model-connections/model-connections.controller.ts';
+import { ChangeWatch } from './now/change-watch.ts';
 import { NowController } from './now/now.controller.ts';
 import { NowQueries } from './now/now.queries.ts';
+import { UnusualQueries } from './now/unusual.queries.ts';
 import { ServedPackages } from './packages/served-packages.ts';
 import { PackagesServer } from './packages/packages-server.ts';
 import { InvoiceQueries } from './prices/invoice.queries.ts';
 import { PricesController, RepricesQueries } from './prices/prices.controller.ts';
 import { PricesRepository } from './prices/prices.repository.ts';
 import { UsageQueries } from './prices/usage.queries.ts';
+import { Deputies } from './people/deputies.repository.ts';
+import { IdentityProviders } from './people/identity-providers.ts';
+import { People } from './people/people.repository.ts';
+import { PersonKeys } from './people/person-keys.ts';
+import { Teams } from './people/teams.repository.ts';
 import { RunDetailQueries } from './runs/run-detail.queries.ts';
 import { RunFacetsQueries } from './runs/run-facets.queries.ts';
 import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
@@ -75,11 +95,19 @@ import { SavedViewsController, SavedViewsRepository } from './saved-views/saved-
 import { SearchController, SearchQueries } from './search/search.controller.ts';
 import { TextSearchQueries } from './search/text-search.queries.ts';
 import { BrowserSessions } from './session/browser-sessions.repository.ts';
+import { DeputiesController } from './session/deputies.controller.ts';
+import { IdentityProvidersController, PeopleController, PersonalKeysController } from './session/people.controller.ts';
+import { Logins } from './session/logins.ts';
+import { ProviderLogoutController } from './session/provider-logout.controller.ts';
+import { ProviderSignInController } from './session/provider-sign-in.controller.ts';
 import { SessionController } from './session/session.controller.ts';
+import { BreakGlassUse } from './session/break-glass-use.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
 import { SessionsController, SessionsQueries } from './sessions/sessions.controller.ts';
 import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
+import { SignInAttempts } from './sign-in/attempts.ts';
+import { ProviderClient } from './sign-in/provider-client.ts';
 import { LiveStreamService, StreamMetrics } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { RecordFeed } from './stream/record-feed.ts';
@@ -139,17 +167,25 @@ export class QueryModule {
         WebhooksController,
         EventsController,
         ErasuresController,
+        LogController,
         SavedViewsController,
         SearchController,
         SessionsController,
         RunsController,
         DecisionsController,
+        RefusalsController,
+        IncidentController,
         NowController,
         AgentsController,
         AnalyticsController,
         PricesController,
+        ModelCallsController,
+        ModelConnectionsController,
         MetricsController,
         AlertsController,
+        ApprovalPoliciesController,
+        ChannelsController,
+        SlackController,
         ControlController,
         BacktestsController,
         BreakersController,
@@ -162,6 +198,12 @@ export class QueryModule {
         KeysController,
         ServiceController,
         SessionController,
+        ProviderSignInController,
+        ProviderLogoutController,
+        IdentityProvidersController,
+        PeopleController,
+        PersonalKeysController,
+        DeputiesController,
       ],
       providers: [
         ...portProviders(platform, 'query'),
@@ -179,6 +221,7 @@ export class QueryModule {
         WebhooksQueries,
         EventsQueries,
         ErasuresQueries,
+        LogQueries,
         SavedViewsRepository,
         SearchQueries,
         TextSearchQueries,
@@ -189,13 +232,18 @@ export class QueryModule {
         RunTreeQueries,
         RunFacetsQueries,
         NowQueries,
+        UnusualQueries,
+        ChangeWatch,
         DecisionsQueries,
+        Refusals,
+        IncidentQueries,
         AgentsQueries,
         HealthQueries,
         ActivityQueries,
         AnalyticsQueries,
         SpendQueries,
         PricesRepository,
+        ModelConnectionsRepository,
         UsageQueries,
         RepricesQueries,
         InvoiceQueries,
@@ -217,6 +265,7 @@ export class QueryModule {
         OrderWatch,
         BacktestsQueries,
         BreakersQueries,
+        ChannelsQueries,
         BudgetsQueries,
         SettingsRepository,
         AuditQueries,
@@ -231,11 +280,21 @@ export class QueryModule {
         KeyUseRecorder,
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },
         { provide: StreamTickets, useFactory: () => new StreamTickets(platform) },
+        BreakGlassUse,
         BrowserSessions,
         SignInCodes,
+        Logins,
+        SignInAttempts,
+        ProviderClient,
+        IdentityProviders,
+        People,
+        PersonKeys,
+        Teams,
+        Deputies,
         ConsoleServer,
         { provide: ServedPackages, useFactory: () => new ServedPackages() },
         PackagesServer,
+        TilesServer,
         McpEndpoint,
       ],
     };

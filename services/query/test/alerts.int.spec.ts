@@ -106,7 +106,10 @@ describe('deciding', () => {
       expect(answer).toMatchObject({ status: 200, body: { id: 'alert-2' } });
       const author = { keyId: id, keyName: 'read,review' };
       expect(asked).toEqual([
-        { tenantId: 'acme', alertId: 'alert-2', verb, by: `read,review (${id})`, reason: 'looked at it', author },
+        {
+          ...{ tenantId: 'acme', alertId: 'alert-2', verb, by: `read,review (${id})`, reason: 'looked at it', author },
+          voter: { keyId: id, isAgent: false, via: 'api' },
+        },
       ]);
     },
   );

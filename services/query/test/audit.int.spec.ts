@@ -100,6 +100,24 @@ describe('deploys', () => {
     });
   });
 
+  it('can be dated back, and stand where they happened', async () => {
+    const at = '2026-02-20T10:00:00Z';
+    const old = await record({ agentId: 'dated', version: '2.0', at });
+    expect(old).toMatchObject({ status: 201, body: { version: '2.0', at: '2026-02-20T10:00:00.000Z' } });
+    await record({ agentId: 'dated', version: '2.1', at: '2026-02-25T10:00:00Z' });
+    await record({ agentId: 'dated', version: '2.2' });
+    expect((await record({ agentId: 'dated', version: '2.0', at: '2026-02-21T10:00:00Z' })).body).toEqual(old.body);
+    expect(await versions('?agentId=dated')).toEqual(['2.2', '2.1', '2.0']);
+    expect(await versions('?agentId=dated&from=2026-02-22&to=2026-02-26')).toEqual(['2.1']);
+    // The audit says when it was recorded.
+    expect(
+      (await entries('?target=deploy&targetId=dated')).map(({ changedAt }: { changedAt: string }) => changedAt),
+    ).not.toContain(old.body.at);
+    expect(await record({ version: '3.0', at: '2999-01-01T00:00:00Z' })).toMatchObject({
+      ...{ status: 400, body: { details: [{ path: 'at' }] } },
+    });
+  });
+
   it('without an agent concern every agent, and stay in their tenant and range', async () => {
     await record({ version: 'platform 7' });
     expect(await versions('?agentId=bot&limit=2')).toEqual(['platform 7', '1.0']);

@@ -119,8 +119,12 @@ describe('a change with an Idempotency-Key', () => {
 });
 
 describe('the operations', () => {
-  /** These change nothing, or need no API key. */
-  const WITHOUT = ['checkInvoice', 'createSession', 'planRuleset', 'testRule', 'validateRule'];
+  /** These change nothing, need no API key, or end what has ended. */
+  const WITHOUT = [
+    ...['checkInvoice', 'collectLogin', 'confirmLogin', 'createSession', 'endOwnSessions', 'endPersonSessions'],
+    ...['endProviderSessions', 'explainApprovalPolicy', 'explainRoutes', 'planRuleset', 'takeSlackClick'],
+    ...['testIdentityProvider', 'testModelConnection', 'testRule', 'validateRule', 'verifyLog'],
+  ];
 
   it('document an Idempotency-Key on every POST that changes something', async () => {
     const posts = QUERY_OPERATIONS.filter(({ method }) => method === 'post');

@@ -49,7 +49,10 @@ export function granted<T>(value: T): { readonly ok: true; readonly value: T } {
 }
 
 /** Starts the real service on real Postgres, the memory bus (or the given one) and a fixed clock. */
-export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
+export async function startOperatorApi(
+  given?: EventBus,
+  env: Readonly<Record<string, string>> = {},
+): Promise<OperatorApi> {
   const clock = fixedClock(NOW);
   const bus = given ?? createMemoryBus({ clock });
   const database = await freshDatabase({ migrate });
@@ -58,7 +61,7 @@ export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
   owner.on('error', () => undefined);
   const logger = createLogger({ name: 'query', level: 'fatal' });
   const platform = assemblePlatform({
-    config: loadConfig('standalone', {}),
+    config: loadConfig('standalone', env),
     bus,
     state: createMemoryState({ clock }),
     databaseUrl: database.url,

@@ -241,6 +241,7 @@ describe('one run', () => {
     expect(body).toMatchObject({
       step: 3,
       notices: [],
+      endedBy: null,
       totals: { steps: 3, cacheReadTokens: 7 },
       summary: {
         id: 'whole',
@@ -254,6 +255,17 @@ describe('one run', () => {
         modelCalls: [{ model: 'm', inputTokens: 10, latencyMs: 99 }],
         metrics: { durationMs: 60_000, toolLatencyMs: { search: 20 } },
       },
+    });
+  });
+
+  it('names the rule that ended it', async () => {
+    await api.insert('runs', aRunRow({ run_id: 'cut', status: 'interrupted', ended_by: 'cut-1' }));
+    const decision = { run_id: 'cut', verdict: 'BLOCK', control: 'TERMINATE', decided_at: minute(-299) };
+    const ended = { ...decision, decision_id: 'cut-1', final_rule_id: 'r1', message: 'Not on Fridays', reason: 'rule' };
+    await api.insert('decisions', aDecisionRow(ended));
+    await api.insert('decisions', aDecisionRow({ ...decision, decision_id: 'cut-2', message: 'again' }));
+    expect((await api.get('/api/runs/cut')).body.endedBy).toEqual({
+      ...{ decisionId: 'cut-1', reason: 'rule', ruleId: 'r1', message: 'Not on Fridays', at: minute(-299) },
     });
   });
 

@@ -1,4 +1,10 @@
-import { COMMANDS, type ControlOrder, StoredBreakerLimits } from '@agentlens/contracts';
+import {
+  ApprovalPolicy,
+  COMMANDS,
+  type ControlOrder,
+  RoutingDocument,
+  StoredBreakerLimits,
+} from '@agentlens/contracts';
 import { OPERATIONS, PROBE_OPERATIONS, QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
@@ -125,6 +131,34 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({ rearmed: [] }));
   const { body: alert } = await api.get('/api/alerts/alert-1');
   await api.bus.serve(COMMANDS.decideAlert, async () => granted(alert));
+  const policy = ApprovalPolicy.parse({ name: 'Payments', approvers: { anyone: true } });
+  await api.bus.serve(COMMANDS.setApprovalPolicy, async () =>
+    granted({ id: 'payments', place: 1, version: 1, policy }),
+  );
+  await api.bus.serve(COMMANDS.deleteApprovalPolicy, async () => granted({ id: 'payments', deleted: true as const }));
+  const counted = { quorum: 1, needs: 1, votes: [], eligible: 1, awaited: [], unreachable: false, mayVote: true };
+  await api.bus.serve(COMMANDS.readVotes, async () => granted({ alertId: 'alert-1', policy, ...counted }));
+  const channel = { id: 'ops', kind: 'webhook' as const, target: 'x', enabled: true, version: 1 };
+  await api.insert('channels', {
+    ...{ tenant_id: 'acme', channel_id: 'ops', kind: 'webhook', name: 'Ops', config: {}, target: 'x' },
+    ...{ enabled: true, version: 1, created_at: NOW, updated_at: NOW },
+  });
+  await api.insert('silences', {
+    ...{ tenant_id: 'acme', silence_id: 'silence-1', matchers: JSON.stringify(['agent=a']), comment: 'x' },
+    ...{ starts_at: NOW, ends_at: '2036-03-01T00:00:00Z', created_by: 'x', created_at: NOW },
+  });
+  const document = RoutingDocument.parse({ routes: [{ id: 'all', channels: ['ops'] }] });
+  await api.insert('routing_documents', {
+    ...{ tenant_id: 'acme', version: 1, body: document, saved_by: 'x', saved_at: NOW },
+  });
+  const silence = { id: 'silence-1', matchers: ['agent=a'], startsAt: NOW, endsAt: NOW, comment: 'x', by: 'x' };
+  await api.bus.serve(COMMANDS.setChannel, async () => granted({ ...channel, health: { state: 'unused' as const } }));
+  await api.bus.serve(COMMANDS.deleteChannel, async () => granted({ id: 'ops', deleted: true as const }));
+  await api.bus.serve(COMMANDS.testChannel, async () => granted({ deliveryIds: ['delivery-1'] }));
+  await api.bus.serve(COMMANDS.linkChat, async () => granted({ workspace: 'T1', user: 'U1' }));
+  await api.bus.serve(COMMANDS.setRoutes, async () => granted({ version: 2, savedBy: 'x', savedAt: NOW, document }));
+  await api.bus.serve(COMMANDS.createSilence, async () => granted({ ...silence, state: 'active' as const }));
+  await api.bus.serve(COMMANDS.endSilence, async () => granted({ ...silence, state: 'ended' as const }));
   await api.bus.serve(COMMANDS.orderControl, async () => granted(ORDER));
   await api.bus.serve(COMMANDS.setBreakerLimits, async () => granted(StoredBreakerLimits.parse({})));
   await api.bus.serve(COMMANDS.patchBreakerLimits, async () => granted(StoredBreakerLimits.parse({})));
@@ -182,6 +216,10 @@ beforeAll(async () => {
     ...{ tenant_id: 'acme', view_id: 'view-1', page: 'runs', name: 'Failed', query: '?status=failed' },
     ...{ updated_at: NOW, updated_by: 'ann' },
   });
+  await api.insert('provider_connections', {
+    ...{ tenant_id: 'acme', name: 'pay', dialect: 'openai', base_url: 'https://api.openai.com/v1', version: 1 },
+    ...{ created_at: NOW, updated_at: NOW },
+  });
   const { body: reprice } = await api.get('/api/reprices/reprice-1');
   await api.bus.serve(COMMANDS.startReprice, async () => granted(reprice));
   await api.insert('price_overrides', {
@@ -225,6 +263,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'put /api/prices/overrides': { model: 'other', fromDay: '2026-01-01', rates: { input: 1, output: 2 } },
   'post /api/deploys': { version: '2.4.0' },
   'put /api/saved-views': { page: 'runs', name: 'Failed today', query: '?status=failed' },
+  'put /api/model-connections/:name': { dialect: 'openai', credential: 'sk-1' },
   'put /api/prices/table': {
     version: 'shapes',
     providers: [{ id: 'p', name: 'P', api_pattern: 'p', models: [{ id: 'm', match: { equals: 'm' }, prices: {} }] }],
@@ -238,7 +277,15 @@ const BODIES: Readonly<Record<string, object>> = {
   'post /api/guardrails/:id/revert': { version: 1 },
   'post /api/guardrails/:id/promote': { to: 'shadow' },
   'post /api/guardrails/:id/suspend': { until: '2026-03-02T00:00:00.000Z', reason: 'why' },
+  'post /api/login': { verifier: 'A'.repeat(43) },
   'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
+  'put /api/approval-policies/:id': { policy: { name: 'Payments', approvers: { anyone: true } } },
+  'post /api/approval-policies/explain': { agentId: 'agent-1', toolName: 'pay' },
+  'put /api/channels/:id': { enabled: true },
+  'put /api/routes': { routes: [{ id: 'all', channels: [] }] },
+  'post /api/routes/explain': { labels: { agent: 'a' } },
+  'post /api/chat-links': { token: 'x' },
+  'post /api/silences': { matchers: ['agent=a'], endsAt: '2036-03-01T00:00:00.000Z', comment: 'x' },
   'put /api/settings': { decisionFailMode: 'allow' },
   'put /api/trees/limits': { limits: { maxDepth: 5 } },
   'post /api/tenants': { id: 'initech' },
@@ -263,8 +310,11 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/webhooks/:id': 'webhook-1',
   '/api/webhooks/:id/deliveries': 'webhook-1',
+  '/api/channels/:id': 'ops',
+  '/api/channels/:id/test': 'ops',
   '/api/alerts/:id': 'alert-1',
   '/api/alerts/:id/call': 'alert-1',
+  '/api/alerts/:id/notices': 'alert-1',
   '/api/budgets/:id': 'budget-1',
   '/api/decisions/:id': 'decision-1',
   '/api/events/:id': 'event-1',
@@ -292,8 +342,23 @@ const QUERIES: Readonly<Record<string, string>> = {
   '/api/search/text': '?text=needle',
 };
 
+/** Needs entries that the sealer made: evidence.e2e.spec.ts of standalone parses these answers. */
+const READS_LOG = /^\/api\/log\/|\/evidence$/;
+
 const answering = QUERY_OPERATIONS.filter(
-  (op) => op.contentType === undefined && !op.path.startsWith('/api/keys') && op.path !== '/api/session',
+  (op) =>
+    op.contentType === undefined &&
+    !op.path.startsWith('/api/keys') &&
+    op.path !== '/api/session' &&
+    // Needs a refused call: refusals.int.spec.ts.
+    op.id !== 'judgeRefusal' &&
+    // Needs a signed form: slack.int.spec.ts of the dispatcher.
+    op.id !== 'takeSlackClick' &&
+    // These need a provider and a person who has signed in: people.int.spec.ts, deputies.int.spec.ts.
+    !/^\/api\/(auth|me\/keys|me\/logins|me\/deputies\/|identity-providers|people\/|teams\/)/.test(op.path) &&
+    // Calls a provider: test-connection.spec.ts.
+    op.id !== 'testModelConnection' &&
+    !READS_LOG.test(op.path),
 );
 
 describe('every route', () => {

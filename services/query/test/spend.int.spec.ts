@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type OperatorApi, startOperatorApi } from './operator-api.ts';
-import { aDailyRow, anEventRow } from './rows.ts';
+import { aDailyRow, anEventRow, aRunRow } from './rows.ts';
 
 let api: OperatorApi;
 
@@ -14,6 +14,8 @@ beforeAll(async () => {
   await call('e2', { ...priced, cost_usd: 0.25, cost_source: 'reported', agent_id: 'b', session_id: 's' });
   await call('e3', { model: 'odd', provider: 'p', input_tokens: 7, cost_source: 'unpriced', agent_id: 'b' });
   await call('e4', { ...priced, cost_usd: 9, agent_id: 'a', tenant_id: 'globex' });
+  await call('e5', { ...priced, cost_usd: 0.125, agent_id: 'a', run_id: 'of-ann', session_id: 's' });
+  await api.insert('runs', aRunRow({ run_id: 'of-ann', actor_id: 'ann' }));
   await api.insert('agent_daily', aDailyRow({ agent_id: 'a', day: '2026-03-01' }));
 });
 afterAll(() => api.close());
@@ -24,7 +26,7 @@ describe('spend', () => {
     expect(body).toMatchObject({
       by: 'agent',
       groups: [
-        { key: 'a', costUsd: 0.5, calls: 1, unpriced: 0 },
+        { key: 'a', costUsd: 0.625, calls: 2, unpriced: 0 },
         { key: 'b', costUsd: 0.25, calls: 2, unpriced: 1 },
       ],
       unpriced: [{ model: 'odd', provider: 'p', calls: 1, inputTokens: 7 }],
@@ -34,25 +36,29 @@ describe('spend', () => {
     expect(await keysBy('model')).toEqual(['m1', 'odd']);
     expect(await keysBy('session')).toContain('s');
     expect(await keysBy('day')).toHaveLength(1);
+    expect((await api.get('/api/spend?by=actor')).body.groups).toMatchObject([
+      { key: '', costUsd: 0.75, calls: 3, unpriced: 1 },
+      { key: 'ann', costUsd: 0.125, calls: 1 },
+    ]);
     expect((await api.get('/api/spend?by=week')).status).toBe(400);
   });
 
   it('is what AgentLens clients read from /api/analytics/costs and /llm', async () => {
     expect((await api.get('/api/analytics/costs')).body).toMatchObject({
       byAgent: [
-        { agentId: 'a', totalCostUsd: 0.5, totalTokens: 15, eventCount: 1 },
+        { agentId: 'a', totalCostUsd: 0.625, totalTokens: 30, eventCount: 2 },
         { agentId: 'b', totalCostUsd: 0.25 },
       ],
-      overTime: [{ totalCostUsd: 0.75, eventCount: 3, byAgent: { a: 0.5, b: 0.25 } }],
-      totals: { totalCostUsd: 0.75, totalInputTokens: 27 },
+      overTime: [{ totalCostUsd: 0.875, eventCount: 4, byAgent: { a: 0.625, b: 0.25 } }],
+      totals: { totalCostUsd: 0.875, totalInputTokens: 37 },
     });
     expect((await api.get('/api/analytics/llm?provider=p')).body).toMatchObject({
-      summary: { totalCalls: 3, totalCostUsd: 0.75, avgCostPerCall: 0.25 },
+      summary: { totalCalls: 4, totalCostUsd: 0.875, avgCostPerCall: 0.21875 },
       byModel: [
-        { model: 'm1', calls: 2, costUsd: 0.75, avgLatencyMs: 100 },
+        { model: 'm1', calls: 3, costUsd: 0.875, avgLatencyMs: 100 },
         { model: 'odd', calls: 1 },
       ],
-      byTime: [{ calls: 3 }],
+      byTime: [{ calls: 4 }],
     });
     expect((await api.get('/api/analytics/llm?model=odd')).body.summary.totalCalls).toBe(1);
   });

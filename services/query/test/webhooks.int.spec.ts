@@ -36,6 +36,11 @@ beforeAll(async () => {
     'deliveries',
     aDeliveryRow({ delivery_id: 'd-1', webhook_id: 'wh-1', rule_id: '', agent_id: '', action_config: MESSAGE }),
   );
+  const opened = { type: 'breaker.changed', data: { state: { kind: 'open', reason: 'tokens' } } };
+  await api.insert(
+    'deliveries',
+    aDeliveryRow({ delivery_id: 'd-3', webhook_id: 'wh-2', action_config: { message: opened } }),
+  );
   await api.insert('deliveries', aDeliveryRow({ delivery_id: 'd-2' }));
 });
 afterAll(() => api.close());
@@ -102,6 +107,9 @@ describe('webhooks', () => {
       status: 'killed',
     });
     expect((await api.get('/api/guardrails/deliveries/d-1')).body.webhook).toEqual(body.deliveries[0].webhook);
+    expect((await api.get('/api/guardrails/deliveries/d-3')).body.webhook).toMatchObject({
+      ...{ event: 'breaker.changed', status: 'open' },
+    });
     // The config of a rule's action has secrets, and no message of ours.
     const { body: others } = await api.get('/api/guardrails/deliveries');
     expect(others.deliveries.find(({ id }: { id: string }) => id === 'd-2')).not.toHaveProperty('webhook');

@@ -1,4 +1,5 @@
-import { COMMANDS } from '@agentlens/contracts';
+import { COMMANDS, mayDo, type Scope, type VoterRef } from '@agentlens/contracts';
+import { globMatches } from '@agentlens/guardrails/names';
 import type { EventBus } from '@agentlens/messaging';
 import {
   acknowledgeAlert,
@@ -7,6 +8,7 @@ import {
   denyAlert,
   getAlert,
   getAlertCall,
+  getAlertVotes,
   listAlerts,
   openAlertStream,
   type RequestOf,
@@ -61,9 +63,17 @@ export class AlertsController {
     return foundOr404('Alert', await this.alerts.get(caller.tenantId, id));
   }
 
-  @Serves(getAlertCall)
-  async call(@CurrentCaller() { tenantId }: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlertCall>) {
+  @Serves(getAlertVotes)
+  votes(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlertVotes>) {
+    const { tenantId } = caller;
+    return this.commands.forward(COMMANDS.readVotes, { tenantId, alertId: id, voter: voterFrom(caller) });
+  }
+
+  @Serves(getAlertCall, { allowsTeams: true })
+  async call(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlertCall>) {
+    const { tenantId } = caller;
     const alert = foundOr404('Alert', await this.alerts.get(tenantId, id));
+    requireReview(caller, alert.agentId);
     const call = foundOr404('Call', await this.alerts.callOf(tenantId, id));
     const { toolName, argsHash } = foundOr404('Call', alert.approval);
     return { alertId: id, toolName, argsHash, ...call };
@@ -74,12 +84,12 @@ export class AlertsController {
     return this.decide('acknowledge', caller, request);
   }
 
-  @Serves(approveAlert)
+  @Serves(approveAlert, { allowsTeams: true })
   approve(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof approveAlert>) {
     return this.decide('approve', caller, request);
   }
 
-  @Serves(denyAlert)
+  @Serves(denyAlert, { allowsTeams: true })
   deny(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof denyAlert>) {
     return this.decide('deny', caller, request);
   }
@@ -95,9 +105,47 @@ export class AlertsController {
     const { reason } = body;
     const { tenantId } = caller;
     const authorship = await this.names.authorOf(caller);
-    const question = { tenantId, alertId, verb, reason, ifVersion: headers['if-match'], ...authorship };
-    return this.commands.forward(COMMANDS.decideAlert, question);
+    const { callHash } = body;
+    const question = {
+      tenantId,
+      alertId,
+      verb,
+      reason,
+      callHash,
+      voter: voterFrom(caller),
+      ifVersion: headers['if-match'],
+    };
+    return this.commands.forward(COMMANDS.decideAlert, { ...question, ...authorship });
   }
+}
+
+/** What the key of a request says about a voter. Roles and teams are read when the vote is judged. */
+function voterFrom({ keyId, scopes, signedIn }: Caller): VoterRef {
+  const isAgent = reportsForAgents(scopes);
+  if (signedIn === undefined) return { keyId, isAgent, via: 'api' };
+  const { personId, via, credentialsAt, sessionId } = signedIn;
+  return {
+    keyId,
+    personId,
+    isAgent,
+    via,
+    signedInAt: credentialsAt,
+    ...(sessionId === undefined ? {} : { sessionId }),
+  };
+}
+
+/** @throws ProblemException 403 for an approver of a team that does not own the agent */
+function requireReview({ scopes, signedIn }: Caller, agentId: string): void {
+  if (mayDo(scopes, ['review'])) return;
+  const patterns = signedIn?.forAgents.filter(({ scope }) => scope === 'review').flatMap(({ agents }) => agents) ?? [];
+  if (patterns.some((glob) => globMatches(glob, agentId))) return;
+  throw new ProblemException(403, 'You may not review calls of this agent', {
+    hint: 'Ask an administrator for the role approver.',
+  });
+}
+
+function reportsForAgents(scopes: readonly Scope[]): boolean {
+  return !scopes.includes('admin') && scopes.some((scope) => scope === 'ingest' || scope === 'decide');
 }
 
 /**
@@ -105,7 +153,7 @@ export class AlertsController {
  * scopes.
  */
 function refuseAgents({ scopes }: Caller): void {
-  if (scopes.includes('admin') || !scopes.some((scope) => scope === 'ingest' || scope === 'decide')) return;
+  if (!reportsForAgents(scopes)) return;
   throw new ProblemException(403, 'Insufficient permissions', {
     hint: 'This key also reports for agents, which may not decide their own alerts. Use a key with "review" and without "ingest" and "decide".',
     extra: { required: ['review'], current: [...scopes] },

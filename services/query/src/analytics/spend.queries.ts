@@ -33,7 +33,12 @@ const KEYS: Readonly<Record<SpendGroup, RawBuilder<unknown>>> = {
   model: sql`coalesce(model, '')`,
   day: sql`to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD')`,
   session: sql`coalesce(session_id, run_id)`,
+  actor: sql`coalesce(actor_id, '')`,
 };
+
+/** Actors belong to runs, not to their events. */
+const withActors = (tenantId: string) =>
+  sql`left join (select run_id, actor_id from runs where tenant_id = ${tenantId}) as actors using (run_id)`;
 
 const SERIES_KEYS: Readonly<Record<SeriesGroup, RawBuilder<unknown>>> = {
   agent: sql`e.agent_id`,
@@ -118,7 +123,8 @@ export class SpendQueries {
 
   async grouped(tenantId: string, { by, limit, ...query }: SpendQuery) {
     const range = this.#rangeOf(query);
-    const matching = sql`${this.#within(tenantId, query, range)} and ${SPENDING}`;
+    const joined = by === 'actor' ? withActors(tenantId) : sql``;
+    const matching = sql`${this.#within(tenantId, query, range, joined)} and ${SPENDING}`;
     const order = by === 'day' ? sql`1 desc` : sql`2 desc, 1`;
     return this.reads.read(tenantId, async (db) => {
       const { rows: groups } = await sql<Omit<ModelCallTotals, 'avgLatencyMs'> & { key: string; unpriced: number }>`
@@ -173,8 +179,8 @@ export class SpendQueries {
     return analyticsRange(query, this.clock.now());
   }
 
-  #within(tenantId: string, query: AnalyticsQuery, { from, to } = this.#rangeOf(query)) {
-    return sql`from events where tenant_id = ${tenantId} and occurred_at >= ${from} and occurred_at <= ${to}
+  #within(tenantId: string, query: AnalyticsQuery, { from, to } = this.#rangeOf(query), joined = sql``) {
+    return sql`from events ${joined} where tenant_id = ${tenantId} and occurred_at >= ${from} and occurred_at <= ${to}
       ${query.agentId === undefined ? sql`` : sql`and agent_id = ${query.agentId}`}`;
   }
 }

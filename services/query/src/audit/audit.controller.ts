@@ -13,9 +13,17 @@ import {
   type RequestOf,
   withEnds,
 } from '@agentlens/operations';
-import { type Caller, type Clock, CurrentCaller, FromRequest, port, Serves } from '@agentlens/platform';
+import {
+  type Caller,
+  type Clock,
+  CurrentCaller,
+  FromRequest,
+  ProblemException,
+  port,
+  Serves,
+} from '@agentlens/platform';
 import { Controller, Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { KeyNames } from '../keys/key-names.ts';
@@ -38,7 +46,12 @@ function pageRows(db: ReadOnly, tenantId: string, filter: AuditFilter) {
   const { actor, kind, target, targetId, from, to, cursor } = filter;
   if (actor !== undefined) {
     query = query.where((eb) =>
-      eb.or([eb('person', '=', actor), eb('key_id', '=', actor), eb('key_name', '=', actor)]),
+      eb.or([
+        eb('person', '=', actor),
+        eb('person_id', '=', actor),
+        eb('key_id', '=', actor),
+        eb('key_name', '=', actor),
+      ]),
     );
   }
   if (kind !== undefined) query = query.where('kind', 'in', kind);
@@ -58,6 +71,13 @@ function pageRows(db: ReadOnly, tenantId: string, filter: AuditFilter) {
 }
 
 const KIND: ChangeKind = 'deploy.recorded';
+const MAX_CLOCK_SKEW_MS = 60_000;
+/** When a deploy happened, which may be before it was recorded. @param entries table or alias of the audit */
+export function deployTime(entries: string): RawBuilder<string> {
+  return sql`coalesce((${sql.ref(`${entries}.after`)}->>'deployedAt')::timestamptz, ${sql.ref(`${entries}.at`)})`;
+}
+
+const DEPLOYED_AT = deployTime('audit_entries');
 
 /** Deploys that were reported to the platform. They are entries of the audit. */
 @Injectable()
@@ -72,8 +92,9 @@ export class Deploys {
     const { agentId, from, to, limit } = withEnds(query, this.clock.now());
     const rows = await this.reads.read(tenantId, (db) => {
       let deploys = newestFirst(db, tenantId).limit(limit);
-      if (from !== undefined) deploys = deploys.where('at', '>=', from);
-      if (to !== undefined) deploys = deploys.where('at', '<=', to);
+      // Nothing is recorded before it happened, so the indexed time bounds the other one.
+      if (from !== undefined) deploys = deploys.where('at', '>=', from).where(DEPLOYED_AT, '>=', from);
+      if (to !== undefined) deploys = deploys.where(DEPLOYED_AT, '<=', to);
       if (agentId !== undefined)
         deploys = deploys.where(sql<boolean>`coalesce(after->>'agentId', ${agentId}) = ${agentId}`);
       return deploys.execute();
@@ -81,18 +102,27 @@ export class Deploys {
     return rows.map((row) => deployOf(auditEntryFromRow(row)));
   }
 
-  /** Records a deploy unless the last one of the same agent has this version. Returns the one that is recorded. */
+  /** Records a deploy unless the last one of the same agent had this version. Returns the one that is recorded. */
   async record(draft: DeployDraft, tenantId: string, author: ChangeAuthor): Promise<Deploy> {
-    const { note, ...after } = draft;
+    const nowMs = this.clock.now();
+    const { note, at: happenedAt, ...deploy } = draft;
+    if (happenedAt !== undefined && Date.parse(happenedAt) > nowMs + MAX_CLOCK_SKEW_MS)
+      throw new ProblemException(400, 'Validation failed', {
+        details: [{ path: 'at', message: 'must not lie in the future' }],
+      });
+    const at = new Date(nowMs).toISOString();
+    const deployedAt = happenedAt === undefined || Date.parse(happenedAt) >= nowMs ? undefined : happenedAt;
+    // The entry keeps the time of its recording, as every entry of the audit does.
+    const after = { ...deploy, ...(deployedAt === undefined ? {} : { deployedAt }) };
     return this.database.db.transaction().execute(async (tx) => {
       await lockUntilEnd(tx, 'deploys', tenantId);
       const last = newestFirst(tx, tenantId)
         .where(sql<boolean>`after->>'agentId' is not distinct from ${draft.agentId ?? null}::text`)
+        .where(DEPLOYED_AT, '<=', deployedAt ?? at)
         .limit(1);
       const before = await last.executeTakeFirst();
       if (before !== undefined && deployOf(auditEntryFromRow(before)).version === draft.version)
         return deployOf(auditEntryFromRow(before));
-      const at = new Date(this.clock.now()).toISOString();
       const targetId = draft.agentId ?? tenantId;
       await recordChanges(tx, [{ tenantId, at, kind: KIND, targetId, author, reason: note || undefined, after }]);
       return deployOf(auditEntryFromRow(await last.executeTakeFirstOrThrow()));
@@ -106,16 +136,18 @@ function newestFirst(db: ReadOnly, tenantId: string) {
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('kind', '=', KIND)
-    .orderBy('at', 'desc')
+    .orderBy(DEPLOYED_AT, 'desc')
     .orderBy('entry_id', 'desc');
 }
 
 function deployOf({ id, changedAt, actor, reason, after }: AuditRecord): Deploy {
   // Only this class writes it, from the draft.
-  const draft = after as unknown as Omit<DeployDraft, 'note'>;
+  const { deployedAt, ...draft } = after as unknown as Omit<DeployDraft, 'note' | 'at'> & {
+    readonly deployedAt?: string;
+  };
   const by = actor?.person ?? actor?.keyName;
   return {
-    ...{ ...draft, id, at: changedAt },
+    ...{ ...draft, id, at: deployedAt ?? changedAt },
     ...(reason === null ? {} : { note: reason }),
     ...(by === undefined ? {} : { by }),
   };

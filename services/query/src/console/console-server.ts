@@ -30,9 +30,10 @@ export class ConsoleServer implements OnModuleInit {
     for (const path of CONSOLE_PAGES) server.get(path, PUBLIC, (request, reply) => sendPage(page, request, reply));
     // The page of the rules is called Rules, its address is older than that name.
     for (const path of ['/rules', '/rules/*']) server.get(path, PUBLIC, redirectToRules);
-    server.addHook('onSend', async (request, reply, payload) =>
-      isUnknownPage(request) ? pageOf(page, request, reply) : payload,
-    );
+    // With a callback: in one process, every answer to an agent would pay for a promise.
+    server.addHook('onSend', (request, reply, payload, done) => {
+      done(null, isUnknownPage(request) ? pageOf(page, request, reply) : payload);
+    });
     for (const [path, file] of files)
       server.get(`/${path}`, PUBLIC, (request, reply) => sendFile(file, request, reply));
   }

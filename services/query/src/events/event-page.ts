@@ -19,13 +19,14 @@ interface PageQuery {
 
 type Matching = SelectQueryBuilder<Tables, 'events', object>;
 
-/** Returns one page of matching events. `list` is the name that its cursors carry. */
+/** Returns one page of matching events, each as `view` shows it. `list` is the name that its cursors carry. */
 export function eventPage(
   db: ReadOnly,
   list: string,
   matching: Matching,
   query: PageQuery,
   order: 'asc' | 'desc' = 'asc',
+  view: (row: Selectable<Tables['events']>) => object = eventFromRow,
 ): Promise<WrittenPage> {
   const rows = starting(matching.selectAll(), query.cursor, order)
     .orderBy('occurred_at', order)
@@ -33,7 +34,7 @@ export function eventPage(
     .limit(query.limit + 1)
     .offset(query.offset);
   const groups = rowGroups(db, rows, { size: ROWS_AT_ONCE, atMost: query.limit + 1 });
-  return writePage(list, groups, query.limit, positionOf, eventFromRow);
+  return writePage(list, groups, query.limit, positionOf, view);
 }
 
 function starting(

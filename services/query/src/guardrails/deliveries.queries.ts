@@ -8,7 +8,7 @@ import {
   type WholeDelivery,
 } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
@@ -43,11 +43,23 @@ interface Notified {
   readonly webhook_url: string | null;
 }
 
+/** Type of the message of a delivery; null for actions that are no webhooks of the tenant. @param deliveries table or alias */
+export function messageType(deliveries: string): RawBuilder<string | null> {
+  const of = (column: string) => sql.ref(`${deliveries}.${column}`);
+  return sql`case when ${of('webhook_id')} is not null then ${of('action_config')} #>> '{message,type}' end`;
+}
+
+/** What that message said of its subject, such as `killed`. */
+export function messageStatus(deliveries: string): RawBuilder<string | null> {
+  const config = sql.ref(`${deliveries}.action_config`);
+  return sql`case when ${sql.ref(`${deliveries}.webhook_id`)} is not null then coalesce(${config} #>> '{message,data,status}',
+    ${config} #>> '{message,data,state,kind}', ${config} #>> '{message,data,state}') end`;
+}
+
 /** The type and status of a message contain no secret; its data may. */
 const NOTIFIED = [
-  sql<string | null>`case when webhook_id is not null then action_config #>> '{message,type}' end`.as('event'),
-  sql<string | null>`case when webhook_id is not null then coalesce(action_config #>> '{message,data,status}',
-    action_config #>> '{message,data,state}') end`.as('subject_status'),
+  messageType('deliveries').as('event'),
+  messageStatus('deliveries').as('subject_status'),
   sql<string | null>`(select name from webhook_endpoints w
     where w.tenant_id = deliveries.tenant_id and w.webhook_id = deliveries.webhook_id)`.as('webhook_name'),
   sql<string | null>`(select url from webhook_endpoints w

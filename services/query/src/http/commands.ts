@@ -22,17 +22,39 @@ export class Commands {
     throw ProblemException.from(answer.problem);
   }
 
+  /**
+   * Forwards a write whose caller cannot wait.
+   * @returns undefined if the owner was asked and has not answered in time: it may still do it
+   * @throws ProblemException like `forward`
+   */
+  async forwardInTime<Q, A>(command: Command<Q, Answer<A>>, question: Q): Promise<A | undefined> {
+    let answer: Answer<A>;
+    try {
+      answer = await this.bus.request(command, question);
+    } catch (error) {
+      if (error instanceof CommandUnanswered && error.wasAsked) return undefined;
+      throw unanswered(error);
+    }
+    if (answer.ok) return answer.value;
+    throw ProblemException.from(answer.problem);
+  }
+
   async #ask<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
     try {
       return await this.bus.request(command, question);
     } catch (error) {
-      if (!(error instanceof CommandUnanswered || error instanceof BusUnavailable)) throw error;
-      const changedNothing = error instanceof CommandUnanswered && !error.wasAsked;
-      throw new ProblemException(503, 'The service that owns this is not answering', {
-        hint: changedNothing ? NOT_ASKED : NOT_KNOWN,
-        changedNothing,
-        headers: { 'retry-after': String(RETRY_AFTER_S) },
-      });
+      throw unanswered(error);
     }
   }
+}
+
+/** Other errors keep their class. */
+function unanswered(error: unknown): unknown {
+  if (!(error instanceof CommandUnanswered || error instanceof BusUnavailable)) return error;
+  const changedNothing = error instanceof CommandUnanswered && !error.wasAsked;
+  return new ProblemException(503, 'The service that owns this is not answering', {
+    hint: changedNothing ? NOT_ASKED : NOT_KNOWN,
+    changedNothing,
+    headers: { 'retry-after': String(RETRY_AFTER_S) },
+  });
 }

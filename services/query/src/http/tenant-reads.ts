@@ -1,3 +1,4 @@
+import { otherVersion } from '@agentlens/contracts';
 import type { Database, Tables } from '@agentlens/database';
 import { ProblemException, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -49,4 +50,10 @@ export function foundOr404<T>(thing: string, found: T | null | undefined): T {
   throw new ProblemException(404, `${thing} not found`, {
     hint: 'Check the id, and that the API key belongs to the tenant in which it was created.',
   });
+}
+
+/** @param wanted of `If-Match`; undefined changes any version. @throws ProblemException 412 */
+export function requireVersion(what: string, wanted: number | undefined, current: number): void {
+  if (wanted === undefined || wanted === current) return;
+  throw ProblemException.from(otherVersion(what, wanted, current).problem);
 }

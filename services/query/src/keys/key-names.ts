@@ -23,7 +23,19 @@ export class KeyNames {
   }
 
   /** Returns the author for the audit log and the text to show for the author. */
-  async authorOf({ tenantId, keyId, person }: Caller): Promise<{ author: ChangeAuthor; by: string }> {
+  async authorOf({ tenantId, keyId, person, signedIn }: Caller): Promise<{ author: ChangeAuthor; by: string }> {
+    if (signedIn !== undefined) {
+      const { personId, name, via, sessionId } = signedIn;
+      const author = {
+        keyId,
+        keyName: name,
+        person: name,
+        personId,
+        via,
+        ...(sessionId === undefined ? {} : { sessionId }),
+      };
+      return { author, by: signatureOf(author) };
+    }
     const key = await this.reads.read(tenantId, (db) =>
       db
         .selectFrom('api_keys')

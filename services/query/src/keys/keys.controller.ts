@@ -107,8 +107,9 @@ function changedMeanwhile(wanted: number | undefined, current: number): ProblemE
   return ProblemException.from(otherVersion(KEY, wanted, current).problem);
 }
 
-function view({ id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, version }: ApiKey) {
-  return { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, version };
+function view(key: ApiKey) {
+  const { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, breakGlass, version } = key;
+  return { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, breakGlass, version };
 }
 
 function secretView(key: NewApiKey) {

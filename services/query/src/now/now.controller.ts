@@ -11,6 +11,7 @@ import { ControlQueries } from '../control/control.controller.ts';
 import { Commands } from '../http/commands.ts';
 import { SystemReads } from '../system/system.reads.ts';
 import { NowQueries } from './now.queries.ts';
+import { UnusualQueries } from './unusual.queries.ts';
 
 const MOST = { limit: 50, offset: 0 };
 const ALERT_PAGE = { limit: 200, offset: 0 };
@@ -27,6 +28,7 @@ export class NowController {
 
   constructor(
     private readonly figures: NowQueries,
+    private readonly unusual: UnusualQueries,
     private readonly alerts: AlertsQueries,
     private readonly control: ControlQueries,
     private readonly agents: AgentsQueries,
@@ -40,10 +42,11 @@ export class NowController {
 
   @Serves(getNow)
   async get(@CurrentCaller() { tenantId }: Caller) {
-    const [figures, approvals, open, orders, paused, breakers, overview, budgets, lag] = await Promise.all([
+    const [figures, unusual, approvals, open, orders, paused, breakers, overview, budgets, lag] = await Promise.all([
       this.figures.figures(tenantId),
+      this.unusual.read(tenantId),
       this.alerts.list(tenantId, { ...MOST, kind: ['approval'], status: ['pending', 'acknowledged'] }),
-      this.alerts.list(tenantId, { ...ALERT_PAGE, kind: ['breaker', 'rule'], status: ['pending'] }),
+      this.alerts.list(tenantId, { ...ALERT_PAGE, kind: ['breaker', 'rule', 'security'], status: ['pending'] }),
       this.control.list(tenantId, { ...MOST, state: ['paused', 'killed'] }),
       this.agents.list(tenantId, { ...MOST, paused: true }),
       this.breakers.list(tenantId, { ...MOST, state: ['open', 'half_open'] }),
@@ -53,6 +56,7 @@ export class NowController {
     ]);
     return {
       ...figures,
+      unusual,
       approvals: approvals.items.toSorted((a, b) => ((a.expiresAt ?? '9') < (b.expiresAt ?? '9') ? -1 : 1)),
       openAlerts: open.items.length,
       lag,

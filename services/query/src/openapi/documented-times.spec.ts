@@ -15,6 +15,9 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   'CheckInvoiceAnswer.from': 'a UTC day',
   'CheckInvoiceAnswer.to': 'a UTC day',
   'PriceTable.publishedAt': 'a UTC day',
+  'windows.from': 'a time of day',
+  'windows.to': 'a time of day',
+  'config.from': 'an e-mail address',
 };
 
 describe('a time', () => {

@@ -8,6 +8,7 @@ import {
   getPrices,
   getReprice,
   getUnpricedUsage,
+  listUsageSources,
   listPriceOverrides,
   listReprices,
   loadPriceTable,
@@ -132,6 +133,11 @@ export class PricesController {
   @Serves(getUnpricedUsage)
   unpriced(@CurrentCaller() { tenantId }: Caller, @FromRequest() { query }: RequestOf<typeof getUnpricedUsage>) {
     return this.usage.unpriced(tenantId, query);
+  }
+
+  @Serves(listUsageSources)
+  async sources(@CurrentCaller() { tenantId }: Caller) {
+    return { sources: await this.usage.sources(tenantId) };
   }
 
   @Serves(getCostDifferences)

@@ -3,7 +3,6 @@ import {
   DAY_MS,
   detailsOf,
   MAX_PRICE_OVERRIDES,
-  otherVersion,
   PLATFORM_TENANT,
   type PriceOverride,
   type PriceOverrideDraft,
@@ -17,7 +16,7 @@ import { type Clock, type Platform, ProblemException, port } from '@agentlens/pl
 import { SHIPPED_TABLE, TableFile } from '@agentlens/prices';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
-import { TenantReads } from '../http/tenant-reads.ts';
+import { requireVersion, TenantReads } from '../http/tenant-reads.ts';
 
 interface Change {
   readonly tenantId: string;
@@ -112,9 +111,7 @@ export class PricesRepository {
       await lockUntilEnd(tx, 'prices', tenantId);
       const before = await findSame(tx, tenantId, draft);
       const version = before?.version ?? 0;
-      if (ifVersion !== undefined && ifVersion !== version) {
-        throw ProblemException.from(otherVersion('price', ifVersion, version).problem);
-      }
+      requireVersion('price', ifVersion, version);
       if (before === undefined && (await countOf(tx, tenantId)) >= MAX_PRICE_OVERRIDES) {
         throw new ProblemException(409, `A tenant has at most ${MAX_PRICE_OVERRIDES} own prices`, {
           hint: 'Delete prices that no longer apply, or use a pattern such as "gpt-*".',
@@ -155,9 +152,7 @@ export class PricesRepository {
         .executeTakeFirst();
       if (row === undefined) return false;
       const before = priceOverrideFromRow(row);
-      if (ifVersion !== undefined && ifVersion !== before.version) {
-        throw ProblemException.from(otherVersion('price', ifVersion, before.version).problem);
-      }
+      requireVersion('price', ifVersion, before.version);
       await tx
         .updateTable('price_overrides')
         .set({ deleted_at: at, updated_at: at, version: before.version + 1 })

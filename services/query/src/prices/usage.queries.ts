@@ -1,4 +1,5 @@
 import { COST_TOLERANCE, DAY_MS } from '@agentlens/contracts';
+import { findUsageGaps } from '@agentlens/otlp';
 import { withEnds } from '@agentlens/operations';
 import { type Clock, PriceBooks, port } from '@agentlens/platform';
 import { nearestListed } from '@agentlens/prices';
@@ -7,6 +8,9 @@ import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
 
 const MAX_MODELS = 200;
+/** A sample is enough to recognize a library. */
+const CALLS_LOOKED_AT = 5_000;
+const MAX_SOURCES = 50;
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 
 interface TimeRange {
@@ -27,6 +31,13 @@ type UnpricedRow = {
   lastAt: string;
 };
 
+type SourceRow = {
+  name: string;
+  version: string | null;
+  calls: number;
+  withoutTokens: number;
+};
+
 type DifferenceRow = {
   provider: string;
   model: string;
@@ -44,6 +55,30 @@ export class UsageQueries {
     @Inject(PriceBooks) private readonly books: PriceBooks,
     @Inject(port('clock')) private readonly clock: Clock,
   ) {}
+
+  /** Libraries that reported the model calls of the last day, with what they are known not to report. */
+  async sources(tenantId: string) {
+    const since = new Date(this.clock.now() - DAY_MS).toISOString();
+    const { rows } = await this.reads.read(tenantId, (db) =>
+      sql<SourceRow>`
+        select name, version, count(*)::int as calls, count(*) filter (where tokens is null)::int as "withoutTokens"
+        from (
+          select coalesce(nullif(metadata->'otlp'->>'scope', ''), nullif(metadata->>'framework', '')) as name,
+            coalesce(nullif(metadata->'otlp'->>'scopeVersion', ''), nullif(metadata->>'framework_version', '')) as version,
+            coalesce(input_tokens, output_tokens) as tokens
+          from events
+          where tenant_id = ${tenantId} and occurred_at >= ${since} and cost_source is not null and not is_error
+          limit ${CALLS_LOOKED_AT}
+        ) as calls
+        where name is not null
+        group by 1, 2 order by calls desc, 1, 2 limit ${MAX_SOURCES}`.execute(db),
+    );
+    return rows.map(({ version, ...source }) => ({
+      ...source,
+      ...(version !== null && { version }),
+      gaps: findUsageGaps(source.name, { all: source.calls, withoutTokens: source.withoutTokens }),
+    }));
+  }
 
   async unpriced(tenantId: string, query: TimeRange) {
     const range = this.#ends(query);

@@ -1,8 +1,9 @@
 import { OTLP_DIALECT } from '@agentlens/contracts';
-import type { RunNotice, ToolTotals } from '@agentlens/operations';
+import type { RunsTable } from '@agentlens/database';
+import type { RunEndedBy, RunNotice, ToolTotals } from '@agentlens/operations';
 import { type Clock, port } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { controlStates } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MAX_LISTED } from './agent-result.ts';
@@ -12,6 +13,7 @@ import { governedBy, IDLE_AFTER_MS, runFromRow } from './run-view.ts';
 
 interface RunStory extends AgentResultStory {
   readonly notices: readonly RunNotice[];
+  readonly endedBy: RunEndedBy | null;
 }
 
 type OfRun = ReturnType<typeof ofRun>;
@@ -31,7 +33,15 @@ export class RunDetailQueries {
 
   async get(tenantId: string, runId: string) {
     const story = await this.reads.read(tenantId, (db) => this.#story(db, tenantId, runId));
-    return story && { ...story.run, tools: story.tools, summary: agentResult(story), notices: story.notices };
+    return (
+      story && {
+        ...story.run,
+        tools: story.tools,
+        summary: agentResult(story),
+        notices: story.notices,
+        endedBy: story.endedBy,
+      }
+    );
   }
 
   /** Whether the run is running, reported recently and has no order to stop. Returns undefined for an unknown run. */
@@ -73,12 +83,35 @@ export class RunDetailQueries {
       tools: await toolTotals(db, mine),
       models: await modelsOf(db, mine),
       notices: await noticesAbout(db, mine),
+      endedBy: await endingDecision(db, tenantId, row),
       calls: [
         ...(await withInputs(db, mine, await endedCalls(db, mine, 'tool.completed'))),
         ...(await endedCalls(db, mine, 'llm.completed')),
       ],
     };
   }
+}
+
+/** Runs that went no further than a refusal; a killed run names its order instead. */
+const CUT_OFF: readonly string[] = ['interrupted', 'failed', 'lost'];
+
+/** The decision of the rule that ended the run, or else the refusal of a breaker or budget that it was left with. */
+async function endingDecision(
+  db: ReadOnly,
+  tenantId: string,
+  run: Pick<Selectable<RunsTable>, 'run_id' | 'status' | 'ended_by'>,
+): Promise<RunEndedBy | null> {
+  if (run.ended_by === null && !CUT_OFF.includes(run.status)) return null;
+  const { rows } = await sql<Omit<RunEndedBy, 'ruleId'> & { ruleId: string | null }>`
+    select decision_id as "decisionId", reason, final_rule_id as "ruleId", message, decided_at as at
+    from decisions
+    where tenant_id = ${tenantId} and run_id = ${run.run_id} and verdict = 'BLOCK' and control = 'TERMINATE'
+      and cause->>'kind' <> 'HITL_PENDING' and (${run.ended_by}::text is null or decision_id = ${run.ended_by})
+    order by decided_at desc limit 1`.execute(db);
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { ruleId, ...rest } = found;
+  return { ...rest, ...(ruleId === null ? {} : { ruleId }) };
 }
 
 async function toolTotals(db: ReadOnly, mine: OfRun): Promise<ToolTotals[]> {

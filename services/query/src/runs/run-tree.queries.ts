@@ -68,9 +68,22 @@ export class RunTreeQueries {
     @Inject(port('clock')) private readonly clock: Clock,
   ) {}
 
-  /** The run and its ancestors, nearest first; undefined for an unknown run. */
-  line(tenantId: string, runId: string): Promise<readonly string[] | undefined> {
-    return this.reads.read(tenantId, (db) => runLine(db, tenantId, runId));
+  /** The run and its ancestors, nearest first, and its session; undefined for an unknown run. */
+  line(
+    tenantId: string,
+    runId: string,
+  ): Promise<{ readonly runIds: readonly string[]; readonly sessionId: string | undefined } | undefined> {
+    return this.reads.read(tenantId, async (db) => {
+      const runIds = await runLine(db, tenantId, runId);
+      if (runIds === undefined) return undefined;
+      const run = await db
+        .selectFrom('runs')
+        .select('session_id')
+        .where('tenant_id', '=', tenantId)
+        .where('run_id', '=', runId)
+        .executeTakeFirst();
+      return { runIds, sessionId: run?.session_id ?? undefined };
+    });
   }
 
   /** Returns undefined for an unknown run. */

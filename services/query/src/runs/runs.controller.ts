@@ -118,8 +118,8 @@ export class RunsController {
     @CurrentCaller() { tenantId }: Caller,
     @FromRequest() { params: { id } }: RequestOf<typeof getRunLabels>,
   ) {
-    const runIds = [...foundOr404('Run', await this.trees.line(tenantId, id))];
-    const { labels } = await this.commands.forward(COMMANDS.readLabels, { tenantId, runIds });
+    const { runIds, sessionId } = foundOr404('Run', await this.trees.line(tenantId, id));
+    const { labels } = await this.commands.forward(COMMANDS.readLabels, { tenantId, runIds: [...runIds], sessionId });
     return { root: runIds.at(-1) ?? id, labels };
   }
 
@@ -129,8 +129,9 @@ export class RunsController {
     @FromRequest() { params: { id, label }, body: { reason } }: RequestOf<typeof clearRunLabel>,
   ) {
     const { tenantId } = caller;
-    const runIds = [...foundOr404('Run', await this.trees.line(tenantId, id))];
+    const { runIds, sessionId } = foundOr404('Run', await this.trees.line(tenantId, id));
     const { author } = await this.names.authorOf(caller);
-    return this.commands.forward(COMMANDS.clearLabel, { tenantId, runIds, label, reason, author });
+    const ofRun = { tenantId, runIds: [...runIds], sessionId };
+    return this.commands.forward(COMMANDS.clearLabel, { ...ofRun, label, reason, author });
   }
 }

@@ -4,6 +4,7 @@ import type { Database } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import { type Clock, port, SESSION_LIFE_MS } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 
 const MAX_LISTED = 100;
 const MAX_AGENT_CHARS = 200;
@@ -14,6 +15,14 @@ export interface BrowserSession {
   readonly userAgent: string;
   readonly createdAt: string;
   readonly expiresAt: string;
+}
+
+/** Whose sessions: those of a key, or all of a person. */
+export type SessionOwner = { readonly keyId: string } | { readonly personId: string };
+
+function keysOf(tenantId: string, owner: SessionOwner) {
+  if ('keyId' in owner) return sql<boolean>`key_id = ${owner.keyId}`;
+  return sql<boolean>`key_id in (select key_id from api_keys where tenant_id = ${tenantId} and person_id = ${owner.personId})`;
 }
 
 /** Browser sessions of a tenant. Every process rejects an ended session within 4 s, as it does a revoked key. */
@@ -50,15 +59,15 @@ export class BrowserSessions {
     return id;
   }
 
-  /** @param keyId only the sessions of this key */
-  async list(tenantId: string, keyId?: string): Promise<BrowserSession[]> {
+  /** @param owner only the sessions of this key or person */
+  async list(tenantId: string, owner?: SessionOwner): Promise<BrowserSession[]> {
     let query = this.database.db
       .selectFrom('browser_sessions')
       .selectAll()
       .where('tenant_id', '=', tenantId)
       .where('ended_at', 'is', null)
       .where('expires_at', '>', new Date(this.clock.now()).toISOString());
-    if (keyId !== undefined) query = query.where('key_id', '=', keyId);
+    if (owner !== undefined) query = query.where(keysOf(tenantId, owner));
     const rows = await query.orderBy('created_at', 'desc').limit(MAX_LISTED).execute();
     return rows.map((row) => ({
       id: row.session_id,
@@ -69,20 +78,37 @@ export class BrowserSessions {
     }));
   }
 
+  /** Ends every session of a key. @returns how many */
+  async endAll(tenantId: string, keyId: string): Promise<number> {
+    const ended = await this.database.db
+      .updateTable('browser_sessions')
+      .set({ ended_at: new Date(this.clock.now()).toISOString() })
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId)
+      .where('ended_at', 'is', null)
+      .returning('session_id')
+      .execute();
+    if (ended.length > 0) await this.#announce(tenantId, keyId);
+    return ended.length;
+  }
+
   /** @returns false if there is no such session */
-  async end(tenantId: string, id: string, keyId?: string): Promise<boolean> {
+  async end(tenantId: string, id: string, owner?: SessionOwner): Promise<boolean> {
     let query = this.database.db
       .updateTable('browser_sessions')
       .set({ ended_at: new Date(this.clock.now()).toISOString() })
       .where('tenant_id', '=', tenantId)
       .where('session_id', '=', id)
       .where('ended_at', 'is', null);
-    if (keyId !== undefined) query = query.where('key_id', '=', keyId);
+    if (owner !== undefined) query = query.where(keysOf(tenantId, owner));
     const ended = await query.returning('key_id').executeTakeFirst();
     if (ended === undefined) return false;
-    // Every process reads the key again, and with it the ended sessions.
-    const at = new Date(this.clock.now()).toISOString();
-    await this.bus.publish(keysChanged, { tenantId, keyId: ended.key_id, at });
+    await this.#announce(tenantId, ended.key_id);
     return true;
+  }
+
+  /** Has every process read the key again, and with it the ended sessions. */
+  async #announce(tenantId: string, keyId: string): Promise<void> {
+    await this.bus.publish(keysChanged, { tenantId, keyId, at: new Date(this.clock.now()).toISOString() });
   }
 }
