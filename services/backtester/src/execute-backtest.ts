@@ -48,7 +48,8 @@ export async function executeBacktest(
     ),
   ];
   const cost = await outcomes.costAfter(tenantId, firstStops(test.findings));
-  const result = resultOf(job, test, { examples, missed, cost, read });
+  const happened = spec.ruleId === undefined ? undefined : await outcomes.happened(spec.ruleId, range);
+  const result = resultOf(job, test, { examples, missed, cost, read, happened });
   const status = read.ended === 'stopped' ? 'cancelled' : read.ended === 'limit' ? 'partial' : 'succeeded';
   return { status, progress: read.progress, result, findings: examples };
 }
@@ -148,6 +149,7 @@ interface Found {
   readonly missed: { readonly count: number; readonly of: number };
   readonly cost: number;
   readonly read: Read;
+  readonly happened: BacktestResult['happened'];
 }
 
 function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found: Found): BacktestResult {
@@ -174,6 +176,7 @@ function resultOf({ spec, inForce }: ClaimedBacktest, test: RuleBacktest, found:
     falseRejections: { count: harmless.length, judged, rate },
     misses: { count: found.missed.count, of: found.missed.of },
     compared: compared === null || inForce === undefined ? null : { ...versionOf(inForce), ...compared },
+    ...(found.happened && { happened: found.happened }),
     saved: { afterStopUsd: Number(found.cost.toFixed(6)), basis: SAVED_BASIS },
     coverage: {
       percent: asked === 0 ? 100 : Math.round((1_000 * (asked - undecided)) / asked) / 10,

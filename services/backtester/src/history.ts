@@ -54,7 +54,7 @@ export class History {
       const { rows } = await sql<StoredDecisionRow>`
         select d.decision_id, d.run_id, d.agent_id, d.phase, d.tool_name, d.call_id, d.verdict, d.reason, d.arguments,
           d.arguments_cut, d.inputs_digest, d.decided_at, r.session_id, r.actor_id, r.actor, r.run_tags,
-          a.tags as agent_tags, a.tools as agent_tools, line.ancestors
+          d.tool_tags, a.tags as agent_tags, a.tools as agent_tools, line.ancestors
         from decisions d
         left join runs r on r.tenant_id = d.tenant_id and r.run_id = d.run_id
         left join lateral (

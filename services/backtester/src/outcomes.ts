@@ -1,4 +1,4 @@
-import type { BacktestExample } from '@agentlens/contracts';
+import type { BacktestExample, BacktestResult } from '@agentlens/contracts';
 import type { Database, Tables } from '@agentlens/database';
 import type { BacktestFinding } from '@agentlens/replay';
 import { type Kysely, sql } from 'kysely';
@@ -59,6 +59,22 @@ export class Outcomes {
       order by r.started_at desc limit ${MAX_BAD_RUNS}`.execute(this.#db);
     const missed = rows.filter(({ runId }) => !touched.has(runId));
     return { count: missed.length, of: rows.length, runs: missed };
+  }
+
+  /** What a stored rule did in the range, by whichever version was in force. */
+  async happened(ruleId: string, range: HistoryRange): Promise<NonNullable<BacktestResult['happened']>> {
+    const { tenantId, fromMs, toMs, agentIds } = range;
+    const [from, to] = [fromMs, toMs].map((at) => new Date(at).toISOString());
+    const ofAgents = agentIds === undefined ? sql`` : sql`and agent_id = any(${agentIds}::text[])`;
+    const { rows } = await sql<{ triggers: number; stopped: number }>`
+      select (select count(*)::int from guardrail_triggers where tenant_id = ${tenantId} and rule_id = ${ruleId}
+          and triggered_at >= ${from}::timestamptz and triggered_at < ${to}::timestamptz ${ofAgents}) as triggers,
+        (select count(*)::int from decisions where tenant_id = ${tenantId} and final_rule_id = ${ruleId}
+          and verdict <> 'ALLOW' and not asked_again
+          and decided_at >= ${from}::timestamptz and decided_at < ${to}::timestamptz ${ofAgents}) as stopped`.execute(
+      this.#db,
+    );
+    return rows[0] ?? { triggers: 0, stopped: 0 };
   }
 
   /** Cost of runs after their first stop. */

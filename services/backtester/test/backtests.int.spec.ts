@@ -170,6 +170,42 @@ describe('a backtest of a rule on events', () => {
   });
 });
 
+describe('a backtest of a stored rule', () => {
+  async function aStoredRule(tenant_id: string): Promise<void> {
+    const { name, conditionType, conditionConfig, actionType } = BLOCK_LARGE;
+    await insert('guardrail_rules', {
+      ...{ tenant_id, rule_id: 'large', name, enabled: true, condition_type: conditionType },
+      ...{ condition_config: JSON.stringify(conditionConfig), action_type: actionType, action_config: '{}' },
+      ...{ cooldown_minutes: 0, dry_run: false, direction: 'both', priority: 0, on_missing: 'block' },
+      ...{ version: 1, created_at: NOW, updated_at: NOW },
+    });
+  }
+
+  it('says what the rule really did, beside what the replay finds', async () => {
+    await aStoredRule('live');
+    await aRun('live', 'fine', 'succeeded');
+    await aCall('live', 'fine', { amount: 500 });
+    const refused = await aCall('live', 'fine', { amount: 900 }, { verdict: 'BLOCK' });
+    const before = await aCall('live', 'fine', { amount: 900 }, { verdict: 'BLOCK', atMs: hoursAgo(24 * 9) });
+    await owner.query(`update decisions set final_rule_id = 'large' where decision_id = any($1)`, [[refused, before]]);
+    const job = await queued('live', { ruleId: 'large' });
+    await runnerWith().runNext();
+    const done = await repository.find('live', job.id);
+    expect(done).toMatchObject({
+      status: 'succeeded',
+      result: { blocked: 2, happened: { stopped: 1, triggers: 0 } },
+    });
+  });
+
+  it('of a draft says nothing of what happened', async () => {
+    const job = await queued('drafts', { rule: BLOCK_LARGE });
+    await runnerWith().runNext();
+    const done = await repository.find('drafts', job.id);
+    expect(done?.status).toBe('succeeded');
+    expect(done?.result).not.toHaveProperty('happened');
+  });
+});
+
 describe('jobs', () => {
   it('are limited per tenant, and another tenant is not affected', async () => {
     for (let n = 0; n < 11; n++) await queued('busy', { rule: BLOCK_LARGE });

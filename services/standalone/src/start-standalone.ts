@@ -3,6 +3,7 @@ import { ActionDispatcherModule } from '@agentlens/action-dispatcher';
 import { BacktesterModule } from '@agentlens/backtester';
 import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
 import { IngestModule } from '@agentlens/ingest';
+import { ModelGatewayModule } from '@agentlens/model-gateway';
 import {
   createHttpApp,
   ensureBootstrapKey,
@@ -39,6 +40,7 @@ const SERVICES = [
   BacktesterModule,
   QueryModule,
   IngestModule,
+  ModelGatewayModule,
 ];
 
 /** Looks up a provider in any module. */

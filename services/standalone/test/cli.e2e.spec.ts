@@ -53,6 +53,7 @@ describe('the installed command line', () => {
         rules: 'ok',
         approvals: 'ok',
         prices: 'ok',
+        usage: 'ok',
       },
     });
     expect(code).toBe(0);

@@ -12,7 +12,15 @@ import { Program } from './support/program.ts';
 const START_MS = 900_000;
 const STORY_MS = 240_000;
 const SETTLE_MS = 60_000;
-const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'backtester', 'query', 'ingest'];
+const SERVICES = [
+  'run-tracking',
+  'guardrail-evaluator',
+  'action-dispatcher',
+  'backtester',
+  'query',
+  'ingest',
+  'model-gateway',
+];
 const EVENTS_PER_REQUEST = 5;
 const RETRY_MS = 50;
 

@@ -61,6 +61,28 @@ describe('npm start', () => {
     expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
   });
 
+  it('has charged what it acknowledged, also after a kill -9', async () => {
+    const first = await start();
+    const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+    const call = async (method: string, path: string, body?: object) => {
+      const answer = await fetch(`http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      expect(answer.status).toBeLessThan(300);
+      return (await answer.json()) as { readonly id: string; readonly pots: readonly object[] };
+    };
+    const draft = { name: 'kill', scope: 'agent', scopeId: 'spender', period: 'day', limitUsd: 100 };
+    const { id } = await call('POST', '/api/budgets', draft);
+    const cost = { provider: 'p', model: 'm', inputTokens: 1, outputTokens: 1, totalTokens: 2, costUsd: 0.25 };
+    const event = { agentId: 'spender', sessionId: 'run-1', eventType: 'cost_tracked', payload: cost };
+    for (let n = 0; n < 20; n++) await call('POST', '/api/events', { events: [event] });
+    await first.program.signal('SIGKILL');
+    await start();
+    expect((await call('GET', `/api/budgets/${id}`)).pots).toMatchObject([{ spentUsd: 5 }]);
+  });
+
   it('writes no key into traces, even one from the address', async () => {
     const { program } = await start({ OTEL_TRACES_EXPORTER: 'console' });
     const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();

@@ -11,7 +11,7 @@ import { type Standalone, startStandalone } from '../src/index.ts';
 import { Client } from './support/client.ts';
 import { makeKey } from './support/embedded.ts';
 import { failure, spending } from './support/events.ts';
-import { ruleCountOf } from './support/rule-count.ts';
+import { ruleCountOf } from './support/loaded-settings.ts';
 
 /** The data of release 0.1.0: two rules, a budget of $5 with $1.5 spent, two keys, a run. */
 const RECORDED = new URL('../../../libs/database/src/recordings/release-0.1.0.json', import.meta.url);

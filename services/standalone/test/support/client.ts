@@ -19,6 +19,12 @@ export class Client {
     this.#key = key;
   }
 
+  /** The answer unread, for bodies that are not JSON. */
+  fetch(path: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}` };
+    return fetch(`${this.#platform.addressFor('GET', path)}${path}`, { headers });
+  }
+
   get(path: string): Promise<Answer> {
     return this.send('GET', path);
   }

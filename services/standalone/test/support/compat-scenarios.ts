@@ -2,6 +2,7 @@ import { eventually } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './client.ts';
 import { failure, pauseRule, spending, success } from './events.ts';
+import { makeBudget } from './loaded-settings.ts';
 import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
 import { missing, RecordedClient, readRecording } from './recorded-traffic.ts';
 
@@ -66,7 +67,7 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
       await rule('pay', 'require_approval');
       await eventually(async () => expect(await platform.ruleCounts()).toEqual(rules));
       const budget = { scope: 'agent', scopeId: 'poor', period: 'day', limitUsd: 0.1, name: 'Little' };
-      expect(await client.post('/api/budgets', budget)).toMatchObject({ status: 201 });
+      await makeBudget(platform, client, budget);
       const ask = async (runId: string, name: string, agentId = 'bot') => {
         // An approval that is not requested in time would let the call pass.
         const question = { phase: 'tool.before', agentId, tool: { name }, args: {}, tags: {}, deadlineMs: 5_000 };

@@ -3,6 +3,7 @@ import { BacktesterModule } from '@agentlens/backtester';
 import { migrate } from '@agentlens/database';
 import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
 import { IngestModule } from '@agentlens/ingest';
+import { ModelGatewayModule } from '@agentlens/model-gateway';
 import {
   createHttpApp,
   ensureBootstrapKey,
@@ -18,8 +19,8 @@ import { QueryModule } from '@agentlens/query';
 import { RunTrackingModule } from '@agentlens/run-tracking';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
 import { makeKey } from './embedded.ts';
+import { budgetCountOf, ruleCountOf } from './loaded-settings.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
-import { ruleCountOf } from './rule-count.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
@@ -33,6 +34,7 @@ const partsWith = (evaluators: number): [ServiceName, ServiceModule][] => [
   ['backtester', BacktesterModule],
   ['query', QueryModule],
   ['ingest', IngestModule],
+  ['model-gateway', ModelGatewayModule],
 ];
 
 interface Settings {
@@ -77,17 +79,15 @@ export async function startDistributed({ env: own = {}, evaluators = 2 }: Settin
   };
   return {
     adminKey,
-    addressFor: (method, path) => part(running, isForIngest(method, path) ? 'ingest' : 'query').address,
+    addressFor: (method, path) => part(running, findService(method, path)).address,
     get edges() {
       return [part(running, 'ingest').address, part(running, 'query').address];
     },
     get bus() {
       return part(running, 'query').platform.bus;
     },
-    ruleCounts: () =>
-      Promise.all(
-        running.filter(({ name }) => name === 'guardrail-evaluator').map(({ platform }) => ruleCountOf(platform)),
-      ),
+    ruleCounts: () => Promise.all(evaluatorsOf(running).map(ruleCountOf)),
+    budgetCounts: () => Promise.all(evaluatorsOf(running).map(budgetCountOf)),
     keyOf: (tenantId, ...scopes) => makeKey(part(running, 'query').platform, tenantId, scopes),
     restart: async () => {
       await stop();
@@ -138,6 +138,11 @@ function part(running: readonly Running[], name: ServiceName): Running {
   return found;
 }
 
-function isForIngest(method: string, path: string): boolean {
-  return path.startsWith('/v1/') || (method === 'POST' && /^\/api\/events(\?|$)/.test(path));
+function evaluatorsOf(running: readonly Running[]): Platform[] {
+  return running.flatMap(({ name, platform }) => (name === 'guardrail-evaluator' ? [platform] : []));
+}
+
+function findService(method: string, path: string): ServiceName {
+  if (path.startsWith('/gw/')) return 'model-gateway';
+  return path.startsWith('/v1/') || (method === 'POST' && /^\/api\/events(\?|$)/.test(path)) ? 'ingest' : 'query';
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiKeys, loadConfig, type Platform } from '@agentlens/platform';
 import { type Standalone, startStandalone } from '../../src/index.ts';
+import { budgetCountOf, ruleCountOf } from './loaded-settings.ts';
 import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
-import { ruleCountOf } from './rule-count.ts';
 
 interface Settings {
   readonly env?: Readonly<Record<string, string>>;
@@ -33,6 +33,7 @@ export async function startEmbedded({ env = {} }: Settings = {}): Promise<Platfo
       return running.platform.bus;
     },
     ruleCounts: async () => [await ruleCountOf(running.platform)],
+    budgetCounts: async () => [await budgetCountOf(running.platform)],
     keyOf: (tenantId, ...scopes) => makeKey(running.platform, tenantId, scopes),
     restart: async () => {
       await running.stop();

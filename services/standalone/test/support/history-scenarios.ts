@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Client } from './client.ts';
 import { failure, spending, success } from './events.ts';
+import { makeRules } from './loaded-settings.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
-import { makeRules } from './rule-count.ts';
 
 const HISTORIES = 2;
 const HISTORY_MS = 240_000;

@@ -71,6 +71,8 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
         const made = await client.call('guardrails', { action: 'create', rule });
         expect(made.data).toMatchObject({ rule: { name, mode: 'shadow' } });
         expect(questions).toEqual([]);
+        const shortest = await client.call('guardrails', { limit: 1 });
+        expect(shortest.data).toMatchObject({ action: 'status', rules: [{ name }] });
 
         const own = await askToPay(adminKey, `${way}-${era}-own`);
         const refused = await client.call('approvals', { action: 'approve', approvalId: own });

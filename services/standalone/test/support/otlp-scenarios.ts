@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './client.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
-const RECORDINGS = new URL('../../../../libs/contracts/src/dialects/otlp/recordings/', import.meta.url);
+const RECORDINGS = new URL('../../../../libs/otlp/src/recordings/', import.meta.url);
 /** Each asks for the weather (3 model calls, 2 tool calls, one of which fails), sends a greeting, and is blocked. */
 const AGENTS = ['ai-sdk-7', 'openai-agents-openinference', 'pydantic-ai', 'langgraph-openinference'];
 

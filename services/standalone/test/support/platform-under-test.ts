@@ -14,6 +14,8 @@ export interface PlatformUnderTest {
   keyOf(tenantId: string, ...scopes: Scope[]): Promise<{ id: string; key: string }>;
   /** The number of active rules per evaluator. A new rule reaches all of them within a second, not at once. */
   ruleCounts(): Promise<readonly number[]>;
+  /** The same of budgets. */
+  budgetCounts(): Promise<readonly number[]>;
   /** A bus for subscribers, which receive new messages only. */
   readonly bus: EventBus;
   /** Stops everything and starts it again on the same data. */
