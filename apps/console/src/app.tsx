@@ -70,7 +70,10 @@ function useSignInLink(): { pending: boolean; problem: string | undefined } {
     if (code === undefined) return;
     history.replaceState(null, '', new URL('.', document.baseURI));
     signIn({ code }).then(
-      () => setState({ pending: false, problem: undefined }),
+      (returnTo = '/') => {
+        history.replaceState(null, '', new URL(returnTo.replace(/^\/+/, '') || '.', document.baseURI));
+        setState({ pending: false, problem: undefined });
+      },
       (error: unknown) => setState({ pending: false, problem: problemText(error) }),
     );
   }, [code]);

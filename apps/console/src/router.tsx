@@ -100,6 +100,28 @@ const routes = [
   route('/audit', () => import('./audit/audit-page.tsx'), 'AuditPage', 'target', 'actor', ...range),
   route('/system', () => import('./system/system-page.tsx'), 'SystemPage'),
   route('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),
+  route('/settings/people', () => import('./people/people-page.tsx'), 'PeoplePage'),
+  route('/settings/teams', () => import('./people/teams-page.tsx'), 'TeamsPage'),
+  route('/settings/providers', () => import('./people/providers-page.tsx'), 'ProvidersPage'),
+  route('/settings/policies', () => import('./policies/policies-page.tsx'), 'PoliciesPage'),
+  route('/settings/connections', () => import('./gateway/connections-page.tsx'), 'ConnectionsPage'),
+  route('/settings/log', () => import('./log/log-page.tsx'), 'LogPage'),
+  route(
+    '/model-calls',
+    () => import('./gateway/model-calls-page.tsx'),
+    'ModelCallsPage',
+    'run',
+    'agent',
+    'model',
+    'connection',
+    'show',
+    'id',
+    ...range,
+  ),
+  route('/you/login', () => import('./you/login-page.tsx'), 'LoginPage', 'challenge', 'name', 'via'),
+  route('/you', () => import('./you/you-page.tsx'), 'YouPage'),
+  route('/channels', () => import('./channels/channels-page.tsx'), 'ChannelsPage'),
+  route('/link/slack', () => import('./channels/channels-page.tsx'), 'LinkSlackPage'),
   route('/connect', () => import('./connect/connect-page.tsx'), 'ConnectPage', 'door'),
   route('/more', () => import('./shell/more-page.tsx'), 'MorePage'),
   route('/gallery', () => import('./gallery/gallery-page.tsx'), 'GalleryPage'),
@@ -122,4 +144,10 @@ export function makeRouter(queries: QueryClient) {
     defaultPreload: 'intent',
     scrollRestoration: true,
   });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    readonly router: ReturnType<typeof makeRouter>;
+  }
 }

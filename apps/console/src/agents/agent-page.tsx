@@ -9,7 +9,7 @@ import { count, counted, duration, money, moneyCell, shortId } from '../figures/
 import { useRead } from '../live-data/live-store.ts';
 import { RuleSentence } from '../rules/rule-sentence.tsx';
 import { modeOf, ruleMark, useRules } from '../rules/use-rules.ts';
-import { taskOf } from '../runs/run-task.ts';
+import { aboutRun } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
@@ -208,7 +208,7 @@ function Runs({ agent }: { agent: Agent }) {
                   </td>
                   <td className="w100 clip">
                     <Link to="/runs/$id" params={{ id: run.id }}>
-                      <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{visible(taskOf(run))}</bdi>
+                      <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{visible(aboutRun(run))}</bdi>
                     </Link>
                   </td>
                   <td className="r num t2">{duration(run.durationMs)}</td>

@@ -38,7 +38,7 @@ export function agentMark(agent: Agent, nowMs: number) {
   if (state === 'paused') return { icon: 's-paused', tone: 'paused', word: 'Paused' };
   if (state === 'breaker_open') return { icon: 's-paused', tone: 'paused', word: 'Breaker open' };
   if (nowMs - Date.parse(agent.lastSeenAt) < QUIET_MS) return { icon: 's-running', tone: 'running', word: 'Active' };
-  return { icon: 's-idle', tone: 'idle', word: 'Quiet' };
+  return { icon: 's-idle', tone: 'idle', word: 'Idle' };
 }
 
 function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMap<string, AgentHealth> }) {
@@ -81,8 +81,8 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
               <th className="not-s">Health</th>
               <th className="r not-s">Runs</th>
               <th className="r not-s">Errors</th>
-              <th className="r not-s">Cost in all</th>
-              <th className="r">Last seen</th>
+              <th className="r not-s">Total cost</th>
+              <th className="r not-s">Last seen</th>
               <th />
             </tr>
           </thead>
@@ -99,7 +99,9 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
                       <bdi>{visibleName(agent.id)}</bdi>
                     </Link>{' '}
                     <span className="t3">
-                      {visible(agent.pauseReason ?? (agent.name === agent.id ? '' : agent.name))}
+                      {visible(
+                        agent.pauseReason ?? agent.control.reason ?? (agent.name === agent.id ? '' : agent.name),
+                      )}
                     </span>
                   </td>
                   <td className="not-s">
@@ -108,24 +110,11 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
                   <td className="r num not-s">{count(agent.sessionCount)}</td>
                   <td className="r num not-s">{count(agent.errorCount)}</td>
                   <td className="r num not-s">{money(agent.totalCostUsd)}</td>
-                  <td className="r t2">
+                  <td className="r t2 not-s">
                     <Ago at={agent.lastSeenAt} bare />
                   </td>
                   <td className="act">
-                    <Act
-                      scope="admin"
-                      kind="sm"
-                      label={`Stop ${visibleName(agent.id)}`}
-                      onPress={() =>
-                        openStop({
-                          agentId: agent.id,
-                          state: ['paused', 'killed'].includes(agent.control.state) ? 'running' : 'killed',
-                        })
-                      }
-                    >
-                      <Icon name="s-killed" size={14} />
-                      Stop…
-                    </Act>
+                    <StopOrResume agent={agent} />
                   </td>
                 </tr>
               );
@@ -134,6 +123,23 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
         </table>
       )}
     </>
+  );
+}
+
+/** What an agent that is held needs is the way back. */
+function StopOrResume({ agent: { id, control } }: { agent: Agent }) {
+  const isHeld = control.state === 'paused' || control.state === 'killed';
+  const [word, icon] = isHeld ? ['Resume', 'play'] : ['Stop', 's-killed'];
+  return (
+    <Act
+      scope="admin"
+      kind="sm"
+      label={`${word} ${visibleName(id)}`}
+      onPress={() => openStop({ agentId: id, state: isHeld ? 'running' : 'paused' })}
+    >
+      <Icon name={icon} size={14} />
+      {word}…
+    </Act>
   );
 }
 

@@ -5,11 +5,13 @@ import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts'
 import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { DECIDED } from '../approvals/decided.ts';
+import { WhoWasNotified } from '../channels/who-was-notified.tsx';
 import { limitsFor } from '../breakers/limits.ts';
 import { LimitsDialog } from '../breakers/limits-dialog.tsx';
 import { ResetDialog } from '../breakers/reset-dialog.tsx';
 import { useLimits } from '../breakers/use-limits.ts';
 import { counted, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
 import { useSteady } from '../live-data/steady.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
@@ -39,8 +41,12 @@ const KINDS = [
   { id: 'breaker', name: 'Breakers' },
   { id: 'spend', name: 'Spend' },
   { id: 'approval', name: 'Approvals' },
+  { id: 'security', name: 'Security' },
+  { id: 'change', name: 'Changes' },
 ] as const;
 const DEFAULT = '7d';
+/** Stands for the agent of an alert that is not about one. */
+const ALL_AGENTS = 'all-agents';
 const idOf = (alert: Alert) => alert.id;
 
 const MARKS = {
@@ -48,6 +54,8 @@ const MARKS = {
   breaker: { icon: 'breakers', tone: 'block', word: 'Breaker' },
   approval: { icon: 'approvals', tone: 'ask', word: 'Approval' },
   spend: { icon: 'spend', tone: 'waiting', word: 'Spend' },
+  security: { icon: 'alerts', tone: 'block', word: 'Security' },
+  change: { icon: 'alerts', tone: 'waiting', word: 'Change' },
 };
 
 function stateOf(alert: Alert) {
@@ -75,13 +83,18 @@ export function AlertsPage() {
     ({ alerts }) => alerts,
   );
   const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, key, following);
-  const chosen = rows.find(({ id }) => id === search.id);
+  const listed = rows.find(({ id }) => id === search.id);
+  // A link in a message may lead to an alert that this list leaves out.
+  const isElsewhere = search.id !== undefined && listed === undefined && list.rows !== undefined;
+  const { id = '' } = search;
+  const linked = useRead(['alerts', 'one', id], (signal) => client.getAlert({ params: { id }, signal }), isElsewhere);
+  const chosen = listed ?? (isElsewhere ? linked.data : undefined);
   return (
     <Page
       name="alerts"
       title="Alerts"
       range={{ value: { ...search, range }, set: (next) => change({ range: next === DEFAULT ? undefined : next }) }}
-      stop={chosen === undefined ? {} : { agentId: chosen.agentId }}
+      stop={chosen === undefined || chosen.agentId === ALL_AGENTS ? {} : { agentId: chosen.agentId }}
     >
       <div className="bar0">
         <div className="seg" role="group" aria-label="State">
@@ -115,20 +128,22 @@ export function AlertsPage() {
         ) : (
           <Failed what="Alerts" error={list.error} onRetry={() => void list.refetch()} />
         )
-      ) : rows.length > 0 ? (
-        <div className={chosen === undefined ? 'list' : 'with-side'}>
-          <DataTable
-            label="Alerts"
-            rows={rows}
-            columns={COLUMNS}
-            idOf={idOf}
-            current={chosen?.id}
-            onOpen={(alert) => change({ id: alert.id })}
-            onEnd={list.more}
-            onFollowing={setFollowing}
-            rowHeight={34}
-            narrow={(alert) => <Narrow alert={alert} />}
-          />
+      ) : rows.length > 0 || chosen !== undefined ? (
+        <div className={chosen === undefined || rows.length === 0 ? 'list' : 'with-side'}>
+          {rows.length > 0 && (
+            <DataTable
+              label="Alerts"
+              rows={rows}
+              columns={chosen === undefined ? COLUMNS : BESIDE_PANEL}
+              idOf={idOf}
+              current={chosen?.id}
+              onOpen={(alert) => change({ id: alert.id })}
+              onEnd={list.more}
+              onFollowing={setFollowing}
+              rowHeight={34}
+              narrow={(alert) => <Narrow alert={alert} />}
+            />
+          )}
           {chosen !== undefined && <AlertPanel alert={chosen} onClose={() => change({ id: undefined })} />}
         </div>
       ) : (
@@ -207,6 +222,9 @@ const COLUMNS: readonly Column<Alert>[] = [
   { id: 'at', head: 'Raised', width: '132px', right: true, cell: (alert) => <Moment at={alert.createdAt} /> },
 ];
 
+/** Beside the panel there is room for what tells alerts apart, and for when. */
+const BESIDE_PANEL = COLUMNS.filter(({ id }) => id !== 'agent' && id !== 'again');
+
 function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
   const queries = useQueryClient();
   const act = async (verb: 'acknowledge' | 'cancel') => {
@@ -236,9 +254,13 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           ['State', <State key="s" mark={stateOf(alert)} />],
           [
             'Agent',
-            <Link key="a" className="link" to="/agents/$id" params={{ id: alert.agentId }}>
-              {visibleName(alert.agentId)}
-            </Link>,
+            alert.agentId === ALL_AGENTS ? (
+              'all agents'
+            ) : (
+              <Link key="a" className="link" to="/agents/$id" params={{ id: alert.agentId }}>
+                {visibleName(alert.agentId)}
+              </Link>
+            ),
           ],
           alert.runId !== undefined && [
             'Run',
@@ -278,7 +300,12 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           <>
             {alert.kind === 'breaker' && open && <BreakerActs alert={alert} />}
             {alert.status === 'pending' && (
-              <Act scope="review" kind="pri" onPress={() => void act('acknowledge')}>
+              <Act
+                scope="review"
+                // Raising the limit is what ends an alert of a breaker.
+                {...(alert.kind === 'breaker' ? {} : { kind: 'pri' })}
+                onPress={() => void act('acknowledge')}
+              >
                 Acknowledge
               </Act>
             )}
@@ -290,6 +317,7 @@ function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           </>
         )}
       </div>
+      <WhoWasNotified alertId={alert.id} isOpen={open} />
     </aside>
   );
 }

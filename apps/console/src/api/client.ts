@@ -9,15 +9,43 @@ export const client = createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS, 
 
 const PAGE_SECRET = 'agentlens.page-secret';
 
-/** Signs this browser in. Storage belongs to this origin: pages of other ports of the host cannot read the secret. */
-export async function signIn(body: { readonly key: string } | { readonly code: string }): Promise<void> {
-  const { pageSecret } = await client.createSession({ body });
+/**
+ * Signs this browser in. Storage belongs to this origin: pages of other ports of the host cannot read the secret.
+ * @returns the path of the console that the sign-in began at, if it is known
+ */
+export async function signIn(body: { readonly key: string } | { readonly code: string }): Promise<string | undefined> {
+  const { pageSecret, returnTo } = await client.createSession({ body });
   localStorage.setItem(PAGE_SECRET, pageSecret);
+  return returnTo;
+}
+
+/** Address that signs in with a provider and returns to a page of the console. */
+export function signInAddress(
+  providerId: string,
+  { returnTo = pathHere(), fresh = false }: { readonly returnTo?: string; readonly fresh?: boolean } = {},
+): string {
+  return addressOf(`api/auth/oidc/${encodeURIComponent(providerId)}/start`, {
+    ...(returnTo === '/' ? {} : { returnTo }),
+    ...(fresh ? { fresh } : {}),
+  });
+}
+
+/** Path and query of this page, below the prefix of a proxy. */
+function pathHere(): string {
+  const { pathname } = new URL(document.baseURI);
+  const path = `/${location.pathname.slice(pathname.length)}${location.search}`;
+  return path.startsWith('/sign-in') ? '/' : path;
 }
 
 export async function signOut(): Promise<void> {
   await client.endSession();
   localStorage.removeItem(PAGE_SECRET);
+}
+
+/** Ends the sessions of all browsers, this one included. Personal keys stay. */
+export async function signOutEverywhere(): Promise<void> {
+  await client.endOwnSessions();
+  await signOut();
 }
 
 function fetchWithPageSecret(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {

@@ -32,8 +32,23 @@ export type NewKey = Answer<'createKey'>;
 export type SavedView = Answer<'listSavedViews'>['views'][number];
 export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
+export type Channel = Answer<'getChannel'>;
+export type Routing = Answer<'getRoutes'>;
+export type ListedSilence = Answer<'listSilences'>['silences'][number];
+export type AlertNotice = Answer<'getAlertNotices'>['notices'][number];
 export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
+export type Person = Answer<'listPeople'>['people'][number];
+export type Team = Answer<'listTeams'>['teams'][number];
+export type ModelConnection = Answer<'listModelConnections'>['connections'][number];
+export type ModelCall = Answer<'listModelCalls'>['calls'][number];
+export type PersonalKey = Answer<'listPersonalKeys'>['keys'][number];
+export type Deputies = Answer<'listDeputies'>;
+export type Deputyship = Deputies['deputies'][number];
+export type NewPersonalKey = Answer<'createPersonalKey'>;
+export type IdentityProvider = Answer<'listIdentityProviders'>['providers'][number];
+export type StoredPolicy = Answer<'listApprovalPolicies'>['policies'][number];
+export type ApprovalVotes = Answer<'getAlertVotes'>;
 export type UnpricedModel = Answer<'getUnpricedUsage'>['models'][number];
 export type RepriceAnswer = Answer<'getReprice'>;
 export type ActivityBucket = Answer<'getActivity'>['buckets'][number];
@@ -41,6 +56,10 @@ export type Now = Answer<'getNow'>;
 
 /** Request body of a rule. */
 export type RuleBody = OperationInput<Operations['createRule']>['body'];
+/** Request body of an identity provider. */
+export type ProviderBody = OperationInput<Operations['createIdentityProvider']>['body'];
+/** An approval policy as it is sent. */
+export type PolicyDraft = OperationInput<Operations['setApprovalPolicy']>['body']['policy'];
 /** Request body of an order. */
 export type OrderBody = OperationInput<Operations['createOrder']>['body'];
 /** Request body of a budget. */

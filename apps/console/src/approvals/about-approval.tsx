@@ -7,12 +7,20 @@ import { useRead } from '../live-data/live-store.ts';
 import { State } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
+import { ProofButton } from '../log/proof.tsx';
 import { DECIDED } from './decided.ts';
 
 /** Agent, run and rule of the call, and who decided it. */
 export function WhoAsks({ alert, rule }: { alert: Alert; rule: Rule | undefined }) {
   return (
-    <Section title="Who asks">
+    <Section
+      title="Who asks"
+      link={
+        <span className="ml">
+          <ProofButton kind="approval" id={alert.id} />
+        </span>
+      }
+    >
       <Facts
         facts={[
           [
@@ -43,6 +51,14 @@ function ruleVersionsOf(alert: Alert, rule: Rule): string {
   return `version ${asked}${asked === rule.version ? '' : `, now ${rule.version}`}`;
 }
 
+/** `ann: it was paid already`. */
+function whoAndWhy({ decidedBy, reason, status }: Alert): string {
+  if (decidedBy === undefined) return visible(reason ?? status);
+  // Without the id of the key.
+  const who = visibleName(decidedBy.replace(/ \([^()]+\)$/, ''));
+  return reason === undefined ? who : `${who}: ${visible(reason)}`;
+}
+
 /** Earlier approvals of this rule. */
 export function EarlierApprovals({ alert }: { alert: Alert }) {
   const ruleId = alert.ruleId ?? alert.approval?.ruleId;
@@ -68,7 +84,9 @@ export function EarlierApprovals({ alert }: { alert: Alert }) {
         {alerts.slice(0, 3).map((one) => (
           <li key={one.id}>
             <State mark={DECIDED[one.status]} wordless />
-            <span className="clip">{visible(one.reason ?? one.decidedBy ?? 'expired')}</span>
+            <span className="clip" title={whoAndWhy(one)}>
+              {whoAndWhy(one)}
+            </span>
             <span className="r t3 num">
               <Moment at={one.decidedAt ?? one.createdAt} short />
             </span>

@@ -7,6 +7,7 @@ import { useKeys } from '../shell/keys.ts';
 import { Act } from '../ui/act.tsx';
 import { State } from '../ui/marks.tsx';
 import { Countdown } from '../ui/moment.tsx';
+import { WhoWasNotified } from '../channels/who-was-notified.tsx';
 import { EarlierApprovals, WhoAsks } from './about-approval.tsx';
 import { ConfirmDecision, type Verb } from './confirm-decision.tsx';
 import { Consequences } from './consequences.tsx';
@@ -14,6 +15,7 @@ import { DECIDED } from './decided.ts';
 import { ExactCall } from './exact-call.tsx';
 import { StepsBefore } from './steps-before.tsx';
 import { type CallToDecide, useCall } from './use-call.ts';
+import { refusalText, useVotes, Votes } from './votes.tsx';
 
 interface Position {
   readonly at: number;
@@ -29,13 +31,17 @@ interface ApprovalCardProps {
 
 /** A call that needs approval: the exact call, the steps before it, and the effect of each answer. */
 export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) {
-  const rule = useRulesById().get(alert.ruleId ?? alert.approval?.ruleId ?? '');
+  const rules = useRulesById();
+  const rule = rules.get(alert.ruleId ?? alert.approval?.ruleId ?? '');
+  const also = alert.approval?.also ?? [];
   const call = useCall(alert);
+  const votes = useVotes(alert);
+  const refusal = votes.data === undefined ? undefined : refusalText(votes.data);
   const [asking, setAsking] = useState<Verb>();
   const open = alert.status === 'pending' || alert.status === 'acknowledged';
   useKeys({
-    a: () => open && call.mayApprove && setAsking('approve'),
-    d: () => open && setAsking('deny'),
+    a: () => open && refusal === undefined && call.mayApprove && setAsking('approve'),
+    d: () => open && refusal === undefined && setAsking('deny'),
   });
   const tool = visibleName(alert.approval?.toolName ?? 'a tool');
   const agent = visibleName(alert.agentId);
@@ -55,6 +61,14 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
               {rule.name}
             </Link>
           )}
+          {also.map(({ ruleId }) => (
+            <span key={ruleId}>
+              {' and '}
+              <Link to="/guardrails/$id" params={{ id: ruleId }}>
+                {rules.get(ruleId)?.name ?? 'a deleted rule'}
+              </Link>
+            </span>
+          ))}
           . “{visible(alert.title)}”
         </p>
         <div>
@@ -63,6 +77,8 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
         </div>
         <div className="side">
           <Consequences alert={alert} call={call} />
+          <Votes read={votes} isOpen={open} />
+          <WhoWasNotified alertId={alert.id} isOpen={alert.decidedAt === undefined} />
           <EarlierApprovals alert={alert} />
           <WhoAsks alert={alert} rule={rule} />
         </div>
@@ -78,7 +94,7 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
             <State mark={DECIDED[alert.status]} />
           )}
         </div>
-        {open && <Answers call={call} onAsk={setAsking} />}
+        {open && <Answers call={call} refusal={refusal} onAsk={setAsking} />}
       </footer>
       {asking !== undefined && (
         <ConfirmDecision
@@ -93,10 +109,17 @@ export function ApprovalCard({ alert, position, onDecided }: ApprovalCardProps) 
   );
 }
 
-function Answers({ call, onAsk }: { call: CallToDecide; onAsk: (verb: Verb) => void }) {
+interface AnswersProps {
+  readonly call: CallToDecide;
+  /** Why the policy does not accept this person's vote. */
+  readonly refusal: string | undefined;
+  readonly onAsk: (verb: Verb) => void;
+}
+
+function Answers({ call, refusal, onAsk }: AnswersProps) {
   return (
     <>
-      <Act scope="review" kind="danger" onPress={() => onAsk('deny')}>
+      <Act scope="review" kind="danger" disabled={refusal !== undefined} title={refusal} onPress={() => onAsk('deny')}>
         Deny…<kbd className="not-s">d</kbd>
       </Act>
       {call.extent === 'cut' ? (
@@ -105,8 +128,8 @@ function Answers({ call, onAsk }: { call: CallToDecide; onAsk: (verb: Verb) => v
         <Act
           scope="review"
           kind="pri"
-          disabled={!call.mayApprove}
-          title={call.mayApprove ? undefined : (call.lacks ?? 'Loading the call')}
+          disabled={!call.mayApprove || refusal !== undefined}
+          title={refusal ?? (call.mayApprove ? undefined : (call.lacks ?? 'Loading the call'))}
           onPress={() => onAsk('approve')}
         >
           Approve once…<kbd className="not-s">a</kbd>

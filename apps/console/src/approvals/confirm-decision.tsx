@@ -34,9 +34,14 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
     rejection.clear();
     try {
       const act = verb === 'approve' ? client.approveAlert : client.denyAlert;
-      await act({ params: { id: alert.id }, body: reason.trim() === '' ? {} : { reason: reason.trim() } });
-      toast(`${tool} ${verb === 'approve' ? 'approved once' : 'denied'}`);
-      onDecided();
+      const { status } = await act({
+        params: { id: alert.id },
+        body: reason.trim() === '' ? {} : { reason: reason.trim() },
+      });
+      const isOpen = status === 'pending' || status === 'acknowledged';
+      if (isOpen) toast('Your approval is recorded. The policy needs more.');
+      else toast(`${tool} ${verb === 'approve' ? 'approved once' : 'denied'}`);
+      if (!isOpen) onDecided();
       onClose();
       await queries.invalidateQueries();
     } catch (cause) {
@@ -79,6 +84,8 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
         <ReasonField
           label={verb === 'approve' ? 'Note (optional)' : 'Reason; the agent reads this'}
           value={reason}
+          focused={verb === 'deny'}
+          hint={noReason && !isTried ? 'To deny the call, say why.' : undefined}
           wrong={isTried && noReason ? 'Enter a reason.' : rejection.at('reason')}
           onChange={setReason}
         />

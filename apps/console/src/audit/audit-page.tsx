@@ -1,20 +1,38 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { HOUR_MS } from '../../../../libs/contracts/src/times.ts';
 import { visible } from '../../../../libs/contracts/src/visible.ts';
+import { changedName, changeWords } from '../../../../libs/guardrails/src/words/change-words.ts';
 import { client } from '../api/client.ts';
 import type { AuditEntry } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { useMay } from '../shell/me.tsx';
 import { Page } from '../shell/page.tsx';
+import { ExportMenu } from '../ui/export-list.tsx';
 import { Empty, Read } from '../ui/faces.tsx';
+import { Menu } from '../ui/menu.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { saveFile } from '../ui/save-file.ts';
+import { toast, toastError } from '../ui/toast.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 
 type KindOfTarget<Kind> = Kind extends `${infer Target}.${string}` ? Target : never;
 
 /** Name of each target. The compiler reports a target that the API adds. */
 const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
+  approval_policy: 'approval policies',
+  channel: 'channels',
+  routing: 'routes',
+  silence: 'silences',
+  chat_link: 'chat accounts',
+  grant: 'roles of people',
+  person: 'people',
+  provider: 'identity providers',
+  session: 'sign-ins',
+  team: 'teams',
+  deputy: 'deputies',
+  vote: 'votes',
   rule: 'rules',
   budget: 'budgets',
   price: 'prices',
@@ -36,6 +54,8 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   saved_view: 'saved views',
   label: 'labels of run trees',
   deploy: 'deploys',
+  decision: 'judged refusals',
+  model_connection: 'model connections',
 };
 
 /** Every change by a person or a program. */
@@ -61,6 +81,21 @@ export function AuditPage() {
           </select>
         </label>
         <Who given={search.actor} onGiven={(actor) => change({ actor: actor || undefined }, true)} />
+        <span className="sp" />
+        {may && <IncidentMenu />}
+        {may && (
+          <ExportMenu
+            list={{
+              name: 'audit',
+              read: async (cursor) => {
+                const { target, actor } = search;
+                const page = await client.listAudit({ query: { target, actor, limit: 200, cursor } });
+                return { ...page, rows: page.entries };
+              },
+              columns: EXPORTED,
+            }}
+          />
+        )}
       </div>
       <div className="audit-list">
         {may ? (
@@ -72,6 +107,47 @@ export function AuditPage() {
         )}
       </div>
     </Page>
+  );
+}
+
+const EXPORTED: Readonly<Record<string, (entry: AuditEntry) => unknown>> = {
+  id: ({ id }) => id,
+  changed: ({ changedAt }) => changedAt,
+  kind: ({ kind }) => kind,
+  target: ({ target }) => target,
+  targetId: ({ targetId }) => targetId,
+  person: ({ actor }) => actor?.person,
+  key: ({ actor }) => actor?.keyName,
+  reason: ({ reason }) => reason,
+  before: ({ before }) => (before === null ? '' : JSON.stringify(before)),
+  after: ({ after }) => (after === null ? '' : JSON.stringify(after)),
+};
+
+const INCIDENTS = [
+  { id: '1', name: 'Last hour' },
+  { id: '6', name: 'Last 6 hours' },
+  { id: '24', name: 'Last 24 hours' },
+  { id: '168', name: 'Last 7 days' },
+] as const;
+
+/** Downloads the facts of a post-mortem as Markdown and JSON. */
+function IncidentMenu() {
+  const save = async (hours: string) => {
+    try {
+      const from = new Date(Date.now() - Number(hours) * HOUR_MS).toISOString();
+      const { markdown, ...facts } = await client.getIncident({ query: { from } });
+      const name = `incident-${facts.to.slice(0, 19).replaceAll(':', '')}`;
+      saveFile(`${name}.md`, 'text/markdown;charset=utf-8', [markdown]);
+      saveFile(`${name}.json`, 'application/json', [JSON.stringify(facts, null, 2)]);
+      toast('Incident exported as Markdown and JSON');
+    } catch (error) {
+      toastError('The export failed', error);
+    }
+  };
+  return (
+    <Menu label="Incident" className="chip not-s" choices={INCIDENTS} onChoose={(hours) => void save(hours)}>
+      Incident
+    </Menu>
   );
 }
 
@@ -134,8 +210,8 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
                   <td>
                     <Target entry={entry} />
                   </td>
-                  <td className="w100 clip t2 not-s" title={changesOf(entry).join('\n')}>
-                    {visible(entry.reason ?? changesOf(entry).join(' · '))}
+                  <td className="w100 clip t2 not-s" title={visible(didWords(entry).join('\n'))}>
+                    {visible(didWords(entry).join(' · '))}
                   </td>
                 </tr>
               ))}
@@ -147,13 +223,30 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
   );
 }
 
+/** What was changed, and why. */
+function didWords(entry: AuditEntry): readonly string[] {
+  return [...changeWords(entry), ...(entry.reason === null ? [] : [`“${entry.reason}”`])];
+}
+
 /** Link to the changed object, if it has a page. */
-function Target({ entry: { target, targetId, before, after } }: { entry: AuditEntry }) {
-  const named = after?.name ?? before?.name;
-  const name = typeof named === 'string' ? named : shortId(targetId.replace(/^\w+:/, ''));
+function Target({ entry }: { entry: AuditEntry }) {
+  const { target, targetId } = entry;
+  const name = visible(changedName(entry) ?? shortId(targetId.replace(/^\w+:/, '')));
   if (target === 'rule')
     return (
       <Link className="link" to="/guardrails/$id" params={{ id: targetId }}>
+        {name}
+      </Link>
+    );
+  if (target === 'budget')
+    return (
+      <Link className="link" to="/spend" search={{ budget: targetId }}>
+        {name}
+      </Link>
+    );
+  if (target === 'key')
+    return (
+      <Link className="link" to="/settings">
         {name}
       </Link>
     );
@@ -176,19 +269,4 @@ function Target({ entry: { target, targetId, before, after } }: { entry: AuditEn
       </Link>
     );
   return <span>{name}</span>;
-}
-
-/** `field: before → after` for each field that differs. */
-function changesOf({ before, after }: AuditEntry): readonly string[] {
-  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
-  return [...fields]
-    .filter((field) => !/^(version|updatedAt|createdAt|tenantId|id)$/.test(field))
-    .map((field) => [field, shown(before?.[field]), shown(after?.[field])] as const)
-    .filter(([, was, is]) => was !== is)
-    .map(([field, was, is]) => (before === null ? `${field}: ${is}` : `${field}: ${was} → ${is}`));
-}
-
-function shown(value: unknown): string {
-  if (value === undefined || value === null) return 'none';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

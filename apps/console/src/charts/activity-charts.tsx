@@ -6,11 +6,12 @@ import './activity-charts.css';
 import { useMay } from '../shell/me.tsx';
 import { bounds, type Range } from '../time/range.ts';
 import { Failed } from '../ui/faces.tsx';
+import { changeMarkers } from './changes.ts';
 import { Chart } from './chart.tsx';
 import { type Marker, type Tone, UNITS, type Unit } from './data.ts';
 
 const REFRESH_MS = 15_000;
-const HEIGHT = 96;
+const HEIGHT = 109;
 const MAX_MARKERS = 50;
 
 interface Part {
@@ -88,7 +89,7 @@ export function ActivityCharts({
     refetchInterval: REFRESH_MS,
     placeholderData: (before) => before,
   });
-  const markers = [...useChanges(data), ...useDeploys(data, agentId)];
+  const markers = [...useChanges(data, agentId), ...useDeploys(data, agentId)];
   if (error !== null) return <Failed what="Activity" error={error} onRetry={() => void refetch()} />;
   const span = data === undefined ? { from: 0, to: 1 } : { from: Date.parse(data.from), to: Date.parse(data.to) };
   return (
@@ -117,19 +118,11 @@ export function ActivityCharts({
   );
 }
 
-const CHANGE_WORDS: Readonly<Record<string, string>> = {
-  'rule.created': 'Rule created',
-  'rule.changed': 'Rule changed',
-  'rule.deleted': 'Rule deleted',
-  'breaker_limits.set': 'Breaker limits changed',
-  'tree_limits.set': 'Limits of run trees changed',
-  'budget.created': 'Budget created',
-  'budget.changed': 'Budget changed',
-  'settings.changed': 'Settings changed',
-};
-
 /** Changes of the range from the audit, which only an admin may read. */
-function useChanges(answer: { readonly from: string; readonly to: string } | undefined): readonly Marker[] {
+function useChanges(
+  answer: { readonly from: string; readonly to: string } | undefined,
+  agentId: string | undefined,
+): readonly Marker[] {
   const { may } = useMay('admin');
   const from = answer?.from.slice(0, 13);
   const { data } = useQuery({
@@ -142,14 +135,7 @@ function useChanges(answer: { readonly from: string; readonly to: string } | und
     enabled: may && answer !== undefined,
     staleTime: REFRESH_MS,
   });
-  return (data?.entries ?? []).map(({ kind, target, targetId, changedAt, after, before }) => {
-    const name = (after ?? before)?.name;
-    return {
-      at: Date.parse(changedAt),
-      label: `${CHANGE_WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ')}${typeof name === 'string' ? `: ${name}` : ''}`,
-      href: target === 'rule' ? `guardrails/${encodeURIComponent(targetId)}` : 'audit',
-    };
-  });
+  return changeMarkers(data?.entries ?? [], agentId);
 }
 
 function useDeploys(

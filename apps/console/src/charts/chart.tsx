@@ -4,8 +4,10 @@ import {
   bucketLabel,
   type ChartSeries,
   type Frame,
+  foldMarkers,
   frameOf,
   type Marker,
+  type MarkerGroup,
   type ReferenceLine,
   summaryOf,
   type TimeSpan,
@@ -138,6 +140,7 @@ export function Chart<T>({
           onPoint={setIndex}
           onBrush={onBrush}
           markers={markers}
+          hasMarkers={markers !== NO_MARKERS}
           role="slider"
           tabIndex={0}
           aria-label={`${title}, time`}
@@ -161,13 +164,15 @@ interface CanvasProps extends Omit<HTMLAttributes<HTMLDivElement>, 'className' |
   readonly height: number;
   readonly index: number | null;
   readonly markers: readonly Marker[];
+  /** Whether the chart may have markers; its axis does not jump when they arrive. */
+  readonly hasMarkers: boolean;
   readonly onPoint: (index: number | null) => void;
   readonly onBrush: ((from: number, to: number) => void) | undefined;
 }
 
 /** Loads the library on first use and hands it each change. */
 function Canvas(props: CanvasProps) {
-  const { frame, unit, lines, zone, height, index, markers, onBrush, onPoint: _, ...slider } = props;
+  const { frame, unit, lines, zone, height, index, markers, hasMarkers, onBrush, onPoint: _, ...slider } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
   const latest = useRef(props);
@@ -202,38 +207,76 @@ function Canvas(props: CanvasProps) {
     [frame, lines, zone, height, unit],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text holds everything that is drawn
-  useEffect(() => plot.current?.update({ frame, unit, lines, zone, height }), [drawn]);
+  useEffect(() => plot.current?.update({ frame, unit, lines, zone, height, hasMarkers }), [drawn]);
   useEffect(() => plot.current?.point(index), [index]);
-  const span = frame.range.to - frame.range.from;
   return (
-    <div className="chart-plot">
+    <div className={hasMarkers ? 'chart-plot marked' : 'chart-plot'}>
       <div {...slider} ref={box} className="chart-canvas" style={{ height }} />
       {frame.series.every(({ values }) => values.every((value) => value === null)) && (
         <p className="chart-none">No data in this range</p>
       )}
-      {area.width > 0 &&
-        markers
-          .filter(({ at }) => at >= frame.range.from && at <= frame.range.to)
-          .map(({ at, label, href, tag }) => {
-            const share = (at - frame.range.from) / span;
-            const place = { style: { left: `${area.left + share * area.width}px` }, title: label };
-            const name = tag !== undefined && (
-              <bdi className={`chart-tag ${share > TAG_TURNS_AT ? 'turned' : ''}`} aria-hidden>
-                {tag}
-              </bdi>
-            );
-            return href === undefined ? (
-              <i key={`${at}${label}`} className="chart-mark" {...place}>
-                {name}
-              </i>
-            ) : (
-              <a key={`${at}${label}`} className="chart-mark" {...place} href={href} rel="noreferrer">
-                {name}
-                <span className="vh">{label}</span>
-              </a>
-            );
-          })}
+      {area.width > 0 && <Markers markers={markers} range={frame.range} area={area} />}
     </div>
+  );
+}
+
+/** Space of one marker with its number, px. */
+const MARKER_PX = 24;
+
+/** Deploys as lines with their version, and what else changed as points on the axis. */
+function Markers({
+  markers,
+  range,
+  area,
+}: {
+  markers: readonly Marker[];
+  range: TimeSpan;
+  area: { readonly left: number; readonly width: number };
+}) {
+  const span = range.to - range.from;
+  const shown = markers.filter(({ at }) => at >= range.from && at <= range.to);
+  return foldMarkers(shown, (span / area.width) * MARKER_PX).map((group) => {
+    const share = (group.at - range.from) / span;
+    return <Mark key={`${group.at}${group.label}`} group={group} share={share} left={area.left + share * area.width} />;
+  });
+}
+
+function Mark({
+  group: { label, href, tag, count },
+  share,
+  left,
+}: {
+  group: MarkerGroup;
+  share: number;
+  left: number;
+}) {
+  const place = { style: { left: `${left}px` }, title: label };
+  const className = `chart-mark ${tag !== undefined ? '' : count > 1 ? 'point many' : 'point'}`;
+  const text = (
+    <>
+      {tag !== undefined && (
+        <bdi className={`chart-tag ${share > TAG_TURNS_AT ? 'turned' : ''}`} aria-hidden>
+          {tag}
+        </bdi>
+      )}
+      {count > 1 && (
+        <b className="chart-folded num" aria-hidden>
+          {count}
+        </b>
+      )}
+    </>
+  );
+  if (href === undefined)
+    return (
+      <i className={className} {...place}>
+        {text}
+      </i>
+    );
+  return (
+    <a className={className} {...place} href={href} rel="noreferrer">
+      {text}
+      <span className="vh">{label}</span>
+    </a>
   );
 }
 

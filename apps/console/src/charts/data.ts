@@ -57,6 +57,42 @@ export interface Marker {
   readonly tag?: string;
 }
 
+/** A marker, or several that stand too close together to tell apart. */
+export interface MarkerGroup extends Marker {
+  readonly count: number;
+}
+
+/** Most names that the title of a group lists. */
+const LISTED = 8;
+
+/**
+ * Folds markers that are less than `widthMs` apart into one. A marker with a tag, such as a deploy, is never folded: it
+ * is what other changes are compared with.
+ */
+export function foldMarkers(markers: readonly Marker[], widthMs: number): MarkerGroup[] {
+  const groups: [Marker, ...Marker[]][] = [];
+  for (const marker of markers.filter(({ tag }) => tag === undefined).sort((a, b) => a.at - b.at)) {
+    const last = groups.at(-1);
+    if (last !== undefined && marker.at - last[0].at < widthMs) last.push(marker);
+    else groups.push([marker]);
+  }
+  const tagged = markers.filter(({ tag }) => tag !== undefined).map((marker) => ({ ...marker, count: 1 }));
+  return [...groups.map(groupOf), ...tagged];
+}
+
+function groupOf(group: readonly [Marker, ...Marker[]]): MarkerGroup {
+  const [first] = group;
+  if (group.length === 1) return { ...first, count: 1 };
+  const labels = group.slice(0, LISTED).map(({ label }) => label);
+  const rest = group.length > LISTED ? [`and ${group.length - LISTED} more`] : [];
+  return {
+    at: first.at,
+    label: [`${group.length} changes`, ...labels, ...rest].join('\n'),
+    href: 'audit',
+    count: group.length,
+  };
+}
+
 export interface TimeSpan {
   readonly from: number;
   readonly to: number;

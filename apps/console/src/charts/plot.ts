@@ -9,6 +9,8 @@ export interface Drawing {
   readonly lines: readonly ReferenceLine[];
   readonly zone: string;
   readonly height: number;
+  /** Leaves room between the axis and its times for what happened. */
+  readonly hasMarkers: boolean;
 }
 
 interface Listeners {
@@ -32,6 +34,8 @@ const FONT = '11px "Inter Variable", system-ui, sans-serif';
 const TICK_PX = 72;
 const MAX_BAR_PX = 40;
 const MIN_BRUSH_PX = 8;
+/** Height of the markers below the axis; chart.css places them by it. */
+const LANE_PX = 13;
 
 /** Draws a chart into a box with uPlot and keeps it at the box's width. */
 export function makePlot(box: HTMLElement, first: Drawing, { onPoint, onBrush, onLayout }: Listeners): Plot {
@@ -50,7 +54,8 @@ export function makePlot(box: HTMLElement, first: Drawing, { onPoint, onBrush, o
       {
         width: box.clientWidth,
         height: drawing.height,
-        padding: [8, 8, 0, 0],
+        // Room for half of the last time on the axis.
+        padding: [8, 20, 0, 0],
         legend: { show: false },
         cursor: {
           points: { show: false },
@@ -109,8 +114,8 @@ export function makePlot(box: HTMLElement, first: Drawing, { onPoint, onBrush, o
   function timeAxis(): uPlot.Axis {
     return {
       font: FONT,
-      size: 26,
-      gap: 4,
+      size: 26 + (drawing.hasMarkers ? LANE_PX : 0),
+      gap: 4 + (drawing.hasMarkers ? LANE_PX : 0),
       stroke: () => colors.label,
       grid: { show: false },
       ticks: { stroke: () => colors.grid, width: 1, size: 4 },
@@ -211,9 +216,9 @@ function lonely(self: uPlot, seriesIndex: number): number[] {
   return Array.from(values.keys()).filter((index) => known(index) && !known(index - 1) && !known(index + 1));
 }
 
-function shapeOf({ frame, unit, lines, zone, height }: Drawing): string {
+function shapeOf({ frame, unit, lines, zone, height, hasMarkers }: Drawing): string {
   const series = frame.series.map(({ id, shape, tone }) => [id, shape, tone]);
-  return JSON.stringify([series, unit.increments, lines, zone, height, unit.format(1.5)]);
+  return JSON.stringify([series, unit.increments, lines, zone, height, hasMarkers, unit.format(1.5)]);
 }
 
 /** Colours as the canvas takes them: custom properties are resolved by an element of the page. */

@@ -64,6 +64,7 @@ export function ConnectPage() {
           <div className="dr">{door.id === 'demo' ? <Demo /> : door.id === 'mine' ? <Mine /> : <Terminal />}</div>
         </div>
         <Listener />
+        <Gaps />
       </div>
     </Page>
   );
@@ -222,6 +223,29 @@ claude mcp add --transport http agentlens $AGENTLENS_URL/mcp --header "Authoriza
 }
 
 /** Follows the first event, reports what is missing, then proposes a rule. */
+/** Libraries whose calls arrive with less than the provider answered: their costs are wrong, not $0.00. */
+function Gaps() {
+  const sources = useRead(['usage', 'sources'], (signal) => client.listUsageSources({ signal }));
+  const short = (sources.data?.sources ?? []).filter(({ gaps }) => gaps.length > 0);
+  if (short.length === 0) return null;
+  return (
+    <section aria-label="What is not reported" className="topped">
+      <h3>What is not reported</h3>
+      <ul className="votes">
+        {short.map(({ name, version, gaps }) => (
+          <li key={`${name} ${version ?? ''}`}>
+            <Icon name="warnt" size={14} />
+            <span>
+              <span className="mono">{visibleName([name, version].filter(Boolean).join(' '))}</span>{' '}
+              {gaps.join(', and ')}.
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Listener() {
   const [since] = useState(() => Date.now());
   const runs = useRead(['first', 'runs'], (signal) => client.listRuns({ query: { limit: 100 }, signal }));

@@ -51,7 +51,7 @@ with agentlens.run():
     id: 'coding-agent',
     name: 'Coding agent',
     blocks: true,
-    note: 'Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI or OpenCode. Observes first; add --enforce to refuse.',
+    note: 'Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, Kimi Code or OpenCode. Observes first; add --enforce to refuse.',
     code: (
       address,
     ) => `${buildNpx('cli', address)} login --url ${address}    # an admin key; setup makes the key of the guard

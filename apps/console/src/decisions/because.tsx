@@ -78,7 +78,7 @@ export function BecauseLinks({ decision, names }: { decision: Reasons; names: De
             className="link"
             to={to}
             params={params ?? {}}
-            search={search as never}
+            search={search}
             title={words === undefined ? visibleName(text) : visible(words)}
           >
             {visibleName(text)}

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { argumentLine } from '../../../../libs/contracts/src/argument-line.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Decision } from '../api/model.ts';
@@ -21,6 +22,7 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { usePages } from '../ui/use-pages.ts';
 import { stringifySearch } from '../url/search.ts';
 import { BecauseLinks, type DeciderNames } from './because.tsx';
+import { RefusalGroups } from './refusals.tsx';
 
 type Name = 'show' | 'agent' | 'rule' | 'tool' | 'range' | 'from' | 'to';
 
@@ -31,6 +33,7 @@ const PRESETS = [
   { id: 'asked', name: 'Needed approval', query: { effect: 'ask' } },
   { id: 'shadow', name: 'Would have blocked', query: { wouldHave: 'ask,block,terminate' } },
   { id: 'bypassed', name: 'Bypassed', query: {} },
+  { id: 'refused', name: 'Blocked wrongly?', query: { verdict: 'BLOCK' } },
 ] as const;
 
 const idOf = (decision: Decision) => decision.id;
@@ -67,7 +70,7 @@ export function DecisionsPage() {
     void navigate({
       to: '/runs/$id',
       params: { id: decision.runId },
-      search: { step: decision.callId ?? `decision ${decision.id}`, tab: 'why' } as never,
+      search: { step: decision.callId ?? `decision ${decision.id}`, tab: 'why' },
     });
   const filtered =
     search.show !== undefined || search.agent !== undefined || search.rule !== undefined || search.tool !== undefined;
@@ -127,7 +130,9 @@ export function DecisionsPage() {
         />
         <NewRows waiting={waiting} onShow={showNew} />
       </div>
-      {list.rows === undefined ? (
+      {preset.id === 'refused' ? (
+        <RefusalGroups query={{ ruleId: search.rule, agentId: search.agent, ...bounds(search) }} />
+      ) : list.rows === undefined ? (
         list.error === null ? (
           <Loading rows={16} />
         ) : (
@@ -184,12 +189,16 @@ function Narrow({ decision, names }: { decision: Decision; names: DeciderNames }
         </span>
       </span>
       <span className="clip">
-        <bdi className="mono">{visibleName(decision.toolName ?? '')}</bdi>{' '}
+        <CallName decision={decision} /> <span>{visible(argumentLine(decision.arguments))}</span>{' '}
         <span className="t3">{visibleName(decision.agentId)}</span>
       </span>
       <BecauseLinks decision={decision} names={names} />
     </>
   );
+}
+
+function CallName({ decision: { toolName } }: { decision: Decision }) {
+  return <bdi className="mono">{toolName === undefined ? 'model call' : visibleName(toolName)}</bdi>;
 }
 
 /** A call is asked again while it waits for a person; that stays one decision. */
@@ -204,6 +213,7 @@ const EXPORTED: Readonly<Record<string, (decision: Decision) => unknown>> = {
   effect: ({ effect }) => effect,
   wouldHave: ({ wouldHave }) => wouldHave,
   tool: ({ toolName }) => toolName,
+  arguments: ({ arguments: args }) => (args === undefined ? '' : JSON.stringify(args)),
   agent: ({ agentId }) => agentId,
   run: ({ runId }) => runId,
   call: ({ callId }) => callId,
@@ -221,37 +231,36 @@ const columns = (names: DeciderNames): readonly Column<Decision>[] => [
   {
     id: 'verdict',
     head: 'Verdict',
-    width: '208px',
-    cell: (decision) => (
-      <span className="row">
-        <VerdictMark mark={verdictOf(decision)} /> <AskedTimes decision={decision} />
-      </span>
-    ),
+    width: '148px',
+    cell: (decision) => <VerdictMark mark={verdictOf(decision)} />,
   },
   {
     id: 'tool',
     head: 'Call',
-    width: 'minmax(100px, 0.8fr)',
+    width: 'minmax(180px, 2.2fr)',
     cell: (decision) => (
-      <bdi className="mono">{decision.toolName === undefined ? 'model call' : visibleName(decision.toolName)}</bdi>
+      <span className="clip" title={visible(argumentLine(decision.arguments))}>
+        <CallName decision={decision} /> <AskedTimes decision={decision} />{' '}
+        <span className="t3">{visible(argumentLine(decision.arguments))}</span>
+      </span>
     ),
   },
   {
     id: 'agent',
     head: 'Agent',
-    width: 'minmax(90px, 0.7fr)',
+    width: 'minmax(90px, 0.8fr)',
     cell: (decision) => <bdi>{visibleName(decision.agentId)}</bdi>,
   },
   {
     id: 'because',
     head: 'Because',
-    width: 'minmax(120px, 1.4fr)',
+    width: 'minmax(120px, 1.2fr)',
     cell: (decision) => <BecauseLinks decision={decision} names={names} />,
   },
   {
     id: 'run',
     head: 'Run',
-    width: '160px',
+    width: '142px',
     cell: (decision) => (
       <span className="mono t2 clip" title={decision.runId}>
         {shortId(decision.runId)}
@@ -261,9 +270,9 @@ const columns = (names: DeciderNames): readonly Column<Decision>[] => [
   {
     id: 'took',
     head: 'Took',
-    width: '76px',
+    width: '62px',
     right: true,
     cell: (decision) => <span className="num">{duration(decision.latencyMs)}</span>,
   },
-  { id: 'at', head: 'Decided', width: '132px', right: true, cell: (decision) => <Moment at={decision.decidedAt} /> },
+  { id: 'at', head: 'Decided', width: '124px', right: true, cell: (decision) => <Moment at={decision.decidedAt} /> },
 ];

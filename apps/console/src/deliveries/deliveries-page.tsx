@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { noticeWords } from '../../../../libs/guardrails/src/words/change-words.ts';
 import { client } from '../api/client.ts';
 import type { Delivery, Rule, WholeDelivery } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
@@ -83,7 +84,7 @@ export function DeliveriesPage() {
           <DataTable
             label="Deliveries"
             rows={rows}
-            columns={columns(rules)}
+            columns={columns(rules).filter(({ id }) => chosen === undefined || BESIDE_PANEL.has(id))}
             idOf={idOf}
             current={chosen?.id}
             onOpen={(delivery) => change({ id: delivery.id })}
@@ -145,18 +146,20 @@ function forWhom({ webhookId, webhook }: Delivery, rule: Rule | undefined): stri
   return name === undefined ? host : `${name}, ${host}`;
 }
 
-/** The event and the agent: `order.changed killed, canary-bot`. */
+/** The agent, and what the message said: `canary-bot: killed`. */
 function whatOf({ agentId, webhook }: Delivery): string {
-  const told = [webhook?.event, webhook?.status].filter((word) => word !== undefined).join(' ');
-  return [told, visibleName(agentId)].filter((part) => part !== '').join(', ');
+  return visible(noticeWords({ ...webhook, agentId }));
 }
+
+/** Columns that stay while a delivery is open beside the list; the panel has the others. */
+const BESIDE_PANEL: ReadonlySet<string> = new Set(['result', 'rule', 'about', 'at']);
 
 const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] => [
   { id: 'result', head: 'Result', width: '120px', cell: (delivery) => <State mark={MARKS[delivery.result]} /> },
   {
     id: 'does',
     head: 'Does',
-    width: '170px',
+    width: '150px',
     cell: (delivery) => <State mark={{ ...actionMark(delivery.actionType), tone: 'no' }} />,
   },
   {
@@ -168,19 +171,19 @@ const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] 
   {
     id: 'about',
     head: 'About',
-    width: 'minmax(120px, 1fr)',
-    cell: (delivery) => <bdi>{whatOf(delivery)}</bdi>,
+    width: 'minmax(150px, 1.2fr)',
+    cell: (delivery) => <bdi title={whatOf(delivery)}>{whatOf(delivery)}</bdi>,
   },
   {
     id: 'why',
     head: 'Cause',
-    width: 'minmax(90px, 1fr)',
+    width: 'minmax(90px, 0.7fr)',
     cell: (delivery) => <span className={delivery.result === 'failed' ? 'bad' : 't3'}>{delivery.detail ?? ''}</span>,
   },
   {
     id: 'attempts',
     head: 'Attempts',
-    width: '84px',
+    width: '78px',
     right: true,
     cell: (delivery) => <span className="num">{delivery.attemptCount}</span>,
   },

@@ -27,7 +27,7 @@ export function count(value: number): string {
   return value >= 10_000_000 ? `${(value / 1e6).toFixed(1)} M` : group.format(value);
 }
 
-/** `4.1 s`, `12:42`, `1 h 12`. */
+/** `4.1 s`, `12m 42s`, `6m`, `1h 12m`: never like a time of day. */
 export function duration(ms: number): string {
   const seconds = ms / 1000;
   if (ms < 1) return ms > 0 ? '< 1 ms' : '0 ms';
@@ -35,18 +35,27 @@ export function duration(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
+  if (minutes < 60) return inTwo(minutes, 'm', Math.floor(seconds % 60), 's');
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')}`;
+  if (hours < 48) return inTwo(hours, 'h', minutes % 60, 'm');
   return `${Math.floor(hours / 24)} days`;
 }
 
-/** Time left: `1:48`, `2 h 05`. */
+/** Time left: `1m 48s`, `2h 05m`. */
 export function countdown(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
-  if (seconds >= 3600)
-    return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, '0')}`;
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes >= 60) return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
+  return minutes === 0 ? `${seconds}s` : `${minutes}m ${twoDigits(seconds % 60)}s`;
+}
+
+/** Two units; the smaller one is left out if there is none of it. */
+function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${twoDigits(small)}${smallUnit}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
 }
 
 /** Age, without "ago". */

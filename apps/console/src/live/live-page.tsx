@@ -2,15 +2,16 @@ import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { client } from '../api/client.ts';
 import type { StoredEvent } from '../api/model.ts';
 import { count, shortId } from '../figures/figures.ts';
-import { live, useLive, useLiveEvents } from '../live-data/live-store.ts';
+import { live, useLive, useLiveEvents, useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { clock } from '../time/zone.ts';
 import { Empty } from '../ui/faces.tsx';
 import { FilterChip, FilterField } from '../ui/filters.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { useNow } from '../ui/moment.tsx';
+import { Moment, useNow } from '../ui/moment.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 
 type Name = 'agent' | 'kind' | 'q';
@@ -22,6 +23,8 @@ export function LivePage() {
   const all = useLiveEvents();
   const { state, gaps } = useLive();
   const { search, change, clear } = useListSearch<Name>();
+  const before = useRead(['events', 'latest'], (signal) => client.listEvents({ query: { limit: 1 }, signal }));
+  const latest = before.data?.events[0];
   const [held, setHeld] = useState<readonly StoredEvent[]>();
   const now = useNow();
   const shown = (held ?? all).filter(
@@ -90,14 +93,34 @@ export function LivePage() {
               </Empty>
             ) : (
               <Empty
-                title={state === 'live' ? 'No events yet.' : state === 'connecting' ? 'Connecting.' : 'Not connected.'}
+                title={
+                  state === 'connecting'
+                    ? 'Connecting.'
+                    : state !== 'live'
+                      ? 'Not connected.'
+                      : latest === undefined
+                        ? 'No events yet.'
+                        : 'No events since you opened this page.'
+                }
                 act={
-                  <Link className="b" to="/connect">
-                    Connect an agent
-                  </Link>
+                  latest === undefined ? (
+                    <Link className="b" to="/connect">
+                      Connect an agent
+                    </Link>
+                  ) : (
+                    <Link className="b" to="/runs">
+                      See runs
+                    </Link>
+                  )
                 }
               >
-                Events appear here within a second of being sent.
+                {latest === undefined ? (
+                  'Events appear here within a second of being sent.'
+                ) : (
+                  <>
+                    The latest event arrived at <Moment at={latest.receivedAt} />. New ones appear here within a second.
+                  </>
+                )}
               </Empty>
             )}
           </div>

@@ -1,13 +1,15 @@
 import './now.css';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Now } from '../api/model.ts';
 import { BREAKER_REASONS, runOfBreaker } from '../breakers/reasons.ts';
+import { ResetDialog } from '../breakers/reset-dialog.tsx';
 import { ActivityCharts } from '../charts/activity-charts.tsx';
 import { count, counted, duration, money, percent, shortId } from '../figures/figures.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
-import { openStop } from '../shell/stop.tsx';
+import { openStop, type StopTarget } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
 import { Read } from '../ui/faces.tsx';
 import { actionMark, State, VERDICTS } from '../ui/marks.tsx';
@@ -46,23 +48,33 @@ function useRange() {
 function Content({ now }: { now: Now }) {
   const { range, change } = useRange();
   const at = useNow();
-  const { facts, more, quiet, running } = situation(now, at);
+  const [isOpen, setOpen] = useState(false);
+  const { facts, others, quiet, running } = situation(now, at);
+  const shown = isOpen ? [...facts, ...others] : facts;
+  const more = isOpen ? 0 : others.length;
   const isNew = now.lastEventAt === null;
   return (
     <div className="pad">
       <div className="head">
         <div className="say" role="status">
           <p>
-            {facts.map((fact, index) => (
+            {shown.map((fact, index) => (
               <span key={fact.kind}>
-                {index > 0 && (index === facts.length - 1 && more === 0 ? ', and ' : ', ')}
+                {index > 0 && (index === shown.length - 1 && more === 0 ? ', and ' : ', ')}
                 <Link to={fact.to} search={fact.search ?? {}} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
                   {visibleName(fact.subject)}
                 </Link>{' '}
-                {fact.rest}
+                {keepUnits(fact.rest)}
               </span>
             ))}
-            {more > 0 && `, and ${more} more`}
+            {more > 0 && (
+              <>
+                , and{' '}
+                <button type="button" className="more" aria-expanded={false} onClick={() => setOpen(true)}>
+                  {more} more
+                </button>
+              </>
+            )}
             {quiet ? (isNew ? 'No agent has reported yet.' : 'All quiet.') : '.'}
           </p>
           <p>
@@ -93,6 +105,11 @@ function Content({ now }: { now: Now }) {
   );
 }
 
+/** A number stays on the line of its unit. */
+function keepUnits(text: string): string {
+  return text.replaceAll(/(\d) %/g, '$1\u00a0%');
+}
+
 function Waits({ now }: { now: Now }) {
   if (now.approvals.length === 0) return null;
   return (
@@ -106,8 +123,9 @@ function Waits({ now }: { now: Now }) {
   );
 }
 
-/** Agents and runs that an order, a rule or a breaker stopped. */
+/** Agents and runs that an order, a rule or a breaker stopped, each with what undoes it. */
 function Held({ now }: { now: Now }) {
+  const [resetting, setResetting] = useState<Now['openBreakers'][number]>();
   // Agents that a person paused are among the orders.
   const paused = now.pausedAgents.filter(({ control }) => control.source === 'rule');
   const held = now.orders.length + paused.length + now.openBreakers.length;
@@ -129,9 +147,9 @@ function Held({ now }: { now: Now }) {
               </td>
               <td className="r t3 not-s">{agent.pausedAt !== undefined && <Ago at={agent.pausedAt} bare />}</td>
               <td className="r">
-                <Link className="b sm" to="/agents/$id" params={{ id: agent.id }}>
-                  Open
-                </Link>
+                <Act scope="admin" kind="sm" onPress={() => openStop({ agentId: agent.id, state: 'running' })}>
+                  Resume…
+                </Act>
               </td>
             </tr>
           ))}
@@ -147,11 +165,7 @@ function Held({ now }: { now: Now }) {
                 />
               </td>
               <td className="clip w100">
-                <span className="strong">
-                  {order.scope === 'run'
-                    ? `${visibleName(order.agentId ?? '')} run ${shortId(order.scopeId)}`
-                    : visibleName(order.scopeId)}
-                </span>{' '}
+                <HeldByOrder order={order} />{' '}
                 <span className="t3">
                   by {visibleName(order.by.replace(/ \(\w+\)$/, ''))}: {visible(order.reason)}
                 </span>
@@ -160,21 +174,9 @@ function Held({ now }: { now: Now }) {
                 <Ago at={order.issuedAt} bare />
               </td>
               <td className="r">
-                {order.scope === 'run' ? (
-                  <Link className="b sm" to="/runs/$id" params={{ id: order.scopeId }}>
-                    Open
-                  </Link>
-                ) : (
-                  <Act
-                    scope="admin"
-                    kind="sm"
-                    onPress={() =>
-                      openStop({ ...(order.scope === 'agent' ? { agentId: order.scopeId } : {}), state: 'running' })
-                    }
-                  >
-                    Resume…
-                  </Act>
-                )}
+                <Act scope="admin" kind="sm" onPress={() => openStop(targetOf(order))}>
+                  Resume…
+                </Act>
               </td>
             </tr>
           ))}
@@ -184,11 +186,15 @@ function Held({ now }: { now: Now }) {
                 <State mark={{ icon: 'breakers', tone: 'block', word: 'Open' }} />
               </td>
               <td className="clip w100">
-                <span className="strong">
-                  {breaker.scope === 'agent'
-                    ? visibleName(breaker.agentId)
-                    : `${visibleName(breaker.agentId)}, ${runOfBreaker(breaker)}`}
-                </span>{' '}
+                {breaker.scope === 'agent' ? (
+                  <Link className="strong" to="/agents/$id" params={{ id: breaker.agentId }}>
+                    {visibleName(breaker.agentId)}
+                  </Link>
+                ) : (
+                  <Link className="strong" to="/runs/$id" params={{ id: breaker.scopeId }}>
+                    {visibleName(breaker.agentId)}, {runOfBreaker(breaker)}
+                  </Link>
+                )}{' '}
                 <span className="t3">
                   breaker
                   {breaker.state.kind === 'closed'
@@ -200,16 +206,41 @@ function Held({ now }: { now: Now }) {
                 <Ago at={breaker.changedAt} bare />
               </td>
               <td className="r">
-                <Link className="b sm" to="/breakers">
+                <Act scope="admin" kind="sm" onPress={() => setResetting(breaker)}>
                   Reset…
-                </Link>
+                </Act>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
+      {resetting !== undefined && <ResetDialog breaker={resetting} onClose={() => setResetting(undefined)} />}
     </Section>
   );
+}
+
+type Order = Now['orders'][number];
+
+/** Link to what an order holds; every agent has no page of its own. */
+function HeldByOrder({ order: { scope, scopeId, agentId } }: { order: Order }) {
+  if (scope === 'tenant') return <span className="strong">Every agent</span>;
+  if (scope === 'agent')
+    return (
+      <Link className="strong" to="/agents/$id" params={{ id: scopeId }}>
+        {visibleName(scopeId)}
+      </Link>
+    );
+  return (
+    <Link className="strong" to="/runs/$id" params={{ id: scopeId }}>
+      {visibleName(agentId ?? '')} run {shortId(scopeId)}
+    </Link>
+  );
+}
+
+/** What the dialog resumes. */
+function targetOf({ scope, scopeId, agentId }: Order): StopTarget {
+  if (scope === 'run') return { runs: [{ id: scopeId, agentId: agentId ?? '' }], state: 'running' };
+  return scope === 'agent' ? { agentId: scopeId, state: 'running' } : { state: 'running' };
 }
 
 const DOES: Readonly<Record<string, string>> = {

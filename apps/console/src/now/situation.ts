@@ -1,16 +1,23 @@
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import type { Now } from '../api/model.ts';
-import { counted, duration } from '../figures/figures.ts';
+import { count, counted, duration, money, percent } from '../figures/figures.ts';
 import { projectionOf } from '../spend/projection.ts';
+import { shortClock } from '../time/zone.ts';
 
 /** One part of the headline. Its subject is a link. */
 export interface Fact {
   readonly kind:
     | 'approvals'
+    | 'changed-rules'
+    | 'spend'
+    | 'loops'
+    | 'unanswerable'
     | 'breakers'
     | 'killed'
     | 'paused'
     | 'spent'
     | 'nearly-spent'
+    | 'errors'
     | 'deliveries'
     | 'behind'
     | 'bypassed'
@@ -25,25 +32,29 @@ export interface Fact {
 export interface Situation {
   /** The most urgent facts, one of each kind. */
   readonly facts: readonly Fact[];
-  /** How many facts are not shown. */
-  readonly more: number;
+  /** The less urgent ones, shown on request. */
+  readonly others: readonly Fact[];
   /** Whether nothing needs attention. */
   readonly quiet: boolean;
   readonly running: string;
 }
 
-const MAX_FACTS = 3;
+const MAX_FACTS = 4;
 /** A consumer that keeps up has its oldest message for less than this. */
 const BEHIND_MS = 10_000;
 const MAX_MINUTES = 90;
 
 /**
- * What needs attention, most urgent first: what expires, what stops agents, what has run out, what fails. Facts of one
- * kind are folded into one.
+ * What needs attention, most urgent first: what expires, what differs from before, what stops agents, what has run out,
+ * what fails. Facts of one kind are folded into one.
  */
 export function situation(now: Now, atMs: number): Situation {
   const facts = [
     approvals(now, atMs),
+    changedRules(now),
+    spend(now),
+    errors(now),
+    loops(now),
     breakers(now),
     held(now, 'killed'),
     held(now, 'paused'),
@@ -53,11 +64,12 @@ export function situation(now: Now, atMs: number): Situation {
     behind(now),
     bypassed(now),
     alerts(now),
+    unanswerable(now),
   ].filter((fact) => fact !== undefined);
   const runs = now.running.reduce((sum, one) => sum + one.runs, 0);
   return {
     facts: facts.slice(0, MAX_FACTS),
-    more: Math.max(0, facts.length - MAX_FACTS),
+    others: facts.slice(MAX_FACTS),
     quiet: facts.length === 0,
     running: runs === 0 ? 'No run in progress.' : `${counted(runs, 'run')} in progress.`,
   };
@@ -80,6 +92,85 @@ function approvals({ approvals: waiting }: Now, atMs: number): MaybeFact {
     rest: !Number.isFinite(soonest) ? wait : one ? `${wait} ${expiry}` : `${wait}, ${expiry}`,
     to: '/approvals',
     tone: left <= 5 * 60_000 ? 'bad' : 'warn',
+  };
+}
+
+/** `"Invoices above 50 EUR" stops 20 of 20 calls since it changed at 23:35 (v2 by Ada, just after deploy 3.1.0)`. */
+function changedRules({ unusual: { changedRules: changed } }: Now): MaybeFact {
+  const [first] = changed;
+  if (first === undefined) return undefined;
+  const { ruleId, name, version, changedAt, changedBy, asked, stopped, askedBefore, stoppedBefore, deploy } = first;
+  if (changed.length > 1)
+    return {
+      ...{ kind: 'changed-rules', tone: 'bad', to: '/guardrails' },
+      ...{ subject: `${changed.length} rules`, rest: 'stop much more since they changed' },
+    };
+  const before = askedBefore === 0 ? '' : `, before ${percent(stoppedBefore / askedBefore)}`;
+  // Without the id of the key.
+  const by = changedBy === null ? '' : ` by ${visibleName(changedBy.replace(/ \([^()]+\)$/, ''))}`;
+  const after = deploy === undefined ? '' : `, just after the deploy of ${visibleName(deploy)}`;
+  return {
+    ...{ kind: 'changed-rules', tone: 'bad', to: `/guardrails/${encodeURIComponent(ruleId)}` },
+    subject: `“${name}”`,
+    rest: `stops ${percent(stopped / asked)} of its calls since ${shortClock(changedAt)}${before} (v${version}${by}${after})`,
+  };
+}
+
+function spend({ unusual: { spend: unusual } }: Now): MaybeFact {
+  if (unusual === null) return undefined;
+  const { usd, usualUsd } = unusual;
+  return {
+    kind: 'spend',
+    subject: `${money(usd)} in the last hour`,
+    rest: `is ${moreThanUsual(usd, usualUsd, unusual.of, '$0')}`,
+    to: '/spend',
+    search: { range: '1h' },
+    tone: 'bad',
+  };
+}
+
+function errors({ unusual: { errors: unusual } }: Now): MaybeFact {
+  if (unusual === null) return undefined;
+  const { errors: found, usualErrors } = unusual;
+  return {
+    kind: 'errors',
+    subject: `${count(found)} errors in the last hour`,
+    rest: `are ${moreThanUsual(found, usualErrors, unusual.of, '0')}`,
+    to: '/runs',
+    search: { has: 'errors', range: '1h' },
+    tone: 'bad',
+  };
+}
+
+/** `45 times the hourly mean of the last day`. What is usually nothing has no multiple. */
+export function moreThanUsual(value: number, usual: number, of: 'this hour' | 'last day', zero: string): string {
+  const name = of === 'this hour' ? 'usual at this hour' : 'hourly mean of the last day';
+  return usual === 0 ? `more than the ${name}, ${zero}` : `${Math.round(value / usual)} times the ${name}`;
+}
+
+function loops({ unusual: { loops: found } }: Now): MaybeFact {
+  const [first] = found;
+  if (first === undefined) return undefined;
+  if (found.length > 1)
+    return { kind: 'loops', subject: `${found.length} runs`, rest: 'repeat one call', to: '/runs', tone: 'bad' };
+  return {
+    kind: 'loops',
+    subject: `a run of ${first.agentId}`,
+    rest: `repeats one call of ${visibleName(first.toolName)}, ${count(first.times)} times in the last hour`,
+    to: `/runs/${encodeURIComponent(first.runId)}`,
+    tone: 'bad',
+  };
+}
+
+function unanswerable({ unusual: { unanswerable: approvals } }: Now): MaybeFact {
+  if (approvals === 0) return undefined;
+  const one = approvals === 1;
+  return {
+    kind: 'unanswerable',
+    subject: counted(approvals, 'approval'),
+    rest: `${one ? 'is' : 'are'} of a run that has stopped and ${one ? 'has' : 'have'} no effect unless it is resumed`,
+    to: '/approvals',
+    tone: 'warn',
   };
 }
 

@@ -86,6 +86,12 @@ export function BacktestPanel({ draft, rule, valid }: { draft: Draft; rule: Rule
             {counted(result.affectedRuns, 'run')}, {counted(result.misses.count, 'failed or flagged run')} not touched
             {result.saved.afterStopUsd > 0 && `, up to ${money(result.saved.afterStopUsd)} saved`}
           </p>
+          {result.happened !== undefined && (
+            <p className="t2">
+              In this time the rule itself stopped {counted(result.happened.stopped, 'call')} and triggered{' '}
+              {counted(result.happened.triggers, 'time')}
+            </p>
+          )}
           {result.compared !== null && (
             <p className="t2">
               Compared with v{result.compared.version}: {count(result.compared.onlyDraft)} more,{' '}
@@ -132,7 +138,7 @@ function Examples({ id }: { id: string }) {
                   <Link
                     to="/runs/$id"
                     params={{ id: one.runId }}
-                    search={(one.callId === undefined ? {} : { step: one.callId }) as never}
+                    search={one.callId === undefined ? {} : { step: one.callId }}
                   >
                     run {shortId(one.runId)}
                   </Link>

@@ -17,7 +17,7 @@ const VARIABLES: readonly (readonly [string, string])[] = [
   ['tags', 'tags of the run, by name'],
   ['subjects', 'whom the call is about'],
   ['metrics', 'numbers the agent reports'],
-  ['phase', 'tool.before, tool.after or llm.before'],
+  ['phase', 'tool.before, tool.after, llm.before or llm.after'],
   ['agentId', 'which agent'],
   ['runId', 'which run'],
   ['in', 'is one of: x in ["a", "b"]'],

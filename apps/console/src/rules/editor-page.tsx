@@ -60,7 +60,7 @@ function FromStep({ catalog, runId, stepId }: { catalog: Catalog; runId: string;
       catalog={catalog}
       start={draftFromCall(run.data.agentId, step.name, call.args)}
       call={call}
-      onDiscard={() => void navigate({ to: '/runs/$id', params: { id: runId }, search: { step: stepId } as never })}
+      onDiscard={() => void navigate({ to: '/runs/$id', params: { id: runId }, search: { step: stepId } })}
     />
   );
 }

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { DAY_MS } from '../../../../libs/contracts/src/times.ts';
-import { visibleName } from '../../../../libs/contracts/src/visible.ts';
+import { argumentLine } from '../../../../libs/contracts/src/argument-line.ts';
+import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { ruleDifferences } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
@@ -89,9 +90,14 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
         title="Newest calls it met"
         note={decisions.data?.decisions.length}
         link={
-          <Link to="/decisions" search={{ rule: rule.id }}>
-            All
-          </Link>
+          <span className="row ml">
+            <Link to="/decisions" search={{ rule: rule.id, show: 'refused' }}>
+              Blocked wrongly?
+            </Link>
+            <Link to="/decisions" search={{ rule: rule.id }}>
+              All
+            </Link>
+          </span>
         }
       >
         <table className="tb flush ex">
@@ -101,14 +107,19 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
                 <td>
                   <VerdictMark mark={verdictOf(decision)} wordless />
                 </td>
-                <td className="mono clip">{visibleName(decision.toolName ?? '')}</td>
+                <td className="w100 clip" title={visible(argumentLine(decision.arguments))}>
+                  <span className="mono">
+                    {decision.toolName === undefined ? 'model call' : visibleName(decision.toolName)}
+                  </span>{' '}
+                  <span className="t3">{visible(argumentLine(decision.arguments))}</span>
+                </td>
                 <td className="t2">
                   <Link
                     to="/runs/$id"
                     params={{ id: decision.runId }}
-                    search={{ step: decision.callId ?? `decision ${decision.id}` } as never}
+                    search={{ step: decision.callId ?? `decision ${decision.id}` }}
                   >
-                    run {shortId(decision.runId)}
+                    {shortId(decision.runId)}
                   </Link>
                 </td>
                 <td className="r t3">

@@ -40,6 +40,8 @@ export function RuleEditor({ catalog, start, rule, summary, call, onDiscard }: R
   const navigate = useNavigate();
   const queries = useQueryClient();
   const problems = useProblems(draft);
+  // An untouched draft is incomplete, not wrong.
+  const shown = draft === start ? [] : (problems.data?.details ?? []);
   const change = (next: Partial<Draft>) => setDraft((before) => ({ ...before, ...next }));
   const conditionTypes = catalog.conditions
     .filter(({ type }) => fits(catalog, type, draft.actionType))
@@ -119,14 +121,14 @@ export function RuleEditor({ catalog, start, rule, summary, call, onDiscard }: R
                 value={{ type: draft.conditionType, config: draft.conditionConfig }}
                 onChange={({ type, config }) => change({ conditionType: type, conditionConfig: config })}
                 path="conditionConfig"
-                problems={problems.data?.details ?? []}
+                problems={shown}
                 types={conditionTypes}
               />
             </div>
-            <ThenElse catalog={catalog} draft={draft} onChange={change} problems={problems.data?.details ?? []} />
+            <ThenElse catalog={catalog} draft={draft} onChange={change} problems={shown} />
           </>
         )}
-        <Unplaced problems={problems.data?.details ?? []} yaml={yaml} />
+        <Unplaced problems={shown} yaml={yaml} />
       </form>
       <Evidence draft={draft} rule={rule} summary={summary} call={call} valid={!wrong} />
       <footer className="sav">
@@ -135,7 +137,7 @@ export function RuleEditor({ catalog, start, rule, summary, call, onDiscard }: R
         </span>
         <span className="t3">
           {wrong
-            ? 'It cannot be saved yet: see the marked fields.'
+            ? `It cannot be saved yet: ${shown.length === 0 ? 'fill in the empty fields' : 'see the marked fields'}.`
             : 'Saved as shadow it blocks nothing and counts what it would have done.'}
         </span>
         <span className="sp" />

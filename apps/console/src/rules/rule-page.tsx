@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
-import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
+import { actsOnEvents, ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleStatus, RuleSummary } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
@@ -102,7 +102,11 @@ function Shown({
         </Section>
         <Section title="Now" note={agents.length === 0 ? undefined : `${agents.length} agents`}>
           {agents.length === 0 ? (
-            <p className="hint topped">It measures nothing over time: it is asked about each call.</p>
+            <p className="hint topped">
+              {actsOnEvents(rule.actionType)
+                ? 'It has measured no agent yet.'
+                : 'It measures nothing over time: it is asked about each call.'}
+            </p>
           ) : (
             <table className="tb flush">
               <thead>

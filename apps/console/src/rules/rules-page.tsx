@@ -222,12 +222,12 @@ function Highest({ rule, summary }: { rule: Rule; summary: RuleSummary | undefin
   return (
     <span title={agentId}>
       <span className="num">
-        {show(value)} of {show(threshold.value)}
+        {show(value)} <span className="t3">limit {show(threshold.value)}</span>
       </span>
       <Gauge
         value={threshold.value === 0 ? 0 : value / threshold.value}
         shadow={modeOf(rule) === 'shadow'}
-        label={`${show(value)} of ${show(threshold.value)}, ${agentId}`}
+        label={`${show(value)}, limit ${show(threshold.value)}, ${agentId}`}
       />
     </span>
   );

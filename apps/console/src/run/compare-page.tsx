@@ -4,7 +4,7 @@ import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts'
 import type { RunDetail } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { count, counted, duration, moneyCell, shortId } from '../figures/figures.ts';
-import { taskOf } from '../runs/run-task.ts';
+import { aboutRun } from '../runs/run-task.ts';
 import { Page } from '../shell/page.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Empty, Failed, Loading, Missing } from '../ui/faces.tsx';
@@ -85,7 +85,7 @@ function Compared({ a, b, onlyDifferences, onShow }: ComparedProps) {
   const shown = onlyDifferences ? rows.filter(isDifferent) : rows;
   const open = ({ a: stepA, b: stepB }: Row) => {
     const [run, step] = stepA === undefined ? [b, stepB] : [a, stepA];
-    void navigate({ to: '/runs/$id', params: { id: run.id }, search: { step: step?.id } as never });
+    void navigate({ to: '/runs/$id', params: { id: run.id }, search: { step: step?.id } });
   };
   const error = timelines.a.error ?? timelines.b.error;
   return (
@@ -178,7 +178,7 @@ function Totals({ a, b }: { a: RunDetail; b: RunDetail }) {
               {shortId(run.id)}
             </Link>
             <bdi className="clip">
-              {visibleName(run.agentId)} <span className="t3">{visible(taskOf(run))}</span>
+              {visibleName(run.agentId)} <span className="t3">{visible(aboutRun(run))}</span>
             </bdi>
           </li>
         ))}

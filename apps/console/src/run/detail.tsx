@@ -38,7 +38,7 @@ export function Detail({ run, step, tab, onTab }: DetailProps) {
   const makeRule = () =>
     void navigate({
       to: '/guardrails/new',
-      search: { run: run.id, step: step.id, tool: step.kind === 'tool' ? step.name : undefined } as never,
+      search: { run: run.id, step: step.id, tool: step.kind === 'tool' ? step.name : undefined },
     });
   return (
     <>

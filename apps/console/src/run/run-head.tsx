@@ -4,7 +4,8 @@ import { client } from '../api/client.ts';
 import type { RunDetail } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { actorOf, taskOf } from '../runs/run-task.ts';
+import { ProofButton } from '../log/proof.tsx';
+import { aboutRun, actorOf, taskOf } from '../runs/run-task.ts';
 import { openStop } from '../shell/stop.tsx';
 import { shortClock } from '../time/zone.ts';
 import { Act } from '../ui/act.tsx';
@@ -30,16 +31,16 @@ export function RunHead({
   const count = (state: Step['state']) => steps.filter((step) => step.state === state).length;
   const [blocked, waits] = [count('blocked'), count('waiting')];
   const shadow = steps.filter(wouldHave).length;
-  const actor = actorOf(run);
+  const [actor, task] = [actorOf(run), taskOf(run)];
   const labels = useRunLabels(run.id).data?.labels ?? [];
   return (
     <div className="hd">
       <div className="who">
         <bdi className="ttl clip">{visibleName(run.agentId)}</bdi>
         <RunState status={statusOf(run)} fill />
-        {taskOf(run) !== '' && (
+        {task !== undefined && (
           <span className="not-s clip">
-            <b>{visible(taskOf(run))}</b>
+            <b>{visible(task)}</b>
           </span>
         )}
         {actor !== undefined && (
@@ -63,6 +64,7 @@ export function RunHead({
             part of {shortId(run.parentRunId)}
           </Link>
         )}
+        {run.endedBy === null ? <HeldBy run={run} /> : <EndedBy by={run.endedBy} run={run} steps={steps} />}
         {blocked > 0 && <span className="tag bad">{blocked} blocked</span>}
         {waits > 0 && (
           <Link className="tag warn" to="/approvals">
@@ -75,7 +77,7 @@ export function RunHead({
             className="tag warn"
             to="/runs/$id"
             params={{ id: run.id }}
-            search={{ view: 'tree' } as never}
+            search={{ view: 'tree' }}
             title={`Label, first set by ${visibleName(source.toolName)} of ${visibleName(source.agentId)}`}
           >
             {label}
@@ -89,6 +91,7 @@ export function RunHead({
           <Copy text={run.id} label="Copy id" />
         </span>
         <CompareMenu run={run} />
+        <ProofButton kind="run" id={run.id} className="b" />
         {run.status === 'running' && (
           <>
             {run.control.state === 'running' ? (
@@ -114,6 +117,50 @@ export function RunHead({
   );
 }
 
+/** What ended the run; opens the call that was refused. */
+function EndedBy({
+  by: { decisionId, ruleId, message, at },
+  run,
+  steps,
+}: {
+  by: NonNullable<RunDetail['endedBy']>;
+  run: RunDetail;
+  steps: readonly Step[];
+}) {
+  const step = steps.find(({ decision }) => decision?.id === decisionId)?.id;
+  return (
+    <span className="clip" title={`${visible(message)} (${shortClock(at)})`}>
+      by{' '}
+      <Link to="/runs/$id" params={{ id: run.id }} search={{ step }}>
+        <b>{visible(message)}</b>
+      </Link>
+      {ruleId !== undefined && (
+        <>
+          {' '}
+          <Link to="/guardrails/$id" params={{ id: ruleId }}>
+            rule
+          </Link>
+        </>
+      )}
+    </span>
+  );
+}
+
+const STATE_WORDS = { paused: 'Paused', killed: 'Killed', breaker_open: 'Breaker open' } as const;
+
+/** The order, rule or breaker that holds the run, also if nothing was refused yet. */
+function HeldBy({ run: { control } }: { run: RunDetail }) {
+  if (control.state === 'running') return null;
+  const by = control.by === undefined ? '' : ` by ${visible(control.by)}`;
+  const reason = control.reason === undefined ? '' : `: ${visible(control.reason)}`;
+  const text = `${STATE_WORDS[control.state]}${by}${reason}`;
+  return (
+    <span className="clip" title={control.since === undefined ? text : `${text} (${shortClock(control.since)})`}>
+      {control.source === 'breaker' ? <Link to="/breakers">{text}</Link> : text}
+    </span>
+  );
+}
+
 const COMPARABLE = 10;
 
 /** Opens the comparison with another run of the agent. The chosen run is A, this one is B. */
@@ -129,7 +176,7 @@ function CompareMenu({ run }: { run: RunDetail }) {
       className="b"
       choices={others.slice(0, COMPARABLE).map((other) => ({
         id: other.id,
-        name: `${shortId(other.id)} ${visible(taskOf(other))}`,
+        name: `${shortId(other.id)} ${visible(aboutRun(other))}`,
         hint: shortClock(other.startedAt),
       }))}
       onChoose={(id) => void navigate({ to: '/runs/compare', search: { a: id, b: run.id } })}

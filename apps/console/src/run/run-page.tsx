@@ -14,7 +14,7 @@ import { Log } from './log.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunPager } from './run-pager.tsx';
 import { RunTree } from './run-tree.tsx';
-import { isBlocked, isError, isProblem, STEP_FILTERS, useFilteredSteps } from './step-filter.ts';
+import { isBlocked, isError, isProblem, isStop, STEP_FILTERS, useFilteredSteps } from './step-filter.ts';
 import { type Step, storyOf } from './story.ts';
 import { Timeline } from './timeline.tsx';
 import { Transcript } from './transcript.tsx';
@@ -99,7 +99,7 @@ function Loaded({ run }: { run: RunDetail }) {
     4: () => setView('tree'),
     c: () => change({ gaps: search.gaps === 'open' ? undefined : 'open' }),
   });
-  const shown = chosen ?? filtered.find(isProblem) ?? filtered[0] ?? steps[0];
+  const shown = chosen ?? filtered.find(isProblem) ?? filtered.findLast(isStop) ?? filtered[0] ?? steps[0];
   const problems = steps.filter(isProblem).length;
   return (
     <>

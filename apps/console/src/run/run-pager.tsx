@@ -22,7 +22,7 @@ export function RunPager({ id }: { id: string }) {
   const go = (by: number) => {
     const next = runs[at + by];
     if (at >= 0 && next !== undefined)
-      void navigate({ to: '/runs/$id', params: { id: next.id }, search: { list: from } as never });
+      void navigate({ to: '/runs/$id', params: { id: next.id }, search: { list: from } });
   };
   useKeys({ '[': () => go(-1), ']': () => go(1) });
   if (from === undefined || at < 0) return null;

@@ -48,7 +48,7 @@ function Labels({ runId, labels }: { runId: string; labels: readonly RunLabel[] 
             <span>
               first set by <bdi className="mono">{visibleName(source.toolName)}</bdi> of{' '}
               <bdi>{visibleName(source.agentId)}</bdi> in{' '}
-              <Link to="/runs/$id" params={{ id: source.runId }} search={{ step: source.callId } as never}>
+              <Link to="/runs/$id" params={{ id: source.runId }} search={{ step: source.callId }}>
                 {shortId(source.runId)}
               </Link>
               , <Ago at={source.at} />
@@ -147,7 +147,7 @@ function Runs({ root, current }: { root: string; current: string }) {
                       <Link
                         to="/runs/$id"
                         params={{ id: run.id }}
-                        search={{ view: 'tree' } as never}
+                        search={{ view: 'tree' }}
                         aria-current={run.id === current ? 'page' : undefined}
                       >
                         <bdi>{visibleName(run.agentId)}</bdi> <span className="mono t3">{shortId(run.id)}</span>

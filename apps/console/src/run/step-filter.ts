@@ -7,6 +7,9 @@ import type { Step } from './story.ts';
 
 export const isError = ({ state }: Step) => state === 'failed';
 export const isBlocked = ({ state }: Step) => state === 'blocked' || state === 'waiting';
+/** An order or a breaker, which may be why the run stopped. */
+export const isStop = ({ kind }: Step) => kind === 'order' || kind === 'breaker';
+const isCall = ({ kind }: Step) => kind === 'tool' || kind === 'model';
 export const isProblem = (step: Step) => isError(step) || isBlocked(step);
 
 /** Which steps are shown. */
@@ -14,6 +17,7 @@ export const STEP_FILTERS = [
   { id: 'problems', name: 'problems', test: isProblem },
   { id: 'errors', name: 'errors', test: isError },
   { id: 'blocked', name: 'blocked', test: isBlocked },
+  { id: 'calls', name: 'calls', test: isCall },
 ] as const;
 
 const SETTLE_MS = 200;

@@ -36,12 +36,15 @@ interface Draft {
   call?: RunEntry;
   result?: RunEntry;
   decision?: RunEntry;
+  /** The decision on its result. */
+  after?: RunEntry | undefined;
 }
 
 /** Steps of a run by start time. Entries of one call become one step. */
 export function storyOf(entries: readonly RunEntry[], isOver: boolean): Step[] {
   const calls = new Map<string, Draft>();
   const alerts = new Map<string, RunEntry>();
+  const afters = new Map<string, RunEntry>();
   const steps: Step[] = [];
   let unnamed = 0;
   const draft = (key: string, kind: Draft['kind'], name: string, at: number): Draft => {
@@ -54,7 +57,10 @@ export function storyOf(entries: readonly RunEntry[], isOver: boolean): Step[] {
   for (const entry of entries) {
     const at = Date.parse(entry.at);
     if (entry.type === 'decision') {
-      if (entry.kind === 'tool.after') continue;
+      if (entry.kind === 'tool.after' || entry.kind === 'llm.after') {
+        afters.set(entry.callId ?? '', entry);
+        continue;
+      }
       const kind = entry.kind === 'llm.before' ? 'model' : 'tool';
       const name = entry.name === undefined || entry.name === entry.kind ? `${kind} call` : entry.name;
       // A call that is asked again has one step with its latest decision.
@@ -82,7 +88,7 @@ export function storyOf(entries: readonly RunEntry[], isOver: boolean): Step[] {
       steps.push(pointOf(entry, at, 'breaker', `Breaker ${entry.status?.replace('_', ' ') ?? ''}`, entry.message));
     }
   }
-  for (const [id, one] of calls) steps.push(callStep(id, one, alerts, isOver));
+  for (const [id, one] of calls) steps.push(callStep(id, { ...one, after: afters.get(id) }, alerts, isOver));
   return steps.sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
 }
 
@@ -100,8 +106,10 @@ const UNSHOWN = ['run.started', 'run.ended', 'tool.decided', 'agent.registered']
 
 function momentOf(entry: RunEntry, at: number): Step[] {
   if (UNSHOWN.includes(entry.kind ?? '')) return [];
+  if (entry.name === 'breaker.tripped') return [pointOf(entry, at, 'breaker', 'Breaker opened in the agent')];
   const kind = entry.kind === 'message.created' ? 'message' : 'other';
-  return [pointOf(entry, at, kind, entry.name ?? 'event', '', entry.isError)];
+  const name = kind === 'message' ? 'message' : (entry.name ?? 'event');
+  return [pointOf(entry, at, kind, name, '', entry.isError)];
 }
 
 function pointOf(entry: RunEntry, at: number, kind: StepKind, name: string, detail = '', failed = false): Step {
@@ -114,21 +122,28 @@ function pointOf(entry: RunEntry, at: number, kind: StepKind, name: string, deta
 
 function callStep(
   id: string,
-  { kind, name, at, call, result, decision }: Draft,
+  { kind, name, at, call, result, decision, after }: Draft,
   alerts: ReadonlyMap<string, RunEntry>,
   isOver: boolean,
 ): Step {
   const approval = decision?.approvalId === undefined ? undefined : alerts.get(decision.approvalId);
-  const ended = result === undefined ? undefined : Date.parse(result.at);
+  // The model gateway sees no event of a tool, but its result.
+  const end = result ?? (call === undefined ? after : undefined);
+  const ended = end === undefined ? undefined : Date.parse(end.at);
   const latency = result?.durationMs;
   const began = call === undefined && ended !== undefined && latency !== undefined ? ended - latency : at;
-  const state = stateOf(call, result, decision, approval, isOver);
+  const known = stateOf(call, result, decision, approval, isOver);
+  const state = end === undefined || end === result || known === 'blocked' ? known : stateAfter(end);
   return {
     ...{ id, kind, name, detail: '', startMs: Math.min(at, began), state, call, result, decision, approval },
     endMs: ended ?? (state === 'blocked' ? at : isOver ? at : undefined),
     entry: undefined,
     costUsd: result?.costUsd,
   };
+}
+
+function stateAfter({ verdict }: RunEntry): StepState {
+  return verdict === 'BLOCK' ? 'blocked' : 'done';
 }
 
 function stateOf(

@@ -3,6 +3,7 @@ import { visible } from '../../../../libs/contracts/src/visible.ts';
 import type { Alert, Decision, Rule, RuleFinding } from '../api/model.ts';
 import { deciderWords } from '../decisions/decider.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
+import { ProofButton } from '../log/proof.tsx';
 import { useRulesById } from '../rules/use-rules.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -87,7 +88,7 @@ export function Why({ decision, alert }: { decision: Decision; alert: Alert | un
           [
             'Decision',
             <span key="id" className="mono" title={decision.id}>
-              {shortId(decision.id)}
+              {shortId(decision.id)} <ProofButton kind="decision" id={decision.id} className="b quiet sm" />
             </span>,
           ],
         ]}

@@ -6,9 +6,13 @@ export function actorOf({ actor }: Pick<Run, 'actor'>): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Short description of a run: its tags, its user or its session. */
-export function taskOf(run: Pick<Run, 'runTags' | 'tags' | 'actor' | 'sessionId'>): string {
+/** What a run does, if its tags say so. */
+export function taskOf({ runTags, tags }: Pick<Run, 'runTags' | 'tags'>): string | undefined {
+  return runTags.task ?? runTags.name ?? tags[0];
+}
+
+/** Short description of a run: its task, else its user or its session. */
+export function aboutRun(run: Pick<Run, 'runTags' | 'tags' | 'actor' | 'sessionId'>): string {
   const actor = actorOf(run);
-  const said = run.runTags.task ?? run.runTags.name ?? run.tags[0];
-  return said ?? (actor === undefined ? (run.sessionId ?? '') : actor);
+  return taskOf(run) ?? (actor === undefined ? (run.sessionId ?? '') : `for ${actor}`);
 }

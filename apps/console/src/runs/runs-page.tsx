@@ -33,10 +33,13 @@ import {
   TOOK,
   tagFilters,
 } from './run-filter.ts';
-import { taskOf } from './run-task.ts';
+import { aboutRun } from './run-task.ts';
 import './runs.css';
 
 const PAGE = 100;
+/** Stands for the list without a filter, which has no search of its own. */
+const ALL_RUNS = 'all';
+
 const idOf = (run: Run) => run.id;
 
 export function RunsPage() {
@@ -58,7 +61,11 @@ export function RunsPage() {
   );
   const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, filterKey, following && selected.size === 0);
   const open = (run: Run) =>
-    void navigate({ to: '/runs/$id', params: { id: run.id }, search: { list: filterKey.slice(1) } as never });
+    void navigate({
+      to: '/runs/$id',
+      params: { id: run.id },
+      search: { list: filterKey.slice(1) || ALL_RUNS },
+    });
   const toggle = (id: string) =>
     setSelected((before) =>
       before.has(id) ? new Set([...before].filter((one) => one !== id)) : new Set([...before, id]),
@@ -171,35 +178,39 @@ export function RunsPage() {
             narrow={(run) => <Narrow run={run} />}
           />
         ) : isFiltered(search) ? (
-          <FilteredEmpty
-            what={`runs in the ${rangeName(search).toLowerCase()}`}
-            filter={filterInWords(search)}
-            onClear={clear}
-            widen={{
-              name: rangeName({ range: wider(search.range ?? DEFAULT_RANGE) }).toLowerCase(),
-              go: () => change({ range: wider(search.range ?? DEFAULT_RANGE) }),
-            }}
-          />
+          <div className="pad">
+            <FilteredEmpty
+              what={`runs in the ${rangeName(search).toLowerCase()}`}
+              filter={filterInWords(search)}
+              onClear={clear}
+              widen={{
+                name: rangeName({ range: wider(search.range ?? DEFAULT_RANGE) }).toLowerCase(),
+                go: () => change({ range: wider(search.range ?? DEFAULT_RANGE) }),
+              }}
+            />
+          </div>
         ) : (
-          <Empty
-            title={`No runs in the ${rangeName(search).toLowerCase()}.`}
-            act={
-              <>
-                <button
-                  type="button"
-                  className="b"
-                  onClick={() => change({ range: wider(search.range ?? DEFAULT_RANGE) })}
-                >
-                  Widen to {rangeName({ range: wider(search.range ?? DEFAULT_RANGE) }).toLowerCase()}
-                </button>
-                <Link className="b quiet" to="/connect">
-                  Connect an agent
-                </Link>
-              </>
-            }
-          >
-            A run appears with its first event.
-          </Empty>
+          <div className="pad">
+            <Empty
+              title={`No runs in the ${rangeName(search).toLowerCase()}.`}
+              act={
+                <>
+                  <button
+                    type="button"
+                    className="b"
+                    onClick={() => change({ range: wider(search.range ?? DEFAULT_RANGE) })}
+                  >
+                    Widen to {rangeName({ range: wider(search.range ?? DEFAULT_RANGE) }).toLowerCase()}
+                  </button>
+                  <Link className="b quiet" to="/connect">
+                    Connect an agent
+                  </Link>
+                </>
+              }
+            >
+              A run appears with its first event.
+            </Empty>
+          </div>
         )}
       </div>
       {chosen.length > 0 && <Bulk runs={chosen} onClear={() => setSelected(new Set())} />}
@@ -275,7 +286,7 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
       />
     ),
   },
-  { id: 'status', head: 'Status', width: '104px', cell: (run) => <RunState status={statusOf(run)} /> },
+  { id: 'status', head: 'Status', width: '106px', cell: (run) => <RunState status={statusOf(run)} /> },
   {
     id: 'agent',
     head: 'Agent and task',
@@ -283,14 +294,14 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
     cell: (run) => (
       <>
         {run.parentRunId !== undefined && <span className="t3">↳ </span>}
-        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(taskOf(run))}</bdi>
+        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(aboutRun(run))}</bdi>
       </>
     ),
   },
   {
     id: 'id',
     head: 'Run',
-    width: '152px',
+    width: '134px',
     cell: (run) => (
       <span className="mono t2" title={run.id}>
         {shortId(run.id)}
@@ -300,7 +311,7 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
   {
     id: 'started',
     head: 'Started',
-    width: '92px',
+    width: '106px',
     right: true,
     sort: 'started',
     cell: (run) => <Moment at={run.startedAt} short />,
@@ -308,7 +319,7 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
   {
     id: 'took',
     head: 'Took',
-    width: '62px',
+    width: '68px',
     right: true,
     sort: 'duration',
     cell: (run) => <span className="num">{duration(run.durationMs)}</span>,
@@ -316,7 +327,7 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
   {
     id: 'steps',
     head: 'Steps',
-    width: '56px',
+    width: '50px',
     right: true,
     sort: 'steps',
     cell: (run) => <span className="num">{count(run.totals.steps)}</span>,
@@ -325,15 +336,19 @@ const COLUMNS = (selected: ReadonlySet<string>, toggle: (id: string) => void): r
   {
     id: 'tokens',
     head: 'Tokens',
-    width: '72px',
+    width: '66px',
     right: true,
     sort: 'tokens',
-    cell: (run) => <span className="num t2">{run.totals.llmCalls === 0 ? '—' : count(run.totals.totalTokens)}</span>,
+    cell: (run) => (
+      <span className="num t2">
+        {run.totals.llmCalls === 0 && run.totals.totalTokens === 0 ? '—' : count(run.totals.totalTokens)}
+      </span>
+    ),
   },
   {
     id: 'errors',
     head: 'Errors',
-    width: '58px',
+    width: '54px',
     right: true,
     sort: 'errors',
     cell: (run) =>
@@ -355,9 +370,13 @@ function Narrow({ run }: { run: Run }) {
         </span>
       </span>
       <span className="clip">
-        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(taskOf(run))}</bdi>
+        <bdi className="strong">{visibleName(run.agentId)}</bdi> <bdi className="t3">{visible(aboutRun(run))}</bdi>
       </span>
       <span className="row t2 num">
+        <span className="mono t3" title={run.id}>
+          {shortId(run.id)}
+        </span>
+        {' · '}
         {duration(run.durationMs)} · {counted(run.totals.steps, 'step')}
         <span className="ml">
           $ <Cost run={run} />

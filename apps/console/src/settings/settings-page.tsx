@@ -1,11 +1,11 @@
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { signOut } from '../api/client.ts';
 import { useMay, useMe } from '../shell/me.tsx';
-import { Page } from '../shell/page.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { applyLook, store, stored } from '../ui/stored.ts';
 import { BrowserSessions } from './browser-sessions.tsx';
 import { Keys } from './keys.tsx';
+import { SettingsFrame } from './settings-frame.tsx';
 import { TenantSettings } from './tenant-settings.tsx';
 import { Tenants } from './tenants.tsx';
 import { Webhooks } from './webhooks.tsx';
@@ -14,42 +14,35 @@ export function SettingsPage() {
   const me = useMe();
   const { may } = useMay('admin');
   return (
-    <Page name="settings" title="Settings" time="Now">
-      <div className="pad">
-        <Section first title="You">
-          <Facts
-            facts={[
-              ['Tenant', me.tenantId],
-              ['Key', me.keyName],
-              ['Scopes', me.scopes.join(', ')],
-            ]}
-          />
-          <div className="btns topped">
-            <button
-              type="button"
-              className="b"
-              onClick={() => void signOut().then(() => location.assign(new URL('.', document.baseURI)))}
-            >
-              Sign out
-            </button>
-          </div>
+    <SettingsFrame title="Settings">
+      <Section first title="Signed in">
+        <Facts
+          facts={[
+            ['Tenant', me.tenantId],
+            ['As', me.person?.name ?? me.keyName],
+          ]}
+        />
+        <p className="topped">
+          <Link className="link" to="/you">
+            Your roles, personal keys and sign-out
+          </Link>
+        </p>
+      </Section>
+      <BrowserSessions />
+      <Look />
+      <TenantSettings />
+      {may ? (
+        <>
+          <Keys />
+          <Webhooks />
+        </>
+      ) : (
+        <Section title="API keys, webhooks">
+          <p className="hint topped">Keys and webhooks need a key with the scope admin.</p>
         </Section>
-        <BrowserSessions />
-        <Look />
-        <TenantSettings />
-        {may ? (
-          <>
-            <Keys />
-            <Webhooks />
-          </>
-        ) : (
-          <Section title="API keys, webhooks">
-            <p className="hint topped">Keys and webhooks need a key with the scope admin.</p>
-          </Section>
-        )}
-        <Tenants />
-      </div>
-    </Page>
+      )}
+      <Tenants />
+    </SettingsFrame>
   );
 }
 

@@ -7,9 +7,10 @@ import { Page } from './page.tsx';
 export function MorePage() {
   const pages = [
     ...PAGES,
-    'You',
+    'Set up',
     { to: '/connect', icon: 'plug', name: 'Connect' },
     { to: '/settings', icon: 'settings', name: 'Settings' },
+    { to: '/you', icon: 'agents', name: 'You' },
   ];
   return (
     <Page name="more" title="More">

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { client } from '../api/client.ts';
+import type { Me } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useMe } from './me.tsx';
@@ -31,7 +32,9 @@ export const PAGES: readonly (Entry | string)[] = [
   { to: '/spend', icon: 'spend', name: 'Spend' },
   'Platform',
   { to: '/agents', icon: 'agents', name: 'Agents' },
+  { to: '/model-calls', icon: 'model', name: 'Model calls' },
   { to: '/deliveries', icon: 'deliveries', name: 'Deliveries' },
+  { to: '/channels', icon: 'plug', name: 'Channels' },
   { to: '/audit', icon: 'file', name: 'Audit' },
   { to: '/system', icon: 'system', name: 'System' },
 ];
@@ -77,14 +80,19 @@ export function Nav({ onSearch }: { onSearch: () => void }) {
       <div className="sp" />
       <NavLink page={{ to: '/connect', icon: 'plug', name: 'Connect' }} count={0} />
       <NavLink page={{ to: '/settings', icon: 'settings', name: 'Settings' }} count={0} />
-      <div className="me" title={`${me.keyName}: ${me.scopes.join(', ')}`}>
+      <Link to="/you" className="me" title={`You: ${me.keyName}, ${me.scopes.join(', ')}`}>
         <i aria-hidden="true">{me.keyName.slice(0, 2).toUpperCase()}</i>
         <span className="clip">
-          {me.keyName.replace(/ \(\w+\)$/, '')} · {me.scopes.join(', ')}
+          {me.person?.name ?? me.keyName.replace(/ \(\w+\)$/, '')} · {roleText(me)}
         </span>
-      </div>
+      </Link>
     </nav>
   );
+}
+
+/** Roles of a person, or scopes of a key. */
+function roleText({ person, scopes }: Me): string {
+  return person === undefined ? scopes.join(', ') : [...new Set(person.grants.map(({ role }) => role))].join(', ');
 }
 
 function NavLink({ page, count }: { page: Entry; count: number }) {

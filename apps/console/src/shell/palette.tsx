@@ -5,6 +5,7 @@ import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import { isSearchable } from '../api/searchable.ts';
+import { shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { shortClock } from '../time/zone.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -34,6 +35,8 @@ export function Palette() {
 }
 
 const MAX_HITS = 6;
+/** Events that contain a text; those of one run are one hit. */
+const MAX_TEXTS = 50;
 
 function OpenPalette() {
   const [text, setText] = useState('');
@@ -141,7 +144,7 @@ function useFound(text: string): { readonly groups: readonly { name: string; hit
   const texts = useInfiniteQuery({
     queryKey: ['search', 'text', settled],
     queryFn: ({ pageParam, signal }) =>
-      client.searchText({ query: { text: settled, limit: MAX_HITS, to: pageParam }, signal }),
+      client.searchText({ query: { text: settled, limit: MAX_TEXTS, to: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ searchedFrom }) => searchedFrom,
     // Numbers alone would match counts and prices.
@@ -150,7 +153,7 @@ function useFound(text: string): { readonly groups: readonly { name: string; hit
   const openRun =
     (id: string, search: object = {}) =>
     () =>
-      void navigate({ to: '/runs/$id', params: { id }, search: search as never });
+      void navigate({ to: '/runs/$id', params: { id }, search: search });
   const runHits = (runs.data?.runs ?? []).map(
     ({ id, agentId, startedAt }): Hit => ({
       id: `run-${id}`,
@@ -183,22 +186,21 @@ function useFound(text: string): { readonly groups: readonly { name: string; hit
                         search: kind === 'decision' ? { step: `decision ${id}` } : {},
                       };
     if (kind === 'run' && known.has(id)) return [];
-    return [{ id: `${kind}-${id}`, icon: 'file', name: name ?? id, note: kind, go: () => void navigate(to as never) }];
+    return [{ id: `${kind}-${id}`, icon: 'file', name: name ?? id, note: kind, go: () => void navigate(to) }];
   });
   const pages = texts.data?.pages ?? [];
   // The end of a page belongs to the next one too.
   const found = new Map(
     pages.flatMap(({ hits }) => hits.map((hit) => [`text-${hit.eventId}-${hit.at}`, hit] as const)),
   );
-  const textHits = [...found].map(
-    ([id, { runId, eventId, callId, excerpt, agentId, at }]): Hit => ({
-      id,
-      icon: 'term',
-      name: excerpt,
-      note: `${visibleName(agentId)}, ${shortClock(at)}`,
-      go: openRun(runId, { step: callId ?? `event ${eventId}` }),
-    }),
-  );
+  const byRun = Map.groupBy(found, ([, { runId }]) => runId);
+  const textHits = [...byRun].flatMap(([runId, [first, ...others]]): Hit[] => {
+    if (first === undefined) return [];
+    const [id, { eventId, callId, excerpt, agentId, at }] = first;
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const note = `${visibleName(agentId)}, run ${shortId(runId)}, ${shortClock(at)}${more}`;
+    return [{ id, icon: 'term', name: excerpt, note, go: openRun(runId, { step: callId ?? `event ${eventId}` }) }];
+  });
   const searchedFrom = pages.at(-1)?.searchedFrom;
   if (searchedFrom !== undefined) {
     const name = texts.isFetchingNextPage ? 'Searching…' : `Search before ${shortClock(searchedFrom)}`;

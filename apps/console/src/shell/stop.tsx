@@ -1,16 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
+import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
-import type { OrderAnswer, OrderBody } from '../api/model.ts';
-import { counted, duration, shortId } from '../figures/figures.ts';
+import type { OrderAnswer, OrderBody, Run } from '../api/model.ts';
+import { counted, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { coveredWords, MAX_COUNTED_RUNS } from '../run/tree.ts';
+import { shortClock } from '../time/zone.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Field, ReasonField, useRejection } from '../ui/field.tsx';
-import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { useMay, useMe } from './me.tsx';
+import { Ordered } from './stop-result.tsx';
 
 type StopState = 'killed' | 'paused' | 'running';
 
@@ -37,6 +39,9 @@ export function StopDialog() {
 /** How long to wait for acknowledgements. */
 const WAIT_MS = 3_000;
 
+/** Runs that can be chosen on a page of no run. */
+const MAX_LISTED = 100;
+
 type Scope = 'run' | 'agent' | 'tenant';
 
 const VERB = { killed: 'Kill', paused: 'Pause', running: 'Resume' };
@@ -47,11 +52,13 @@ function Stopping({ target }: { target: StopTarget }) {
   const me = useMe();
   const { may, why } = useMay('admin');
   const queries = useQueryClient();
-  const runs = target.runs ?? [];
   const agents = useRead(['agents', 'names'], (signal) => client.listAgents({ query: { limit: 100 }, signal }));
-  const [state, setState] = useState<StopState>(target.state ?? 'killed');
-  const [scope, setScope] = useState<Scope>(runs.length > 0 ? 'run' : 'agent');
-  const [agentId, setAgentId] = useState(target.agentId ?? runs[0]?.agentId ?? '');
+  const [state, setState] = useState<StopState>(target.state ?? 'paused');
+  const [scope, setScope] = useState<Scope>(target.runs === undefined ? 'agent' : 'run');
+  const [agentId, setAgentId] = useState(target.agentId ?? target.runs?.[0]?.agentId ?? '');
+  const [runId, setRunId] = useState('');
+  const listed = useListed(state, target);
+  const runs = target.runs ?? listed.filter(({ id }) => id === runId);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
   const [done, setDone] = useState<readonly OrderAnswer[]>();
@@ -59,25 +66,15 @@ function Stopping({ target }: { target: StopTarget }) {
   const [isTried, setIsTried] = useState(false);
   const [busy, setBusy] = useState(false);
 
-  useEffect(() => {
-    if (agentId === '' && agents.data?.agents[0] !== undefined) setAgentId(agents.data.agents[0].id);
-  }, [agentId, agents.data]);
-
   const hit = useHit(scope, runs, agentId);
-  const name =
-    scope === 'tenant'
-      ? me.tenantId
-      : scope === 'agent'
-        ? agentId
-        : runs.length === 1
-          ? `run ${shortId(runs[0]?.id ?? '')}`
-          : counted(runs.length, 'run');
+  const name = scope === 'tenant' ? me.tenantId : scope === 'agent' ? agentId || 'an agent' : nameRuns(runs);
   const mustType = state === 'killed' && scope !== 'run' ? name : undefined;
   const ready =
     may &&
     !busy &&
     reason.trim() !== '' &&
     (scope !== 'agent' || agentId !== '') &&
+    (scope !== 'run' || runs.length > 0) &&
     (mustType === undefined || typed === mustType);
 
   const order = async () => {
@@ -102,7 +99,10 @@ function Stopping({ target }: { target: StopTarget }) {
     }
   };
 
-  if (done !== undefined) return <Ordered name={name} state={state} answers={done} />;
+  if (done !== undefined)
+    return (
+      <Ordered name={name} done={PAST[state]} isResumed={state === 'running'} answers={done} onClose={stop.close} />
+    );
   return (
     <Dialog
       title={`${VERB[state]} ${name}?`}
@@ -138,13 +138,29 @@ function Stopping({ target }: { target: StopTarget }) {
         </div>
         <fieldset className="rds">
           <legend className="vh">What to {VERB[state].toLowerCase()}</legend>
-          {runs.length > 0 && (
-            <Radio
-              on={scope === 'run'}
-              onChoose={() => setScope('run')}
-              name={runs.length === 1 ? 'Run and sub-runs' : `${runs.length} runs and sub-runs`}
-              note={scope === 'run' ? hit : ''}
-            />
+          <Radio
+            on={scope === 'run'}
+            onChoose={() => setScope('run')}
+            name={runs.length > 1 ? `${runs.length} runs and sub-runs` : 'One run and sub-runs'}
+            note={scope === 'run' ? hit : ''}
+          />
+          {scope === 'run' && target.runs === undefined && (
+            <Field
+              label="Run"
+              wrong={isTried && runs.length === 0 ? 'Choose a run.' : rejection.at('id')}
+              hint={listed.length < MAX_LISTED ? undefined : `The ${MAX_LISTED} newest. To stop another one, open it.`}
+            >
+              {(input) => (
+                <select {...input} value={runId} onChange={(event) => setRunId(event.target.value)}>
+                  <option value="">{listed.length === 0 ? 'No run in progress' : 'Choose a run'}</option>
+                  {listed.map(({ id, agentId: agent, startedAt }) => (
+                    <option key={id} value={id}>
+                      {visibleName(agent)} · {shortId(id)} · since {shortClock(startedAt)}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
           )}
           <Radio
             on={scope === 'agent'}
@@ -153,9 +169,10 @@ function Stopping({ target }: { target: StopTarget }) {
             note={scope === 'agent' ? hit : ''}
           />
           {scope === 'agent' && target.agentId === undefined && (
-            <Field label="Agent" wrong={rejection.at('id')}>
+            <Field label="Agent" wrong={isTried && agentId === '' ? 'Choose an agent.' : rejection.at('id')}>
               {(input) => (
                 <select {...input} value={agentId} onChange={(event) => setAgentId(event.target.value)}>
+                  <option value="">Choose an agent</option>
                   {(agents.data?.agents ?? []).map(({ id }) => (
                     <option key={id}>{id}</option>
                   ))}
@@ -203,10 +220,27 @@ function Stopping({ target }: { target: StopTarget }) {
           </Field>
         )}
         {why !== undefined && <p className="hint bad">{why}.</p>}
-        <FailureLine>{rejection.besides('reason', ...(scope === 'agent' ? ['id'] : []))}</FailureLine>
+        <FailureLine>{rejection.besides('reason', ...(scope === 'tenant' ? [] : ['id']))}</FailureLine>
       </div>
     </Dialog>
   );
+}
+
+/** Runs to choose from, if the page has not chosen: those that an order in this state changes. */
+function useListed(state: StopState, { runs, agentId }: StopTarget): readonly Run[] {
+  const query = { status: state === 'running' ? 'running,killed' : 'running', agentId, limit: MAX_LISTED };
+  const { data } = useRead(
+    ['runs', 'to stop', query.status, agentId],
+    (signal) => client.listRuns({ query, signal }),
+    runs === undefined,
+  );
+  return data?.runs ?? [];
+}
+
+function nameRuns(runs: readonly { readonly id: string }[]): string {
+  const [first] = runs;
+  if (first === undefined) return 'a run';
+  return runs.length === 1 ? `run ${shortId(first.id)}` : counted(runs.length, 'run');
 }
 
 function Radio({ on, onChoose, name, note }: { on: boolean; onChoose: () => void; name: string; note: string }) {
@@ -220,19 +254,20 @@ function Radio({ on, onChoose, name, note }: { on: boolean; onChoose: () => void
 }
 
 /** Number of runs that an order affects. An order for a run covers its sub-runs. */
-function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string {
+function useHit(scope: Scope, runs: readonly { readonly id: string }[], agentId: string): string {
   const query = { status: 'running', ...(scope === 'agent' ? { agentId } : {}) };
   const facets = useRead(
     ['runs', 'hit', scope, agentId],
     (signal) => client.getRunFacets({ query, signal }),
-    scope !== 'run',
+    scope === 'tenant' || (scope === 'agent' && agentId !== ''),
   );
-  const ids = (runs ?? []).map(({ id }) => id);
+  const ids = runs.map(({ id }) => id);
   const covered = useRead(
     ['run', 'covered', ...ids],
     async (signal) => coveredWords(await Promise.all(ids.map((id) => client.getRunTree({ params: { id }, signal })))),
-    scope === 'run' && ids.length <= MAX_COUNTED_RUNS,
+    scope === 'run' && ids.length > 0 && ids.length <= MAX_COUNTED_RUNS,
   );
+  if (scope === 'run' && ids.length === 0) return '';
   if (scope === 'run') return covered.data ?? (covered.isLoading ? '' : 'with sub-runs');
   return facets.data === undefined ? '' : `${counted(facets.data.total, 'run')} running`;
 }
@@ -246,50 +281,4 @@ function consequences(state: StopState, scope: Scope): string[] {
     ...(state === 'killed' ? ['The run ends.'] : []),
     'This lasts until you resume it.',
   ];
-}
-
-function Ordered({ name, state, answers }: { name: string; state: StopState; answers: readonly OrderAnswer[] }) {
-  const taken = answers.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
-  const connected = answers.every((one) => one.connected !== null)
-    ? answers.reduce((sum, one) => sum + (one.connected ?? 0), 0)
-    : null;
-  const fastest = Math.min(...answers.flatMap(({ fastestMs }) => fastestMs ?? []));
-  const slowest = Math.max(...answers.flatMap(({ slowestMs }) => slowestMs ?? []));
-  return (
-    <Dialog
-      title={`${name} is ${PAST[state]}`}
-      open
-      onClose={stop.close}
-      acts={
-        <button type="button" className="b pri" onClick={stop.close}>
-          Close
-        </button>
-      }
-    >
-      <div className="kd">
-        <p>
-          {connected === 0
-            ? 'No process is connected.'
-            : `${taken} of ${connected ?? 'an unknown number of'} connected processes ${PAST[state]}${Number.isFinite(fastest) ? `, the first after ${duration(fastest)}` : ''}.`}{' '}
-          {state === 'running'
-            ? 'Other processes continue with their next call.'
-            : 'Any other process is blocked at its next call.'}
-        </p>
-        <ul className="ackl">
-          <li>
-            <Icon name={taken > 0 || connected === 0 ? 'v-allow' : 's-waiting'} size={14} />
-            <span>Acknowledged</span>
-            <span className="r num">{taken}</span>
-          </li>
-          {Number.isFinite(slowest) && (
-            <li>
-              <Icon name="clock" size={14} />
-              <span>Slowest</span>
-              <span className="r num">{duration(slowest)}</span>
-            </li>
-          )}
-        </ul>
-      </div>
-    </Dialog>
-  );
 }

@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import { signIn } from '../api/client.ts';
+import { useEffect, useState } from 'react';
+import { client, signIn, signInAddress } from '../api/client.ts';
 import { problemText } from '../api/problem.ts';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon, Sprite } from '../ui/icon.tsx';
@@ -9,11 +9,27 @@ export function codeInAddress(hash: string): string | undefined {
   return /^#code=([\w-]+)$/.exec(hash)?.[1];
 }
 
+interface SignInOptions {
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
+  readonly keys: 'allowed' | 'break_glass';
+}
+
+/** Ways to sign in. Until they are known, and if they cannot be read, a key is the way. */
+function useSignInOptions(): SignInOptions {
+  const [options, setOptions] = useState<SignInOptions>({ providers: [], keys: 'allowed' });
+  useEffect(() => {
+    const tenant = new URLSearchParams(location.search).get('tenant');
+    client.getSignInOptions({ query: tenant === null ? {} : { tenant } }).then(setOptions, () => undefined);
+  }, []);
+  return options;
+}
+
 /** Exchanges an API key for an HttpOnly cookie. */
 export function SignInPage({ problem, onSignedIn }: { problem: string | undefined; onSignedIn: () => void }) {
   const [key, setKey] = useState('');
   const [error, setError] = useState(problem);
   const [busy, setBusy] = useState(false);
+  const { providers, keys } = useSignInOptions();
   const submit = async () => {
     setBusy(true);
     try {
@@ -40,8 +56,13 @@ export function SignInPage({ problem, onSignedIn }: { problem: string | undefine
           AgentLens
         </p>
         <h1>Sign in</h1>
+        {providers.map(({ id, name }) => (
+          <a key={id} className="b pri lg" href={signInAddress(id)}>
+            Continue with {name}
+          </a>
+        ))}
         <label className="field">
-          <span className="lab">API key</span>
+          <span className="lab">{keys === 'allowed' ? 'API key' : 'Break-glass key'}</span>
           <input
             className="in mono"
             type="password"

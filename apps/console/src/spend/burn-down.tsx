@@ -8,6 +8,8 @@ import { useNow } from '../ui/moment.tsx';
 import { projectionOf } from './projection.ts';
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [690, 210, 40, 26, 30];
+/** Height of a line of text. */
+const LINE_PX = 14;
 
 /** Spent over the period against the budget, and where the line is heading. */
 export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStanding }) {
@@ -27,10 +29,15 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
   const x = (ms: number) => LEFT + ((ms - begin) / (end - begin)) * (WIDTH - LEFT - 10);
   const y = (usd: number) => HEIGHT - BOTTOM - (usd / most) * (HEIGHT - BOTTOM - TOP);
   let sum = 0;
-  const points = (spent.data?.buckets ?? []).map((bucket) => {
+  const bucketMs = budget.period === 'day' ? HOUR_MS : DAY_MS;
+  // Nothing was spent between two buckets, so the line is level there.
+  const points = (spent.data?.buckets ?? []).flatMap((bucket) => {
+    const at = Date.parse(bucket.timestamp);
+    const before = sum;
     sum += bucket.totalCostUsd;
-    return [Math.min(now, Date.parse(bucket.timestamp) + (budget.period === 'day' ? HOUR_MS : DAY_MS)), sum] as const;
+    return [[Math.max(begin, at), before] as const, [Math.min(now, at + bucketMs), sum] as const];
   });
+  const ends = points.filter((_, index) => index % 2 === 1);
   const scale = sum > 0 ? pot.spentUsd / sum : 1;
   const path = [
     [begin, 0] as const,
@@ -39,6 +46,9 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
   ]
     .map(([ms, usd], index) => `${index === 0 ? 'M' : 'L'}${x(ms).toFixed(1)} ${y(usd).toFixed(1)}`)
     .join('');
+  // Below the point, unless the line of the budget runs there.
+  const below = y(pot.spentUsd) + 16;
+  const nowY = Math.abs(below - 4 - y(budget.limitUsd)) < LINE_PX ? y(pot.spentUsd) - 8 : below;
   const calm = spentAtMs === undefined && pot.spentUsd < budget.limitUsd ? 'calm' : '';
   return (
     <>
@@ -65,7 +75,7 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
           {budget.limitUsd}
         </text>
         <line className="lim" x1={LEFT} x2={WIDTH - 10} y1={y(budget.limitUsd)} y2={y(budget.limitUsd)} />
-        <text x={WIDTH - 10} y={y(budget.limitUsd) - 6} textAnchor="end">
+        <text x={LEFT + 4} y={y(budget.limitUsd) - 6}>
           budget
         </text>
         <path className="ar" d={`${path}L${x(now)} ${y(0)}L${LEFT} ${y(0)}Z`} />
@@ -76,7 +86,7 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
         )}
         {spentAtMs !== undefined && <circle className="ex" cx={x(spentAtMs)} cy={y(budget.limitUsd)} r={4} />}
         <circle className="pt" cx={x(now)} cy={y(pot.spentUsd)} r={4} />
-        <text className="nw" x={Math.min(x(now) + 8, WIDTH - 90)} y={y(pot.spentUsd) + 16}>
+        <text className="nw" x={Math.min(x(now) + 8, WIDTH - 90)} y={nowY}>
           now {money(pot.spentUsd)}
         </text>
         <text x={LEFT} y={HEIGHT - 8}>
@@ -90,7 +100,7 @@ export function BurnDown({ standing: { budget, pots } }: { standing: BudgetStand
         <summary>As a table</summary>
         <table className="tb flush">
           <tbody>
-            {points.map(([ms, usd]) => (
+            {ends.map(([ms, usd]) => (
               <tr key={ms}>
                 <td>{shortClock(ms)}</td>
                 <td className="r num">{money(usd * scale)}</td>

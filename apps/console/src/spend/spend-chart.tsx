@@ -62,7 +62,11 @@ export function SpendChart({
                 range={{ from: Date.parse(from), to: Date.parse(to) }}
                 unit={UNITS.usd}
                 series={keys.map((key, index) => ({
-                  ...{ id: key || '-', name: nameOf(key, by), tone: categoryTone(index) },
+                  ...{
+                    id: key || '-',
+                    name: nameOf(key, by),
+                    tone: key === '*' ? ('mute' as const) : categoryTone(index),
+                  },
                   ...{ shape: 'bar' as const, missing: 0 as const },
                   value: ({ costUsd }: { readonly costUsd: readonly number[] }) => costUsd[index] ?? 0,
                 }))}

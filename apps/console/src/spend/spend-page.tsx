@@ -6,6 +6,7 @@ import type { BudgetStanding } from '../api/model.ts';
 import { count, counted, money, moneyCell } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { courseText } from '../now/now-rows.tsx';
+import { moreThanUsual } from '../now/situation.ts';
 import { useNowRead } from '../shell/nav.tsx';
 import { Page } from '../shell/page.tsx';
 import { bounds, rangeName } from '../time/range.ts';
@@ -37,15 +38,13 @@ export function SpendPage() {
   const metrics = useRead(['spend', 'metrics', period.range], (signal) =>
     client.getMetrics({ query: { range: period.range, granularity: period.id === 'day' ? 'hour' : 'day' }, signal }),
   );
-  const unpriced = useRead(['spend', 'unpriced', period.range], (signal) =>
-    client.listRuns({
-      query: { ...bounds({ range: period.range }), limit: 500 },
-      signal,
-    }),
+  const actors = useRead(['spend', 'actors', period.range], (signal) =>
+    client.getSpend({ query: { ...bounds({ range: period.range }), by: 'actor', limit: 500 }, signal }),
   );
   const now = useNowRead();
+  const unusual = now.data?.unusual.spend;
   const [making, setMaking] = useState(false);
-  const unpricedCalls = (unpriced.data?.runs ?? []).reduce((sum, run) => sum + run.totals.unpricedCalls, 0);
+  const unpricedCalls = (actors.data?.groups ?? []).reduce((sum, { unpriced }) => sum + unpriced, 0);
   return (
     <Page name="spend" title="Spend" time={rangeName({ range: period.range })}>
       <Read read={metrics} what="Spend" rows={10}>
@@ -64,6 +63,12 @@ export function SpendPage() {
                   )}
                   .
                 </p>
+                {unusual !== undefined && unusual !== null && (
+                  <p className="bad">
+                    {money(unusual.usd)} in the last hour is{' '}
+                    {moreThanUsual(unusual.usd, unusual.usualUsd, unusual.of, '$0')}.
+                  </p>
+                )}
               </div>
               <div className="seg" role="group" aria-label="Period">
                 {PERIODS.map(({ id, name }) => (
@@ -97,13 +102,16 @@ export function SpendPage() {
               />
               <By
                 title="By model"
-                rows={data.models.map(({ model, costUsd, inputTokens }) => ({
-                  name: model,
+                rows={data.models.map(({ model, provider, costUsd, inputTokens }) => ({
+                  name: withProvider(model, provider, data.models),
                   costUsd,
                   unpriced: costUsd === 0 && inputTokens > 0,
                 }))}
               />
-              <By title="By user" rows={byActor(unpriced.data?.runs ?? [])} />
+              <By
+                title="By user"
+                rows={(actors.data?.groups ?? []).map(({ key, costUsd }) => ({ name: key || 'no user', costUsd }))}
+              />
             </div>
             <Prices range={period.range} />
           </div>
@@ -114,17 +122,18 @@ export function SpendPage() {
   );
 }
 
-type Runs = Awaited<ReturnType<typeof client.listRuns>>['runs'];
-
-function byActor(runs: Runs): { name: string; costUsd: number }[] {
-  const sums = new Map<string, number>();
-  for (const run of runs) {
-    const id = run.actor?.externalId;
-    const name = typeof id === 'string' ? id : 'unknown';
-    sums.set(name, (sums.get(name) ?? 0) + run.totals.costUsd);
-  }
-  return [...sums].map(([name, costUsd]) => ({ name, costUsd }));
+/** The same model of two providers has two prices and two rows. */
+function withProvider(model: string, provider: string | null, all: readonly { readonly model: string }[]): string {
+  const isUsual = provider === null || provider === '' || all.filter((other) => other.model === model).length === 1;
+  return isUsual ? model : `${model} (${provider})`;
 }
+
+/** Without an id, a budget is of each agent, run or user by itself, but of the tenant as a whole. */
+const EVERY: Readonly<Record<string, string>> = {
+  tenant: 'all agents together',
+  actor: 'each user',
+  tree: 'each run with its sub-runs',
+};
 
 function Budgets({
   standings,
@@ -181,7 +190,7 @@ function Budgets({
                       <button type="button" className="lnk" onClick={() => onChoose(budget.id)}>
                         <span className="strong">{budget.name}</span>{' '}
                         <span className="t3">
-                          {budget.scopeId ?? `each ${budget.scope}`}, {budget.period}
+                          {budget.scopeId ?? EVERY[budget.scope] ?? `each ${budget.scope}`}, {budget.period}
                         </span>
                       </button>
                       {(pot?.unpricedCalls ?? 0) > 0 && (

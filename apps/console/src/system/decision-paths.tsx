@@ -24,7 +24,7 @@ function Shares({ paths }: { paths: Paths }) {
   const total = gateway + evaluator + unanswered;
   const share = (part: number) => (
     <span className="num">
-      {count(part)} {total > 0 && <span className="t3">{percent(part / total)}</span>}
+      {count(part)} {total > 0 && <span className="t3">({percent(part / total)})</span>}
     </span>
   );
   const hint = pathsHint(paths);

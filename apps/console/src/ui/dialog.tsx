@@ -29,3 +29,38 @@ export function Dialog({ title, open, onClose, children, acts, wide = false }: D
     </ModalOverlay>
   );
 }
+
+/** Buttons of a dialog that creates or changes something: delete, if there is something to delete, cancel and save. */
+export function EditActs({
+  save,
+  isReady = true,
+  onSave,
+  onClose,
+  remove,
+}: {
+  /** Text of the button, such as "Save team". */
+  save: string;
+  isReady?: boolean;
+  onSave: () => void;
+  onClose: () => void;
+  remove?: { readonly text: string; readonly title?: string; readonly onPress: () => void } | undefined;
+}) {
+  return (
+    <>
+      {remove !== undefined && (
+        <>
+          <button type="button" className="b danger" title={remove.title} onClick={remove.onPress}>
+            {remove.text}
+          </button>
+          <span className="grow" />
+        </>
+      )}
+      <button type="button" className="b" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="button" className="b pri" aria-disabled={!isReady || undefined} onClick={() => isReady && onSave()}>
+        {save}
+      </button>
+    </>
+  );
+}

@@ -49,17 +49,29 @@ export function ReasonField({
   label = 'Reason',
   value,
   wrong,
+  hint,
+  focused = false,
   onChange,
 }: {
   label?: string;
   value: string;
   wrong: string | undefined;
+  hint?: ReactNode;
+  /** Whether the field has the focus when it appears, because nothing else can be done first. */
+  focused?: boolean;
   onChange: (value: string) => void;
 }) {
   return (
-    <Field label={label} wrong={wrong}>
+    <Field label={label} wrong={wrong} hint={hint}>
       {(input) => (
-        <input {...input} value={value} maxLength={1000} onChange={(event) => onChange(event.target.value)} />
+        <input
+          {...input}
+          // biome-ignore lint/a11y/noAutofocus: a dialog that opened for this field moves the focus into itself anyway
+          autoFocus={focused}
+          value={value}
+          maxLength={1000}
+          onChange={(event) => onChange(event.target.value)}
+        />
       )}
     </Field>
   );

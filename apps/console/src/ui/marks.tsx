@@ -150,6 +150,7 @@ export const ACTIONS: Readonly<Record<string, Mark>> = {
   modify_arguments: { icon: 'v-modify', tone: 'no', word: 'Change the arguments' },
   raise_alert: { icon: 'alerts', tone: 'waiting', word: 'Raise an alert' },
   notify_webhook: { icon: 'deliveries', tone: 'no', word: 'Call a webhook' },
+  webhook: { icon: 'deliveries', tone: 'no', word: 'Notify' },
   agentgate_policy: { icon: 'deliveries', tone: 'no', word: 'Call AgentGate' },
   allow: { icon: 'v-allow', tone: 'allow', word: 'Allow the call' },
 };

@@ -29,7 +29,7 @@ export function SavedViews({ page }: { page: SavedView['page'] }) {
   const choose = (id: string) => {
     const view = views?.find((one) => one.id === id);
     if (view === undefined) setManaging(true);
-    else void navigate({ to: '.', search: parseSearch(view.query) as never } as Parameters<typeof navigate>[0]);
+    else void navigate({ to: '.', search: () => parseSearch(view.query) });
   };
   return (
     <>
