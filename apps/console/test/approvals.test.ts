@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser, signIn } from './support/chromium.ts';
+import { openBrowser, openContext, PATIENTLY_MS } from './support/chromium.ts';
 import { type RunningPlatform, startPlatform } from './support/platform.ts';
 import { call } from './support/traffic.ts';
 
@@ -20,7 +20,7 @@ const END = 'the last words of the reason';
 /** Two megabytes of them: more than the platform keeps of a call. */
 const TOO_MANY = 20_000;
 
-void describe('the card of a call that waits', { timeout: 600_000 }, () => {
+void describe('the card of a call that waits', { timeout: 1_200_000 }, () => {
   let platform: RunningPlatform;
   let browser: Browser;
 
@@ -51,12 +51,10 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
   };
 
   const openedWith = async (key: string, alertId: string, before?: () => void): Promise<Page> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce' });
     const { address } = platform;
-    await signIn(context, { address, key });
-    const page = await context.newPage();
+    const page = await (await openContext(browser, { address, key })).newPage();
     if (before !== undefined) await page.addInitScript(before);
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(PATIENTLY_MS);
     await page.goto(`${address}/approvals?id=${alertId}`);
     await page.locator('.cardw').waitFor();
     return page;
@@ -92,7 +90,11 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
     await page.keyboard.press('a');
     assert.equal(await page.getByRole('dialog').count(), 0);
     await page.keyboard.press('d');
-    await page.getByLabel('Reason; the agent reads this').fill('too much at once');
+    // The reason has the focus, because nothing else can be done first.
+    const reason = page.getByLabel('Reason; the agent reads this');
+    await reason.waitFor();
+    await page.keyboard.type('too much at once');
+    assert.equal(await reason.inputValue(), 'too much at once');
     await page.getByRole('button', { name: 'Deny pay' }).click();
     await page.getByText('pay denied').waitFor();
     assert.equal((await call(platform, 'GET', `/api/alerts/${id}`)).status, 'denied');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { frameOf, stacked, summaryOf, tickLabel, timeTicks, UNITS } from '../src/charts/data.ts';
+import { changeMarkers } from '../src/charts/changes.ts';
+import { foldMarkers, frameOf, stacked, summaryOf, tickLabel, timeTicks, UNITS } from '../src/charts/data.ts';
 
 interface Row {
   readonly at: number;
@@ -50,6 +51,63 @@ void describe('the numbers of a chart', () => {
     assert.deepEqual(summaryOf([1, null, 4], UNITS.count), { value: 5, word: 'total' });
     assert.deepEqual(summaryOf([1, 4, null], UNITS.ms), { value: 4, word: 'latest' });
     assert.deepEqual(summaryOf([null], UNITS.ms), { value: null, word: '' });
+  });
+});
+
+void describe('markers', () => {
+  const change = (at: number) => ({ at, label: `Rule changed at ${at}`, href: 'guardrails/1' });
+
+  void it('fold into one if they are too close to tell apart, and keep every deploy', () => {
+    const deploy = { at: 12, label: 'Deploy 1.2.0', tag: '1.2.0' };
+    const groups = foldMarkers([change(11), deploy, change(10), change(19), change(20), change(40)], 10);
+    assert.deepEqual(
+      groups.map(({ at, count, href, tag }) => [at, count, href, tag]),
+      [
+        [10, 3, 'audit', undefined],
+        [20, 1, 'guardrails/1', undefined],
+        [40, 1, 'guardrails/1', undefined],
+        [12, 1, undefined, '1.2.0'],
+      ],
+    );
+  });
+
+  void it('name at most eight changes', () => {
+    const [group] = foldMarkers(
+      Array.from({ length: 50 }, (_, at) => change(at)),
+      1_000,
+    );
+    assert.equal(group?.count, 50);
+    assert.deepEqual(group?.label.split('\n').slice(-1), ['and 42 more']);
+    assert.equal(group?.label.split('\n').length, 10);
+  });
+});
+
+void describe('the changes beside a chart', () => {
+  const change = (kind: string, targetId: string, after: object) =>
+    ({
+      ...{ kind, target: kind.slice(0, kind.indexOf('.')), targetId, changedAt: '2026-11-26T03:00:00.000Z' },
+      ...{ before: null, after },
+    }) as unknown as Parameters<typeof changeMarkers>[0][number];
+  const all = [
+    change('rule.changed', 'r1', { name: 'mine', agentId: 'bot' }),
+    change('rule.changed', 'r2', { name: 'of another', agentId: 'other' }),
+    change('rule.created', 'r3', { name: 'of all' }),
+    change('budget.created', 'b1', { name: 'of its budget', scope: 'agent', scopeId: 'bot' }),
+    change('budget.created', 'b2', { name: 'of another budget', scope: 'agent', scopeId: 'other' }),
+    change('budget.created', 'b3', { name: 'of the tenant', scope: 'tenant', scopeId: 'acme' }),
+    change('breaker_limits.set', 'agent:other', {}),
+    change('settings.changed', 'acme', {}),
+  ];
+
+  void it('are all of the tenant on its pages, and those that can concern an agent on its own', () => {
+    assert.equal(changeMarkers(all, undefined).length, all.length);
+    assert.deepEqual(
+      changeMarkers(all, 'bot').map(({ label }) => label),
+      [
+        ...['Rule changed: mine', 'Rule created: of all', 'Budget created: of its budget'],
+        ...['Budget created: of the tenant', 'Settings changed'],
+      ],
+    );
   });
 });
 

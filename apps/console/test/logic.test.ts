@@ -53,10 +53,10 @@ void describe('figures', () => {
 
   void it('write spans of time the shorter the coarser', () => {
     assert.deepEqual(
-      [duration(84), duration(4100), duration(762_000), duration(4_320_000)],
-      ['84 ms', '4.1 s', '12:42', '1 h 12'],
+      [duration(84), duration(4100), duration(762_000), duration(360_000), duration(4_320_000)],
+      ['84 ms', '4.1 s', '12m 42s', '6m', '1h 12m'],
     );
-    assert.deepEqual([countdown(108_000), countdown(-5), age(31 * 60_000)], ['1:48', '0:00', '31 min']);
+    assert.deepEqual([countdown(108_000), countdown(-5), age(31 * 60_000)], ['1m 48s', '0s', '31 min']);
   });
 
   void it('show an id whole, or the beginning and the end of a long one, and what is invisible in it', () => {
@@ -153,6 +153,30 @@ void describe('the story of a run', () => {
     assert.deepEqual(
       storyOf(entries, false).map(({ state }) => state),
       ['blocked', 'failed', 'running'],
+    );
+  });
+
+  void it('ends a call without events at the decision on its result, as the model gateway asks about it', () => {
+    const gateway = [decision('c1', 1, 'ALLOW'), decision('c1', 3, 'ALLOW', { kind: 'tool.after' })];
+    const [step] = storyOf(gateway, false);
+    assert.deepEqual([step?.state, (step?.endMs ?? 0) - (step?.startMs ?? 0)], ['done', 2_000]);
+    const refused = [decision('c2', 1, 'ALLOW'), decision('c2', 3, 'BLOCK', { kind: 'tool.after' })];
+    assert.deepEqual(
+      storyOf(refused, false).map(({ state }) => state),
+      ['blocked'],
+    );
+    const reported = [...gateway, event('tool.called', 'c1', 2), event('tool.completed', 'c1', 4, { isError: true })];
+    assert.deepEqual(
+      storyOf(reported, false).map(({ state, startMs, endMs }) => [state, (endMs ?? 0) - startMs]),
+      [['failed', 3_000]],
+    );
+  });
+
+  void it('names the opening of the breaker in the agent, and stops there', () => {
+    const tripped = { type: 'event', id: 'b', at: '2026-11-26T03:00:00.000Z', kind: 'custom', name: 'breaker.tripped' };
+    assert.deepEqual(
+      storyOf([tripped] as never, false).map(({ kind, name }) => [kind, name]),
+      [['breaker', 'Breaker opened in the agent']],
     );
   });
 

@@ -52,6 +52,8 @@ function why(step: RegExp) {
     await page.getByText(step).last().click();
     await page.getByRole('tab', { name: 'Why' }).click();
     await page.getByText('The agent received').waitFor();
+    // The words of the rules come a moment later.
+    await page.getByText(/^Blocked before it ran, by /).waitFor();
   };
 }
 

@@ -51,6 +51,24 @@ const someNow = fc.record({
   lag: fc.option(fc.array(fc.record({ group: fc.string(), oldestAgeMs: fc.nat(20_000) }), { maxLength: 3 })),
   pulse: fc.record({ bypassed: fc.nat(1) }),
   running: fc.array(fc.record({ runs: fc.nat(3) }), { maxLength: 2 }),
+  unusual: fc.record({
+    changedRules: fc.array(
+      fc.record({
+        ...{ ruleId: fc.string(), name: fc.string(), version: fc.integer({ min: 1 }), changedAt: fc.constant(iso(0)) },
+        ...{ changedBy: fc.option(fc.string()), asked: fc.integer({ min: 5, max: 20 }), stopped: fc.constant(5) },
+        ...{ askedBefore: fc.nat(9), stoppedBefore: fc.constant(0) },
+      }),
+      { maxLength: 2 },
+    ),
+    spend: fc.option(fc.record({ usd: fc.constant(15), usualUsd: fc.constantFrom(0, 1), of: fc.constant('last day') })),
+    errors: fc.option(
+      fc.record({ errors: fc.constant(40), usualErrors: fc.constantFrom(0, 2), of: fc.constant('this hour') }),
+    ),
+    loops: fc.array(fc.record({ runId: fc.string(), agentId: fc.string(), toolName: fc.string(), times: fc.nat() }), {
+      maxLength: 2,
+    }),
+    unanswerable: fc.nat(2),
+  }),
 });
 const read = (now: unknown) => situation(now as Now, AT);
 
@@ -66,12 +84,21 @@ function hasAny(now: Now): boolean {
     now.lag === null ||
     now.lag.some(({ oldestAgeMs }) => oldestAgeMs >= 10_000) ||
     now.pulse.bypassed > 0 ||
-    now.openAlerts > 0
+    now.openAlerts > 0 ||
+    now.unusual.changedRules.length > 0 ||
+    now.unusual.spend !== null ||
+    now.unusual.errors !== null ||
+    now.unusual.loops.length > 0 ||
+    now.unusual.unanswerable > 0
   );
 }
 
 const ORDER = [
   'approvals',
+  'changed-rules',
+  'spend',
+  'errors',
+  'loops',
   'breakers',
   'killed',
   'paused',
@@ -81,17 +108,18 @@ const ORDER = [
   'behind',
   'bypassed',
   'alerts',
+  'unanswerable',
 ];
 
 void describe('the headline of Now', () => {
   void it('is quiet only if every list is empty, and shows or counts every kind of fact once', () => {
     fc.assert(
       fc.property(someNow, (now) => {
-        const { facts, more, quiet } = read(now);
+        const { facts, others, quiet } = read(now);
         if (hasAny(now as unknown as Now)) assert.equal(quiet, false);
-        assert.equal(quiet, facts.length === 0 && more === 0);
-        if (more > 0) assert.equal(facts.length, 3);
-        const kinds = facts.map(({ kind }) => kind);
+        assert.equal(quiet, facts.length === 0);
+        if (others.length > 0) assert.equal(facts.length, 4);
+        const kinds = [...facts, ...others].map(({ kind }) => kind);
         assert.equal(new Set(kinds).size, kinds.length);
         assert.deepEqual(
           kinds,
@@ -101,14 +129,43 @@ void describe('the headline of Now', () => {
     );
   });
 
-  void it('always leads with what expires, and never leaves a kill out for what is less urgent', () => {
+  void it('always leads with what expires, then with what differs from before, and leaves no kill out', () => {
     fc.assert(
       fc.property(someNow, (now) => {
-        const kinds = read(now).facts.map(({ kind }) => kind);
+        const { facts, others } = read(now);
+        const kinds = facts.map(({ kind }) => kind);
         if (now.approvals.length > 0) assert.equal(kinds[0], 'approvals');
-        if (now.orders.some(({ state }) => state === 'killed')) assert.ok(kinds.includes('killed'));
+        if (now.unusual.changedRules.length > 0) assert.ok(kinds.slice(0, 2).includes('changed-rules'));
+        if (now.orders.some(({ state }) => state === 'killed'))
+          assert.ok([...facts, ...others].some(({ kind }) => kind === 'killed'));
       }),
     );
+  });
+
+  void it('says what differs from before, since when, by whom and after which deploy', () => {
+    const rule = {
+      ...{ ruleId: 'r1', name: 'Invoices above 50 EUR', version: 2, changedAt: iso(0), changedBy: 'Ada' },
+      ...{ asked: 20, stopped: 20, askedBefore: 100, stoppedBefore: 1, deploy: '3.1.0 of billing' },
+    };
+    const unusual = { changedRules: [rule], spend: null, errors: null, loops: [], unanswerable: 0 };
+    const [text] = textOf({ unusual });
+    assert.match(
+      text ?? '',
+      /^“Invoices above 50 EUR” stops 100 % of its calls since .*, before 1 % \(v2 by Ada, just/,
+    );
+    assert.match(text ?? '', /just after the deploy of 3\.1\.0 of billing\)$/);
+    const spend = { usd: 15, usualUsd: 1, of: 'this hour' };
+    assert.deepEqual(textOf({ unusual: { ...unusual, changedRules: [], spend } }), [
+      '$15.00 in the last hour is 15 times the usual at this hour',
+    ]);
+    const errors = { errors: 40, usualErrors: 2, of: 'last day' };
+    assert.deepEqual(textOf({ unusual: { ...unusual, changedRules: [], errors } }), [
+      '40 errors in the last hour are 20 times the hourly mean of the last day',
+    ]);
+    const loops = [{ runId: 'r', agentId: 'research-bot', toolName: 'search', times: 60 }];
+    assert.deepEqual(textOf({ unusual: { ...unusual, changedRules: [], loops } }), [
+      'a run of research-bot repeats one call of search, 60 times in the last hour',
+    ]);
   });
 
   const NOTHING = {
@@ -123,6 +180,7 @@ void describe('the headline of Now', () => {
       running: [],
     },
     ...{ deliveries: { settled: 3, failed: 0 }, pulse: { bypassed: 0 } },
+    unusual: { changedRules: [], spend: null, errors: null, loops: [], unanswerable: 0 },
   };
   const textOf = (now: object) => read({ ...NOTHING, ...now }).facts.map(({ subject, rest }) => `${subject} ${rest}`);
 
@@ -144,9 +202,17 @@ void describe('the headline of Now', () => {
     assert.deepEqual(textOf({ approvals: [{}] }), ['1 call needs approval']);
   });
 
-  void it('counts what it does not show', () => {
+  void it('keeps what it does not show', () => {
     const now = { approvals: [{}], openAlerts: 1, lag: null, openBreakers: [{ agentId: 'a' }], pulse: { bypassed: 2 } };
-    assert.equal(read({ ...NOTHING, ...now }).more, 2);
-    assert.deepEqual(read(NOTHING), { facts: [], more: 0, quiet: true, running: 'No run in progress.' });
+    assert.deepEqual(
+      read({ ...NOTHING, ...now }).others.map(({ kind }) => kind),
+      ['alerts'],
+    );
+    const unusual = { ...NOTHING.unusual, unanswerable: 1 };
+    assert.deepEqual(
+      read({ ...NOTHING, ...now, unusual }).others.map(({ kind }) => kind),
+      ['alerts', 'unanswerable'],
+    );
+    assert.deepEqual(read(NOTHING), { facts: [], others: [], quiet: true, running: 'No run in progress.' });
   });
 });

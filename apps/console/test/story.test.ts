@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { AgentLens } from '../../../libs/sdk/src/index.ts';
-import { openBrowser } from './support/chromium.ts';
+import { openBrowser, PATIENTLY_MS } from './support/chromium.ts';
 import { MODES, type RunningPlatform, startPlatform } from './support/platform.ts';
 import { call } from './support/traffic.ts';
 
@@ -11,7 +11,7 @@ const DESK = { width: 1280, height: 860 };
 
 /** The first session of a user who has only the printed link. */
 for (const mode of MODES) {
-  void describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
+  void describe(`a stranger with the printed link, ${mode}`, { timeout: 1_200_000 }, () => {
     let platform: RunningPlatform;
     let browser: Browser;
     let page: Page;
@@ -21,7 +21,7 @@ for (const mode of MODES) {
       platform = await startPlatform(mode);
       browser = await openBrowser();
       page = await browser.newPage({ viewport: DESK });
-      page.setDefaultTimeout(60_000);
+      page.setDefaultTimeout(PATIENTLY_MS);
       page.on('pageerror', (error) => problems.push(String(error)));
       page.on(
         'console',

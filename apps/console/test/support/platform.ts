@@ -20,7 +20,7 @@ const PROGRAMS: Readonly<Record<Mode, string>> = {
   'one process': 'services/standalone/dist/main.js',
   'five processes': 'scripts/start-distributed.mjs',
 };
-const READY_MS = 180_000;
+const READY_MS = 400_000;
 
 /** The platform as its users start it; its terminal says the link and where the key lies. */
 export async function startPlatform(mode: Mode, more: NodeJS.ProcessEnv = {}): Promise<RunningPlatform> {

@@ -9,15 +9,42 @@ export interface Target {
 // biome-ignore lint/suspicious/noExplicitAny: answers are read member by member
 export type Json = any;
 
+const PATIENCE_MS = 120_000;
+const PAUSE_MS = 1_000;
+
+/** Sends a request again while the platform answers 503, as it does while its database is slow; nothing was stored then. */
+export async function patiently<T>(send: () => Promise<T>, readStatus: (answer: T) => number): Promise<T> {
+  const lastMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await send();
+    if (readStatus(answer) !== 503 || performance.now() > lastMs) return answer;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
 export async function call({ address, key }: Target, method: string, path: string, body?: unknown): Promise<Json> {
-  const answer = await fetch(address + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const answer = await patiently(
+    () => fetch(address + path, request),
+    ({ status }) => status,
+  );
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 300)}`);
   return text === '' ? undefined : JSON.parse(text);
+}
+
+/** Asks again until the answer is as wanted. @throws if it is not after two minutes */
+export async function until(ask: () => Promise<Json>, isWanted: (answer: Json) => boolean): Promise<Json> {
+  const lastMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask();
+    if (isWanted(answer)) return answer;
+    if (performance.now() > lastMs) throw new Error(`not in time: ${JSON.stringify(answer).slice(0, 500)}`);
+  }
 }
 
 let counter = 0;
