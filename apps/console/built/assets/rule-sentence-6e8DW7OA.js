@@ -1,0 +1,1 @@
+import{At as e,Q as t}from"./common-CH99N2xA.js";import{r as n}from"./rule-words-BCrCYEGd.js";var r=e();function i({rule:e}){let i=t(n(e));return(0,r.jsx)(`span`,{className:`rule-sentence clip`,title:i,children:i})}export{i as t};

@@ -1,1 +1,0 @@
-import{At as e,Q as t}from"./common-DLnF_rZg.js";import{n}from"./rule-words-1LP3zbWX.js";var r=e();function i({rule:e}){let i=t(n(e));return(0,r.jsx)(`span`,{className:`rule-sentence clip`,title:i,children:i})}export{i as t};

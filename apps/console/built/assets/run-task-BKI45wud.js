@@ -1,0 +1,1 @@
+function e({actor:e}){let t=e?.name??e?.externalId;return typeof t==`string`?t:void 0}function t({runTags:e,tags:t}){return e.task??e.name??t[0]}function n(n){let r=e(n);return t(n)??(r===void 0?n.sessionId??``:`for ${r}`)}export{e as n,t as r,n as t};

@@ -1,1 +1,0 @@
-function e({actor:e}){let t=e?.name??e?.externalId;return typeof t==`string`?t:void 0}function t(t){let n=e(t);return t.runTags.task??t.runTags.name??t.tags[0]??(n===void 0?t.sessionId??``:n)}export{t as n,e as t};

@@ -1,1 +1,0 @@
-import{I as e,K as t}from"./index-ktAl_Nwr.js";function n(){return e([`breakers`,`limits`],e=>t.getBreakerLimits({signal:e}))}export{n as t};
