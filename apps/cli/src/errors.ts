@@ -1,5 +1,6 @@
 import { ProblemError } from '@agentlens/client';
 import { plainText } from './output/table.ts';
+import { PROGRAM } from './program-name.ts';
 
 /** Exit codes. Scripts rely on these numbers. */
 export const EXIT = {
@@ -55,7 +56,7 @@ export class UnreachableError extends CommandError {
   constructor(address: string, why: string) {
     super(`No answer from ${address}: ${why}`, {
       exitCode: EXIT.unreachable,
-      hint: 'Is the platform running, and is this its address? For a diagnosis: agentlens doctor',
+      hint: `Is the platform running, and is this its address? For a diagnosis: ${PROGRAM} doctor`,
     });
   }
 }
@@ -87,7 +88,7 @@ export function describeError(error: unknown): ErrorReport {
   }
   if (error instanceof ProblemError) return describeProblem(error);
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const hint = 'To wait longer: --timeout 60. For a diagnosis: agentlens doctor';
+    const hint = `To wait longer: --timeout 60. For a diagnosis: ${PROGRAM} doctor`;
     return report(EXIT.unreachable, 'The platform did not answer in time.', hint);
   }
   if (error instanceof Error) return report(EXIT.failed, error.message);
@@ -105,7 +106,7 @@ function describeProblem(problem: ProblemError): ErrorReport {
 
 function hintFor({ status, hint, retryAfterMs }: ProblemError): string | undefined {
   if (hint !== undefined) return hint;
-  if (status === 401) return 'Sign in with "agentlens login" or set AGENTLENS_API_KEY.';
+  if (status === 401) return `Sign in with "${PROGRAM} login" or set AGENTLENS_API_KEY.`;
   if (status === 429 && retryAfterMs !== undefined) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
   return undefined;
 }

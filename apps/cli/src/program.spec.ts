@@ -27,6 +27,16 @@ describe('the command line', () => {
     expect(stderr).toContain('Did you mean rules?');
   });
 
+  it.each([
+    ['exports', '--help'],
+    ['-h', 'exports'],
+    ['--url', 'http://a.test', 'exports', '--help'],
+  ])('has no help of an unknown command: %s %s', async (...words) => {
+    const { exitCode, stdout, stderr } = await runCli(words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+    expect(stderr).toContain("unknown command 'exports'");
+  });
+
   it('suggests the nearest option for an unknown one and exits with 64', async () => {
     const { exitCode, stderr, requests } = await runCli(['rules', 'list', '--agnet', 'a']);
     expect({ exitCode, requests }).toEqual({ exitCode: 64, requests: [] });
@@ -115,6 +125,27 @@ describe('the output of a command', () => {
       .slice(1)
       .map((line) => line.trim().split(/ {2,}/).at(-1));
     expect(costs).toEqual(['$1.50', '≥ $1.50', 'unknown', '$0.00']);
+  });
+
+  it('says which agents are active, quiet or stopped', async () => {
+    const agent = (id: string, lastSeenAt: string, state: string) => ({
+      id,
+      lastSeenAt,
+      control: { state },
+      totalCostUsd: 0,
+      unpricedCalls: 0,
+      sessionCount: 1,
+      eventCount: 2,
+      errorCount: 0,
+    });
+    const agents = [
+      agent('a', '2026-11-25T09:59:00.000Z', 'running'),
+      agent('b', '2026-11-25T09:47:00.000Z', 'running'),
+      agent('c', '2026-11-25T09:59:00.000Z', 'paused'),
+    ];
+    const { stdout } = await runCli(['agents', 'list'], { answer: () => ({ agents, total: 3, hasMore: false }) });
+    const states = stdout.trim().split('\n').slice(1);
+    expect(states.map((line) => line.split(/ {2,}/)[1])).toEqual(['active', 'quiet', 'paused']);
   });
 
   it('notes on stderr that a list is empty, and prints an empty list as JSON', async () => {

@@ -9,9 +9,10 @@ import {
   type LazyCommand,
 } from './context.ts';
 import { describeError, EXIT } from './errors.ts';
+import { PROGRAM } from './program-name.ts';
 
 const LEARN_MORE = `
-Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("agentlens login"), and a
+Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("${PROGRAM} login"), and a
 platform that was started in this folder. A key is never given on the command line.
 
 Exit codes: 0 done, 1 failed, 2 plan with changes, 3 denied or blocked, 4 not allowed, 5 not found or conflict,
@@ -21,11 +22,19 @@ Exit codes: 0 done, 1 failed, 2 plan with changes, 3 denied or blocked, 4 not al
 export async function run(words: readonly string[], host: Host): Promise<number> {
   const program = buildProgram(host);
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(withoutHelpOfNothing(program, words), { from: 'user' });
     return host.signal.aborted ? EXIT.interrupted : EXIT.ok;
   } catch (error) {
     return exitCodeOf(error, host);
   }
+}
+
+/** Help of a command that does not exist would be the general help, as if it existed; without it, it is an error. */
+function withoutHelpOfNothing(program: Command, words: readonly string[]): readonly string[] {
+  const others = words.filter((word) => word !== '--help' && word !== '-h');
+  const [first] = program.parseOptions(others).operands;
+  const isKnown = program.commands.some((one) => one.name() === first || one.aliases().includes(first ?? ''));
+  return first === undefined || first === 'help' || isKnown ? words : others;
 }
 
 function exitCodeOf(error: unknown, host: Host): number {

@@ -37,11 +37,20 @@ function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string {
   );
 }
 
-const AGENT_COLUMNS: readonly Column<AnswerOf<'getAgent'>>[] = [
+/** An agent without an event for this long is quiet, as in the console. */
+const QUIET_MS = 5 * 60_000;
+
+/** What stops an agent, or whether it was active recently. */
+function stateOf({ control, lastSeenAt }: AnswerOf<'getAgent'>, nowMs: number): string {
+  if (control.state !== 'running') return control.state;
+  return nowMs - Date.parse(lastSeenAt) < QUIET_MS ? 'active' : 'quiet';
+}
+
+const agentColumns = (nowMs: number): readonly Column<AnswerOf<'getAgent'>>[] => [
   { title: 'id', value: ({ id }) => id },
   {
     title: 'state',
-    value: ({ control }) => control.state,
+    value: (agent) => stateOf(agent, nowMs),
     tone: (text) => toneOf(text),
   },
   { title: 'last seen', value: ({ lastSeenAt }) => instant(lastSeenAt) },
@@ -60,7 +69,7 @@ export const listAgents: DefineCommand = (command, context) => {
       await printList(context, {
         pages: pages(client.listAgents, { query: { paused, limit: Math.min(limit, PAGE) } }),
         itemsOf: ({ agents }) => agents,
-        columns: AGENT_COLUMNS,
+        columns: agentColumns(context.host.nowMs()),
         none: 'No agents yet. An agent appears with its first event.',
         limit,
       });
@@ -128,12 +137,17 @@ const DEPLOY_COLUMNS: readonly Column<Deploy>[] = [
 export const addDeploy: DefineCommand = (command, context) => {
   command
     .argument('<version>', 'the deployed version; repeating the latest one records nothing')
+    .option(
+      '--at <time>',
+      'when it happened: an instant or an age such as 20m; default: now',
+      instantBefore(context.host.nowMs),
+    )
     .option('--agent <id>', 'the deployed agent; omit it if the deploy affects all agents')
     .option('--url <address>', 'link of the marker, such as a release')
     .option('--note <text>', 'what changed')
-    .action(async (version, { agent, url, note }) => {
+    .action(async (version, { agent, url, note, at }) => {
       const client = await context.connect();
-      const deploy = await client.createDeploy({ body: { version, agentId: agent, url, note } });
+      const deploy = await client.createDeploy({ body: { version, agentId: agent, url, note, at } });
       context.output.print(deploy, () => table([deploy], DEPLOY_COLUMNS, context.output.layout));
     });
 };

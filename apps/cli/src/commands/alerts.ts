@@ -3,6 +3,7 @@ import type { AlertAnswer, DefineCommand } from '../context.ts';
 import { type Paint, toneOf } from '../output/style.ts';
 import { type Column, details, instant, plainText, timeOfDay } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
+import { PROGRAM } from '../program-name.ts';
 import { PAGE, printList } from './print-list.ts';
 
 const ALERT_COLUMNS: readonly Column<AlertAnswer>[] = [
@@ -45,7 +46,7 @@ export const listAlerts: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
     .option('--status <words>', 'pending, acknowledged, approved, denied, expired, cancelled; comma-separated')
-    .option('--kind <words>', 'approval, breaker, rule; comma-separated')
+    .option('--kind <words>', 'approval, breaker, rule, spend, security, change; comma-separated')
     .option('--agent <id>', 'only alerts of this agent')
     .option('--run <id>', 'only alerts of this run')
     .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
@@ -140,7 +141,7 @@ export const watchApprovals: DefineCommand = (command, context) => {
         waitingShown = true;
         for await (const { alerts } of pages(client.listAlerts, { query: { ...query, status: WAITING, limit: PAGE } }))
           for (const alert of alerts) show(alert);
-        output.note('Watching. To decide, run in another terminal: agentlens approvals approve ID (or deny ID)');
+        output.note(`Watching. To decide, run in another terminal: ${PROGRAM} approvals approve ID (or deny ID)`);
       }
     });
 };

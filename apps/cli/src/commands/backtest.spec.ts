@@ -60,6 +60,26 @@ describe('rules backtest --against', () => {
     expect(stdout).toContain('| large | 4 (4 %) | 1 of 3 | +3 −0 | 97 % | ok |');
   });
 
+  it('says why calls cannot be judged, and that none was found', async () => {
+    const unknownTags = { ...RESULT, coverage: { percent: 60, causes: [{ cause: 'tags', calls: 40 }] } };
+    const said = async (result: object) => {
+      const { stdout } = await runCli(['rules', 'backtest', 'rules'], {
+        folder,
+        answer: (request) =>
+          request.path.startsWith('/api/backtests') && request.method === 'GET'
+            ? { id: 'job-1', status: 'succeeded', result }
+            : answer(request),
+      });
+      return stdout;
+    };
+    expect(await said(unknownTags)).toContain(
+      '60 % of the calls judged (40 not: the tags of their tools are not known)',
+    );
+    const none = await said({ ...RESULT, asked: 0, blocked: 0 });
+    expect(none).toContain('no call in this time is one that the rule is about');
+    expect(none).not.toContain('triggers');
+  });
+
   it('compares with the version in force by default', async () => {
     const { requests, stdout } = await backtest();
     expect(sent(requests).map(({ against }) => against)).toEqual([undefined, undefined, undefined]);

@@ -103,7 +103,7 @@ function reportOf({ rule, job }: Tested, failOver: number | undefined, failOverF
     if (failOverFalse !== undefined && rate !== null && rate > failOverFalse)
       failures.push(`${percent(rate)} of the calls would be false rejections; the bound is ${percent(failOverFalse)}`);
   }
-  return { name: rule.key, file: rule.file, line: rule.line, summary: summaryOf(job), failures };
+  return { name: rule.key, file: rule.file, line: rule.line, summary: summaryOf(rule, job), failures };
 }
 
 type Result = NonNullable<Backtest['result']>;
@@ -112,16 +112,37 @@ function stopRateOf({ asked, blocked, wouldAsk }: Result): number {
   return asked === 0 ? 0 : (blocked + wouldAsk) / asked;
 }
 
-function summaryOf({ status, result }: Backtest): string {
+/** Actions of rules that decide about calls; other rules are triggered by events. */
+const CALL_ACTIONS: readonly string[] = ['allow', 'block', 'modify_arguments', 'require_approval', 'terminate_run'];
+
+function summaryOf({ draft }: FileRule, { status, result }: Backtest): string {
   if (result === undefined) return status;
   const { asked, blocked, wouldAsk, triggers, falseRejections, misses, coverage, compared } = result;
-  const change = compared === null ? '' : `, ${changeOf(compared)}`;
-  if (triggers > 0 || asked === 0) return `${triggers} triggers${change}, ${misses.count} runs missed`;
+  const isAboutCalls = CALL_ACTIONS.includes(draft.actionType);
+  const happened = result.happened?.[isAboutCalls ? 'stopped' : 'triggers'];
+  const change =
+    (happened === undefined ? '' : `, ${happened} really happened`) +
+    (compared === null ? '' : `, ${changeOf(compared)}`);
+  if (!isAboutCalls) return `${triggers} triggers${change}, ${misses.count} runs missed`;
+  if (asked === 0) return `no call in this time is one that the rule is about${change}, ${misses.count} runs missed`;
+  const unjudged = coverage.causes.map(({ cause, calls }) => `${calls} not: ${UNJUDGED[cause] ?? cause}`).join('; ');
   return (
     `${blocked + wouldAsk} of ${asked} calls (${percent(stopRateOf(result))})${change}, ` +
-    `${falseRejections.count} false rejections of ${falseRejections.judged} judged, ${coverage.percent} % judged`
+    `${falseRejections.count} false rejections of ${falseRejections.judged} judged, ` +
+    `${coverage.percent} % of the calls judged${unjudged === '' ? '' : ` (${unjudged})`}, ${misses.count} runs missed`
   );
 }
+
+/** Why calls cannot be judged, by the cause in the result. */
+const UNJUDGED: Readonly<Record<string, string>> = {
+  arguments: 'their arguments are not kept',
+  result: 'their results are not kept',
+  metrics: 'their metrics are not kept',
+  subjects: 'their subjects are not kept',
+  tags: 'the tags of their tools are not known',
+  unavailable: 'what the rule counts is not known for them',
+  error: 'the rule failed on them',
+};
 
 function changeOf({ onlyDraft, onlyInForce }: NonNullable<Result['compared']>): string {
   return `+${onlyDraft} −${onlyInForce}`;

@@ -113,7 +113,7 @@ export const deleteBudget: DefineCommand = (command, context) => {
   });
 };
 
-const GROUPS = ['agent', 'model', 'day'] as const;
+const GROUPS = ['agent', 'model', 'day', 'actor'] as const;
 
 interface SpendRow {
   readonly of: string;
@@ -140,7 +140,8 @@ export const spend: DefineCommand = (command, context) => {
       const client = await context.connect();
       const query = { agentId: agent, from: from ?? when('7d'), to, granularity: 'day' } as const;
       const metrics = await client.getMetrics({ query });
-      const rows = rowsBy(by, metrics);
+      const rows =
+        by === 'actor' ? rowsByActor(await client.getSpend({ query: { ...query, by } })) : rowsBy(by, metrics);
       const { output } = context;
       const answer = { from: metrics.from, to: metrics.to, totalUsd: metrics.tasks.costUsd, by, rows };
       output.print(answer, () => {
@@ -150,15 +151,25 @@ export const spend: DefineCommand = (command, context) => {
     });
 };
 
-function rowsBy(group: (typeof GROUPS)[number], metrics: AnswerOf<'getMetrics'>): SpendRow[] {
+function rowsBy(group: Exclude<(typeof GROUPS)[number], 'actor'>, metrics: AnswerOf<'getMetrics'>): SpendRow[] {
   switch (group) {
     case 'agent':
       return metrics.agents.map(({ agentId, tasks }) => row(agentId, tasks)).sort(byCost);
     case 'model':
-      return metrics.models.map((model) => row(model.model, model)).sort(byCost);
+      return metrics.models.map((model) => row(withProvider(model), model)).sort(byCost);
     case 'day':
       return metrics.buckets.map(({ timestamp, tasks }) => row(timestamp.slice(0, 10), tasks));
   }
+}
+
+/** The largest first, as the platform returns them. */
+function rowsByActor({ groups }: AnswerOf<'getSpend'>): SpendRow[] {
+  return groups.map(({ key, ...spent }) => row(key === '' ? '(no end user)' : key, spent));
+}
+
+/** The same model of two providers has two prices. */
+function withProvider({ model, provider }: { readonly model: string; readonly provider: string | null }): string {
+  return provider === null || provider === '' ? model : `${model} (${provider})`;
 }
 
 function row(of: string, { costUsd, inputTokens, outputTokens }: Omit<SpendRow, 'of'>): SpendRow {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LazyCommand } from '../context.ts';
-import { runCli } from '../run-cli.testing.ts';
+import { runCli, type SentRequest } from '../run-cli.testing.ts';
 import { COMMANDS } from './index.ts';
 
 const PATHS = Object.entries(COMMANDS).flatMap(([name, entry]): [string, LazyCommand][] =>
@@ -267,12 +267,33 @@ describe('audit', () => {
   });
 });
 
+describe('incident', () => {
+  it('prints the document, or the facts as JSON', async () => {
+    const answer = () => ({ from: 'a', to: 'b', changes: [], costs: [], markdown: '# Incident' });
+    const { stdout, requests } = await runCli(['incident', '--from', '2h'], { answer });
+    expect(stdout.trim()).toBe('# Incident');
+    expect(requests[0]?.path).toContain('/api/incident?from=');
+    const json = await runCli(['incident', '--json'], { answer });
+    expect(JSON.parse(json.stdout)).toEqual({ from: 'a', to: 'b', changes: [], costs: [] });
+  });
+});
+
 describe('rules revert', () => {
   it('reverts from the version it displayed, so a concurrent change is not lost', async () => {
     const answer = () => ({ id: 'r', name: 'Slow', version: 7, enabled: true, mode: 'enforce' });
     const { requests } = await runCli(['rules', 'revert', 'r', '3', '--yes'], { answer });
     expect(requests[1]).toMatchObject({ path: '/api/guardrails/r/revert', body: { version: 3 } });
     expect(requests[1]?.headers.get('if-match')).toBe('"7"');
+    expect(requests[1]?.headers.get('x-agentlens-override')).toBeNull();
+  });
+
+  it('overrides the files of a ruleset only with a reason', async () => {
+    const answer = () => ({ id: 'r', name: 'Slow', version: 7, enabled: true, mode: 'enforce', ruleset: 'finance' });
+    const refused = await runCli(['rules', 'revert', 'r', '3', '--yes'], { answer });
+    expect(refused).toMatchObject({ exitCode: 64, stderr: expect.stringContaining('--reason') });
+    expect(refused.requests).toHaveLength(1);
+    const { requests } = await runCli(['rules', 'revert', 'r', '3', '--reason', 'blocks 理', '--yes'], { answer });
+    expect(requests[1]?.headers.get('x-agentlens-override')).toBe("UTF-8''blocks%20%E7%90%86");
   });
 });
 
@@ -314,4 +335,21 @@ describe('output for programs', () => {
       expect(stdout).not.toMatch(/[\u009b\u202e\u200b]/);
     },
   );
+});
+
+describe('demo', () => {
+  it('ends when it is interrupted before its stream is open', async () => {
+    const interrupt = new AbortController();
+    const answer = ({ method, path }: SentRequest) => {
+      if (path.startsWith('/api/stream')) {
+        interrupt.abort();
+        throw new TypeError('fetch failed');
+      }
+      if (path === '/api/me') return { now: '2026-03-01T12:00:00.000Z' };
+      return method === 'POST' ? { id: 'r', name: 'Slow', actionType: 'pause_agent' } : { rules: [] };
+    };
+    const { exitCode, requests } = await runCli(['demo'], { signal: interrupt.signal, answer });
+    expect(exitCode).toBe(130);
+    expect(requests.filter(({ method }) => method === 'DELETE')).toHaveLength(3);
+  }, 30_000);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusal, runCli, type SentRequest } from '../run-cli.testing.ts';
-import { checkApprovals, checkClock, checkPrices, checkRules, checkVersion } from './doctor.ts';
+import { checkApprovals, checkClock, checkPrices, checkRules, checkUsage, checkVersion } from './doctor.ts';
 
 const HEALTH = { status: 'ok', version: '1.2.3', db: { ok: true, latencyMs: 1 } };
 const ME = { tenantId: 'acme', keyName: 'ops', scopes: ['read'], version: '1.2.3', now: '2026-11-25T10:00:00.000Z' };
@@ -13,6 +13,7 @@ async function doctor(answers: Readonly<Record<string, () => unknown>>) {
     '/api/guardrails': () => ({ rules: [], total: 0, hasMore: false }),
     '/api/prices': () => ({ table: { version: '1', source: 'shipped', ageDays: 3 } }),
     '/api/usage/unpriced': () => ({ from: '', to: '', models: [] }),
+    '/api/usage/sources': () => ({ sources: [] }),
     '/api/stream': () => stream('event: heartbeat\ndata: {}\n\n'),
   };
   const answer = ({ path }: SentRequest) => {
@@ -38,6 +39,7 @@ describe('doctor', () => {
       rules: 'ok',
       approvals: 'ok',
       prices: 'ok',
+      usage: 'ok',
     };
     expect(results).toEqual(expected);
   });
@@ -130,5 +132,17 @@ describe('the prices', () => {
     [table, [{ model: 'new', calls: 3 }], 'agentlens prices unpriced'],
   ])('warn about an old table and about calls without a price', (read, unpriced, advice) => {
     expect(checkPrices(read, unpriced)).toMatchObject({ result: 'warning', advice: expect.stringContaining(advice) });
+  });
+});
+
+describe('the usage', () => {
+  const source = { name: 'opentelemetry.util.genai.handler', version: '0.4b0', calls: 5, withoutTokens: 0, gaps: [] };
+
+  it('names libraries that report less than the provider answered', () => {
+    expect(checkUsage([source])).toMatchObject({ result: 'ok' });
+    expect(checkUsage([source, { ...source, gaps: ['does not report cached tokens'] }])).toMatchObject({
+      result: 'warning',
+      what: 'opentelemetry.util.genai.handler 0.4b0 does not report cached tokens',
+    });
   });
 });

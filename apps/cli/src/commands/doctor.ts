@@ -6,6 +6,7 @@ import { withProgress } from '../output/output.ts';
 import { type Paint, type Tone } from '../output/style.ts';
 import { duration, plainText } from '../output/table.ts';
 import { chooseKey, clientWith, interruptible, type PlatformClientOptions } from '../platform-client.ts';
+import { PROGRAM } from '../program-name.ts';
 
 /** Result of one check of `agentlens doctor`. */
 export interface Finding {
@@ -186,7 +187,7 @@ export function checkPrices(
       check: 'prices',
       result: 'warning',
       what: `${what}; ${calls} calls of ${unpriced.length} models have no known price`,
-      advice: 'List them with: agentlens prices unpriced',
+      advice: `List them with: ${PROGRAM} prices unpriced`,
     };
   }
   if (ageDays <= MAX_TABLE_AGE_DAYS) return { check: 'prices', result: 'ok', what };
@@ -194,7 +195,7 @@ export function checkPrices(
     check: 'prices',
     result: 'warning',
     what,
-    advice: 'Load a newer one: agentlens prices update --from <file>',
+    advice: `Load a newer one: ${PROGRAM} prices update --from <file>`,
   };
 }
 
@@ -204,6 +205,31 @@ const TONES: Readonly<Record<Finding['result'], Tone>> = {
   failed: 'bad',
   skipped: 'quiet',
 };
+
+/** Names libraries whose calls arrive with less than the provider answered, so that their costs are wrong. */
+export function checkUsage(sources: AnswerOf<'listUsageSources'>['sources']): Finding {
+  const short = sources.filter(({ gaps }) => gaps.length > 0);
+  if (short.length === 0)
+    return { check: 'usage', result: 'ok', what: 'no library reported less than it should in the last day' };
+  const named = short.map(
+    ({ name, version, gaps }) => `${[name, version].filter(Boolean).join(' ')} ${gaps.join(', and ')}`,
+  );
+  return {
+    check: 'usage',
+    result: 'warning',
+    what: named.join('; '),
+    advice: 'See "Where figures come from" in the documentation (docs/usage-sources.md).',
+  };
+}
+
+async function usageOf(client: Client): Promise<Finding> {
+  try {
+    return checkUsage((await client.listUsageSources({})).sources);
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { check: 'usage', result: 'skipped', what: `the sources of usage cannot be read: ${error.message}` };
+  }
+}
 
 export const doctor: DefineCommand = (command, context) => {
   command.action(async () => {
@@ -224,10 +250,10 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const options = context.clientOptions(context.connection());
   const connection = await checkConnection(options);
   if (connection.result === 'failed')
-    return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules', 'approvals', 'prices'])];
+    return [connection, ...skipped(['key', 'clock', 'version', 'stream', 'rules', 'approvals', 'prices', 'usage'])];
   const { finding, accepted } = await checkKey(options);
   if (accepted === undefined)
-    return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules', 'approvals', 'prices'])];
+    return [connection, finding, ...skipped(['clock', 'version', 'stream', 'rules', 'approvals', 'prices', 'usage'])];
   const askedMs = host.nowMs();
   const { now, version } = await accepted.client.getMe();
   const clock = checkClock(now, askedMs, host.nowMs());
@@ -252,6 +278,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
     rules,
     approvals,
     prices,
+    await usageOf(accepted.client),
   ];
 }
 

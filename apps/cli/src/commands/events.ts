@@ -1,8 +1,10 @@
 import { pages } from '@agentlens/client';
+import { argumentLine } from '@agentlens/contracts/argument-line';
 import type { AnswerOf, DecisionAnswer, DefineCommand } from '../context.ts';
 import { toneOf } from '../output/style.ts';
 import { type Column, details, duration, instant, type Layout, table, usd } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
+import { PROGRAM } from '../program-name.ts';
 import { PAGE, printList } from './print-list.ts';
 
 /** One-line summary of an event. */
@@ -74,6 +76,7 @@ const DECISION_COLUMNS: readonly Column<DecisionAnswer>[] = [
   { title: 'agent', value: ({ agentId }) => agentId },
   { title: 'run', value: ({ runId }) => runId },
   { title: 'what', value: ({ toolName, phase }) => toolName ?? phase },
+  { title: 'with', value: ({ arguments: args }) => argumentLine(args) },
   { title: 'verdict', value: ({ verdict }) => verdict, tone: toneOf },
   { title: 'effect', value: ({ effect }) => effect, tone: toneOf },
   { title: 'would have', value: ({ wouldHave }) => wouldHave ?? '', tone: toneOf },
@@ -95,7 +98,7 @@ export const listDecisions: DefineCommand = (command, context) => {
     .option('--limit <n>', 'maximum number of decisions', count, 50)
     .addHelpText(
       'after',
-      '\nTo see what shadow rules would have blocked: agentlens decisions list --would-have block,terminate',
+      `\nTo see what shadow rules would have blocked: ${PROGRAM} decisions list --would-have block,terminate`,
     )
     .action(async ({ agent, run, rule, tool, verdict, effect, wouldHave, from, to, limit }) => {
       const client = await context.connect();
@@ -224,3 +227,16 @@ function changedFields({ before, after }: AuditRow): string {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).join(', ');
 }
+
+/** The facts of a post-mortem; Markdown, or the data with `--json`. */
+export const incident: DefineCommand = (command, context) => {
+  const when = instantBefore(context.host.nowMs);
+  command
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h; default 24h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 1h', when)
+    .action(async ({ from, to }) => {
+      const client = await context.connect();
+      const { markdown, ...facts } = await client.getIncident({ query: { from, to } });
+      context.output.print(facts, () => markdown);
+    });
+};

@@ -1,7 +1,7 @@
 import type { CommandTree } from '../context.ts';
 
 /** Coding agents that `guard` has a command for. Written out, because loading the package would slow every start. */
-const GUARDED = ['claude-code', 'codex', 'gemini-cli', 'qwen-code', 'copilot-cli', 'opencode'] as const;
+const GUARDED = ['claude-code', 'codex', 'gemini-cli', 'qwen-code', 'copilot-cli', 'kimi-code', 'opencode'] as const;
 
 /** The command tree. A module is loaded when one of its commands runs. */
 export const COMMANDS: CommandTree = {
@@ -33,6 +33,14 @@ export const COMMANDS: CommandTree = {
       history: {
         summary: 'show triggers and the results of their actions',
         load: async () => (await import('./rules.ts')).ruleHistory,
+      },
+      init: {
+        summary: 'write a first rule file and its test',
+        load: async () => (await import('./rule-files.ts')).initRules,
+      },
+      promote: {
+        summary: 'make a rule of a file act, after showing what it would have stopped',
+        load: async () => (await import('./rule-files.ts')).promoteRule,
       },
       pull: {
         summary: 'write rules of the platform to a file',
@@ -110,6 +118,10 @@ export const COMMANDS: CommandTree = {
       },
     },
   },
+  incident: {
+    summary: 'show the facts of a post-mortem as Markdown, or as JSON with --json',
+    load: async () => (await import('./events.ts')).incident,
+  },
   approvals: {
     summary: 'calls that need approval',
     commands: {
@@ -131,6 +143,10 @@ export const COMMANDS: CommandTree = {
     commands: {
       list: { summary: 'list alerts, newest first', load: async () => (await import('./alerts.ts')).listAlerts },
       show: { summary: 'one alert', load: async () => (await import('./alerts.ts')).showAlert },
+      notices: {
+        summary: 'who was notified of an alert or approval, and who was not',
+        load: async () => (await import('./channels.ts')).alertNotices,
+      },
       acknowledge: {
         summary: 'acknowledge an alert',
         load: async () => (await import('./alerts.ts')).acknowledgeAlert,
@@ -233,6 +249,44 @@ export const COMMANDS: CommandTree = {
     summary: 'recalculate stored costs',
     load: async () => (await import('./prices.ts')).reprice,
   },
+  log: {
+    summary: 'the provable log',
+    commands: {
+      verify: {
+        summary: 'compare the log with the database, and name the first difference',
+        load: async () => (await import('./log.ts')).verifyLog,
+      },
+      checkpoint: {
+        summary: 'print the newest signed checkpoint, to keep it',
+        load: async () => (await import('./log.ts')).logCheckpoint,
+      },
+      key: {
+        summary: 'print the key that verifies checkpoints and evidence',
+        load: async () => (await import('./log.ts')).logKey,
+      },
+    },
+  },
+  evidence: {
+    summary: 'print evidence for agentlens-verify',
+    commands: {
+      run: {
+        summary: 'everything that the log has about a run',
+        load: async () => (await import('./log.ts')).runEvidence,
+      },
+      decision: {
+        summary: 'the entry of a decision',
+        load: async () => (await import('./log.ts')).decisionEvidence,
+      },
+      approval: {
+        summary: 'the entries of an approval and of the decisions about it',
+        load: async () => (await import('./log.ts')).approvalEvidence,
+      },
+      order: {
+        summary: 'an order, and which instances acknowledged it',
+        load: async () => (await import('./log.ts')).orderEvidence,
+      },
+    },
+  },
   invoice: {
     summary: 'invoices of providers',
     commands: {
@@ -260,6 +314,51 @@ export const COMMANDS: CommandTree = {
         summary: 'run an action again',
         load: async () => (await import('./webhooks.ts')).replayDelivery,
       },
+    },
+  },
+  channels: {
+    summary: 'where people are notified',
+    commands: {
+      list: {
+        summary: 'list channels and their health',
+        load: async () => (await import('./channels.ts')).listChannels,
+      },
+      show: { summary: 'show a channel', load: async () => (await import('./channels.ts')).showChannel },
+      set: {
+        summary: 'create or replace a channel from a file',
+        load: async () => (await import('./channels.ts')).setChannel,
+      },
+      test: {
+        summary: 'send a test and show what the receiver answered',
+        load: async () => (await import('./channels.ts')).testChannel,
+      },
+      link: { summary: 'connect your account of a chat', load: async () => (await import('./channels.ts')).linkChat },
+      delete: { summary: 'delete a channel', load: async () => (await import('./channels.ts')).deleteChannel },
+    },
+  },
+  routes: {
+    summary: 'which alerts go to which channels',
+    commands: {
+      show: { summary: 'show the routes', load: async () => (await import('./channels.ts')).showRoutes },
+      explain: {
+        summary: 'show where an alert with these labels goes, and why',
+        load: async () => (await import('./channels.ts')).explainRoutes,
+      },
+      apply: {
+        summary: 'replace the routes with those of a file',
+        load: async () => (await import('./channels.ts')).applyRoutes,
+      },
+    },
+  },
+  silences: {
+    summary: 'times without notices',
+    commands: {
+      list: { summary: 'list silences', load: async () => (await import('./channels.ts')).listSilences },
+      create: {
+        summary: 'stop notices about alerts that match',
+        load: async () => (await import('./channels.ts')).createSilence,
+      },
+      end: { summary: 'end a silence now', load: async () => (await import('./channels.ts')).endSilence },
     },
   },
   webhooks: {
@@ -312,6 +411,58 @@ export const COMMANDS: CommandTree = {
       revoke: { summary: 'end a key', load: async () => (await import('./keys.ts')).revokeKey },
     },
   },
+  people: {
+    summary: 'people who sign in with an identity provider',
+    commands: {
+      list: { summary: 'list people and their roles', load: async () => (await import('./people.ts')).listPeople },
+      disable: {
+        summary: 'end every session and key of a person',
+        load: async () => (await import('./people.ts')).disablePerson,
+      },
+      enable: { summary: 'let a person sign in again', load: async () => (await import('./people.ts')).enablePerson },
+      grant: {
+        summary: 'give a role by hand, or take it away',
+        load: async () => (await import('./people.ts')).grantRole,
+      },
+    },
+  },
+  deputies: {
+    summary: 'people who decide approvals in your place',
+    commands: {
+      list: {
+        summary: 'list your deputies, and those in whose place you decide',
+        load: async () => (await import('./deputies.ts')).listDeputies,
+      },
+      set: { summary: 'name a deputy for some time', load: async () => (await import('./deputies.ts')).setDeputy },
+      end: { summary: 'end the time of a deputy', load: async () => (await import('./deputies.ts')).endDeputy },
+    },
+  },
+  teams: {
+    summary: 'teams, which own agents and decide approvals',
+    commands: {
+      list: { summary: 'list teams', load: async () => (await import('./people.ts')).listTeams },
+    },
+  },
+  access: {
+    summary: 'approval policies, mappings of providers and routes as code',
+    commands: {
+      plan: {
+        summary: 'show what a file would change',
+        load: async () => (await import('./access.ts')).planAccess,
+      },
+      apply: { summary: 'make the platform match a file', load: async () => (await import('./access.ts')).applyAccess },
+    },
+  },
+  policies: {
+    summary: 'approval policies: who decides which calls',
+    commands: {
+      list: { summary: 'list policies in order', load: async () => (await import('./people.ts')).listPolicies },
+      explain: {
+        summary: 'show which policy applies to a call',
+        load: async () => (await import('./people.ts')).explainPolicy,
+      },
+    },
+  },
   audit: { summary: 'show who changed what, newest first', load: async () => (await import('./events.ts')).audit },
   settings: {
     summary: 'settings of the tenant',
@@ -321,8 +472,18 @@ export const COMMANDS: CommandTree = {
     },
   },
   check: { summary: 'evaluate a tool call against the rules', load: async () => (await import('./check.ts')).check },
-  login: { summary: 'save an address and a key as a profile', load: async () => (await import('./profiles.ts')).login },
-  logout: { summary: 'remove a profile', load: async () => (await import('./profiles.ts')).logout },
+  login: {
+    summary: 'sign in, and save the address and key as a profile',
+    load: async () => (await import('./profiles.ts')).login,
+  },
+  logout: {
+    summary: 'revoke the personal key of a profile, and remove the profile',
+    load: async () => (await import('./profiles.ts')).logout,
+  },
+  whoami: {
+    summary: 'show who the platform takes you for',
+    load: async () => (await import('./profiles.ts')).whoami,
+  },
   profiles: {
     summary: 'saved profiles',
     commands: {
@@ -354,6 +515,24 @@ export const COMMANDS: CommandTree = {
         load: async () => (await import('./nats.ts')).redriveDeadLetter,
       },
     },
+  },
+  backup: {
+    summary: 'save database, streams and key of an installation',
+    load: async () => (await import('./backup/backup.ts')).backup,
+  },
+  restore: {
+    summary: 'replace the data of an installation with a backup',
+    load: async () => (await import('./backup/backup.ts')).restore,
+  },
+  'streams-save': {
+    summary: 'write all streams, for a backup (requires NATS)',
+    hidden: true,
+    load: async () => (await import('./backup/streams.ts')).saveStreams,
+  },
+  'streams-load': {
+    summary: 'replace the streams by those of a backup (requires NATS)',
+    hidden: true,
+    load: async () => (await import('./backup/streams.ts')).loadStreams,
   },
   'nats-sub': {
     summary: 'print messages published on a subject (requires NATS)',
@@ -402,6 +581,47 @@ export const COMMANDS: CommandTree = {
         load: async () => (await import('./guard/setup.ts')).login,
       },
       stop: { summary: 'end the local process', load: async () => (await import('./guard/install.ts')).stop },
+    },
+  },
+  gateway: {
+    summary: 'model calls through the platform, without an SDK',
+    commands: {
+      connect: {
+        summary: 'connect the gateway to a model provider',
+        load: async () => (await import('./gateway/connections.ts')).connect,
+      },
+      list: {
+        summary: 'list connections to providers',
+        load: async () => (await import('./gateway/connections.ts')).listConnections,
+      },
+      enable: {
+        summary: 'accept calls over a connection again',
+        load: async () => (await import('./gateway/connections.ts')).enableConnection,
+      },
+      disable: {
+        summary: 'refuse calls over a connection, and keep its key',
+        load: async () => (await import('./gateway/connections.ts')).disableConnection,
+      },
+      disconnect: {
+        summary: 'delete a connection and its key',
+        load: async () => (await import('./gateway/connections.ts')).disconnect,
+      },
+      key: {
+        summary: 'create the key that an agent calls models with',
+        load: async () => (await import('./gateway/connections.ts')).createModelKey,
+      },
+      env: {
+        summary: 'print the settings of a client',
+        load: async () => (await import('./gateway/client-settings.ts')).printClientSettings,
+      },
+      doctor: {
+        summary: 'send a short call over each connection',
+        load: async () => (await import('./gateway/check-connections.ts')).checkConnections,
+      },
+      try: {
+        summary: 'show a blocked call and a stopped stream, without a key of a provider',
+        load: async () => (await import('./gateway/try-gateway.ts')).tryGateway,
+      },
     },
   },
   mcp: { summary: 'run an MCP server on stdin and stdout', load: async () => (await import('./api.ts')).mcp },

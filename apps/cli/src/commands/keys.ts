@@ -4,6 +4,7 @@ import { CommandError, EXIT } from '../errors.ts';
 import { toneOf } from '../output/style.ts';
 import { type Column, instant } from '../output/table.ts';
 import { count, instantFrom } from '../parse.ts';
+import { PROGRAM } from '../program-name.ts';
 import { PAGE, printList } from './print-list.ts';
 
 const KEY_COLUMNS: readonly Column<KeyAnswer>[] = [
@@ -75,7 +76,7 @@ export const revokeKey: DefineCommand = (command, context) => {
     const client = await context.connect();
     const key = await find(client, id);
     if (key === undefined) {
-      const hint = 'To list all keys of the tenant: agentlens keys list';
+      const hint = `To list all keys of the tenant: ${PROGRAM} keys list`;
       throw new CommandError(`There is no key ${id}`, { exitCode: EXIT.notFoundOrConflict, hint });
     }
     await context.confirmByName(`Revoke the key ${id}? Programs that use it stop working within 5 seconds.`, key.name);

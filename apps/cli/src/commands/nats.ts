@@ -3,6 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { DefineCommand, Host } from '../context.ts';
 import { CommandError, EXIT, usageError } from '../errors.ts';
 import { type Column, instant, plainText } from '../output/table.ts';
+import { PROGRAM } from '../program-name.ts';
 import { natsAddress, natsUnreachable } from '../settings/connection.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -98,7 +99,7 @@ export const redriveDeadLetter: DefineCommand = (command, { host, output }) => {
       }
       throw new CommandError(`${group} has no dead letter ${messageId}`, {
         exitCode: EXIT.notFoundOrConflict,
-        hint: 'To list all dead letters: agentlens dead-letters list',
+        hint: `To list all dead letters: ${PROGRAM} dead-letters list`,
       });
     });
 };

@@ -7,6 +7,7 @@ import { CommandError, EXIT, usageError } from '../errors.ts';
 import { withProgress } from '../output/output.ts';
 import { plainText } from '../output/table.ts';
 import { documentOf } from '../parse.ts';
+import { PROGRAM } from '../program-name.ts';
 import { driftText, hasChanges, type PlanAnswer, planText, withoutEnvironment } from '../rule-files/plan-text.ts';
 import { fileOf, yamlOf } from '../rule-files/pulled-rules.ts';
 import {
@@ -143,7 +144,7 @@ function refuseDrift({ changes }: PlanAnswer): void {
   throw new CommandError('These files would overwrite changes made by others', {
     details: lines,
     exitCode: EXIT.notFoundOrConflict,
-    hint: 'Add the change to the file ("agentlens rules pull" writes it) or use --overwrite. Nothing was applied.',
+    hint: `Add the change to the file ("${PROGRAM} rules pull" writes it) or use --overwrite. Nothing was applied.`,
   });
 }
 

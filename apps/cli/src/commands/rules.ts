@@ -1,5 +1,6 @@
 import { pages } from '@agentlens/client';
 import type { AnswerOf, DefineCommand, RuleAnswer } from '../context.ts';
+import { usageError } from '../errors.ts';
 import { type Paint, toneOf } from '../output/style.ts';
 import { type Column, details, instant, table } from '../output/table.ts';
 import { count, documentOf, instantBefore } from '../parse.ts';
@@ -30,7 +31,7 @@ function ruleDetails(rule: RuleAnswer, paint: Paint): string {
       ['Name', rule.name, 'strong'],
       ['Description', rule.description],
       ['Mode', modeOf(rule), toneOf(modeOf(rule))],
-      ['Agent', rule.agentId ?? 'every agent'],
+      ['Agent', rule.agentId ?? rule.selector?.agentSlugsAny?.join(', ') ?? 'every agent'],
       ['If', rule.conditionType],
       ['', JSON.stringify(rule.conditionConfig)],
       ['Then', rule.actionType],
@@ -165,14 +166,23 @@ export const revertRule: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the rule')
     .argument('<version>', 'the version to revert to', count)
-    .option('--reason <text>', 'reason, recorded in the rule history')
+    .option('--reason <text>', 'reason, recorded in the rule history; overrides the files of a ruleset')
     .action(async (id, version, { reason }) => {
       const client = await context.connect();
       const current = await client.getRule({ params: { id } });
+      const { ruleset } = current;
+      if (ruleset !== undefined && reason === undefined) {
+        const hint =
+          'Give the reason with --reason: it overrides the files of the ruleset until they are applied again.';
+        throw usageError(`The ruleset "${ruleset}" manages this rule`, hint);
+      }
+      // Headers carry ASCII, so in the extended form of RFC 8187.
+      const reasoned = { 'x-agentlens-override': `UTF-8''${encodeURIComponent(reason ?? '')}` };
+      const headers = ruleset === undefined ? {} : reasoned;
       await context.confirm(`Revert "${current.name}" to version ${version}?`);
       const body = { version, reason };
       // The platform rejects this if the rule has changed since it was read.
-      const rule = await client.revertRule({ params: { id }, body, ifMatch: current.version });
+      const rule = await client.revertRule({ params: { id }, body, ifMatch: current.version, headers });
       context.output.print(rule, () => ruleDetails(rule, context.output.paint));
     });
 };

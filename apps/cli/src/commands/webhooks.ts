@@ -3,6 +3,7 @@ import type { AnswerOf, CommandContext, DefineCommand } from '../context.ts';
 import { toneOf } from '../output/style.ts';
 import { type Cell, type Column, instant } from '../output/table.ts';
 import { count, oneOf, someOf } from '../parse.ts';
+import { PROGRAM } from '../program-name.ts';
 import { PAGE, printList } from './print-list.ts';
 
 const DELIVERY_COLUMNS: readonly Column<AnswerOf<'listDeliveries'>['deliveries'][number]>[] = [
@@ -115,7 +116,7 @@ export const testWebhook: DefineCommand = (command, context) => {
     const client = await context.connect();
     const answer = await client.testWebhook({ params: { id } });
     context.output.print(answer, () => `Sent as delivery ${answer.deliveryId}`);
-    context.output.note(`To see the result: agentlens webhooks deliveries ${id}`);
+    context.output.note(`To see the result: ${PROGRAM} webhooks deliveries ${id}`);
   });
 };
 

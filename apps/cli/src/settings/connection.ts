@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { CommandError, EXIT, usageError } from '../errors.ts';
+import { PROGRAM } from '../program-name.ts';
 import { type Env, type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
 
 const DATA_FOLDER = '.agentlens';
@@ -80,7 +81,7 @@ export function needKey({ url, keys }: Connection): readonly [KnownKey, ...Known
   if (first !== undefined) return [first, ...others];
   throw new CommandError(`No API key for ${url}`, {
     exitCode: EXIT.notAllowed,
-    hint: 'Sign in with "agentlens login" or set AGENTLENS_API_KEY.',
+    hint: `Sign in with "${PROGRAM} login" or set AGENTLENS_API_KEY.`,
   });
 }
 
@@ -149,7 +150,7 @@ function checked(file: string, content: unknown): { readonly profile?: string } 
     throw new CommandError(
       `${file}: "${name}" is not allowed. The file may only name a profile: {"profile": "staging"}`,
       {
-        hint: 'Store addresses and keys in a profile: agentlens login',
+        hint: `Store addresses and keys in a profile: ${PROGRAM} login`,
       },
     );
   }

@@ -46,8 +46,47 @@ describe('profiles', () => {
     const env = withHome({ AGENTLENS_URL: '' });
     const listing = await runCli(['runs', 'list'], { env, answer: () => ({ runs: [], hasMore: false }) });
     expect(listing.requests[0]?.headers.get('authorization')).toBe('Bearer agk_live_secret');
-    expect((await runCli(['logout'], { env })).exitCode).toBe(0);
+    expect((await runCli(['logout'], { env, answer: () => ME })).exitCode).toBe(0);
     expect((await runCli(['runs', 'list'], { env })).exitCode).toBe(4);
+  });
+
+  describe('of a person', () => {
+    const person = { id: 'p', name: 'Ann Lee', via: 'cli', signedInAt: '', grants: [{ role: 'approver' }], teams: [] };
+    const mine = { ...ME, keyId: 'k-1', person };
+
+    it('are removed together with the personal key', async () => {
+      await login();
+      const { exitCode, stderr, requests } = await runCli(['logout'], { env: withHome(), answer: () => mine });
+      expect(exitCode).toBe(0);
+      expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        'GET /api/me',
+        'DELETE /api/me/keys/k-1',
+      ]);
+      expect(requests[1]?.headers.get('authorization')).toBe('Bearer agk_live_secret');
+      expect(stderr).toContain('revoked');
+      expect(store.read().profiles).toEqual({});
+    });
+
+    it('stay while the key cannot be revoked, unless only the profile is to go', async () => {
+      await login();
+      const answer = () => {
+        throw new TypeError('fetch failed');
+      };
+      const { exitCode, stderr } = await runCli(['logout'], { env: withHome(), answer });
+      expect(exitCode).not.toBe(0);
+      expect(stderr).toContain('agentlens logout --local');
+      expect(Object.keys(store.read().profiles)).toEqual(['default']);
+      const local = await runCli(['logout', '--local'], { env: withHome(), answer });
+      expect([local.exitCode, local.requests.length]).toEqual([0, 0]);
+      expect(store.read().profiles).toEqual({});
+    });
+
+    it('say who the person is', async () => {
+      const { stdout } = await runCli(['whoami'], { answer: () => mine });
+      expect(stdout).toContain('Ann Lee, cli');
+      expect(stdout).toContain('approver');
+      expect((await runCli(['whoami'], { answer: () => ME })).stdout).toMatch(/Key +ops/);
+    });
   });
 
   it('are listed without keys, with the current one marked', async () => {

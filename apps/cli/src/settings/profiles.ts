@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from '../errors.ts';
+import { PROGRAM } from '../program-name.ts';
 
 /** Environment variables. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -58,7 +59,7 @@ export class ProfileStore {
     this.#refuseOpenFile();
     if (!isProfiles(stored)) {
       throw new CommandError(`${this.file} is not a valid profile file`, {
-        hint: 'Remove it and sign in again: agentlens login',
+        hint: `Remove it and sign in again: ${PROGRAM} login`,
       });
     }
     return stored;
@@ -118,7 +119,7 @@ export function profileNamed(profiles: Profiles['profiles'], name: string): Prof
   const known = Object.keys(profiles).sort().join(', ');
   throw new CommandError(`Unknown profile "${name}"`, {
     exitCode: EXIT.usage,
-    hint: known === '' ? 'Create one with: agentlens login' : `There are: ${known}`,
+    hint: known === '' ? `Create one with: ${PROGRAM} login` : `There are: ${known}`,
   });
 }
 

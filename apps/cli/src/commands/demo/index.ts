@@ -5,6 +5,7 @@ import type { CommandContext, DefineCommand, RuleAnswer } from '../../context.ts
 import { CommandError } from '../../errors.ts';
 import { costOf } from '../../output/table.ts';
 import { seconds } from '../../parse.ts';
+import { PROGRAM } from '../../program-name.ts';
 import { eventText } from '../events.ts';
 import { buyWithApproval } from './purchase.ts';
 import { ResearchAgent } from './research-agent.ts';
@@ -24,10 +25,13 @@ async function watchAgent(
   agentId: string,
   rules: readonly RuleAnswer[],
   screen: DemoScreen,
+  interrupted: AbortSignal,
 ): Promise<Watch> {
   const fired = new Set<string>();
   const leaving = new AbortController();
-  const frames = client.openStream({ query: { agentId }, signal: leaving.signal });
+  // A stream that cannot be opened is tried again for ever.
+  const signal = AbortSignal.any([leaving.signal, interrupted]);
+  const frames = client.openStream({ query: { agentId }, signal });
   // The platform sends a heartbeat as soon as the stream is open.
   await frames.next();
   const ended = (async () => {
@@ -53,7 +57,7 @@ const HUMAN_SECONDS = 60;
 export const demo: DefineCommand = (command, context) => {
   command
     .option('--wait <seconds>', `how long to wait for a decision (default: ${HUMAN_SECONDS})`, seconds)
-    .addHelpText('after', '\nTo follow the demo in two other terminals: agentlens tail, agentlens approvals watch')
+    .addHelpText('after', `\nTo follow the demo in two other terminals: ${PROGRAM} tail, ${PROGRAM} approvals watch`)
     .action(async ({ wait }) => {
       const { output } = context;
       const setting: DemoSetting = {
@@ -83,7 +87,7 @@ async function play(context: CommandContext, setting: DemoSetting, waitMs: numbe
   await makeBuyingRule(setting, buyer);
 
   screen.chapter('2. The agent runs; everything below comes from the live stream');
-  const watch = await watchAgent(client, searcher, rules, screen);
+  const watch = await watchAgent(client, searcher, rules, screen, context.host.signal);
   cleanups.add(() => watch.stop());
   cleanups.add(() => cleaner.unpauseAgent({ params: { id: searcher }, body: { clearModelOverride: true } }));
   const agent = new ResearchAgent(client, searcher, screen, context.host.signal);
@@ -104,9 +108,9 @@ async function play(context: CommandContext, setting: DemoSetting, waitMs: numbe
   );
 
   screen.chapter('See for yourself');
-  screen.note(`agentlens runs show ${agent.sessionId}`);
-  screen.note(`agentlens rules history --agent ${searcher}`);
-  screen.note(`agentlens decisions list --agent ${buyer}`);
+  screen.note(`${PROGRAM} runs show ${agent.sessionId}`);
+  screen.note(`${PROGRAM} rules history --agent ${searcher}`);
+  screen.note(`${PROGRAM} decisions list --agent ${buyer}`);
   screen.note('The demo removes its rules and resumes its agent; events and history remain.');
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ProblemError } from '@agentlens/client';
 import type { AnswerOf, CommandContext } from '../../context.ts';
+import { PROGRAM } from '../../program-name.ts';
 import type { DemoScreen } from './screen.ts';
 
 const POLL_MS = 500;
@@ -32,7 +33,7 @@ export async function buyWithApproval({ context, client, screen, agentId, waitMs
   const { approvalId } = pending(decision) ?? {};
   if (approvalId === undefined) throw new Error(`No approval was requested: the decision was "${decision.message}".`);
   screen.guardrail(`requests approval ${approvalId}`);
-  screen.note(`Decide in another terminal: agentlens approvals approve ${approvalId}`);
+  screen.note(`Decide in another terminal: ${PROGRAM} approvals approve ${approvalId}`);
   const answered = new AbortController();
   try {
     decision = await Promise.race([

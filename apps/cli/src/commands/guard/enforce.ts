@@ -1,8 +1,9 @@
-import { type Client, pages, ProblemError } from '@agentlens/client';
+import { type Client, ProblemError, pages } from '@agentlens/client';
 import { STARTER_RULESET } from '@agentlens/guard';
 import type { CommandContext, DefineCommand, RuleAnswer } from '../../context.ts';
 import { CommandError, describeError, EXIT, usageError } from '../../errors.ts';
 import { plainText } from '../../output/table.ts';
+import { PROGRAM } from '../../program-name.ts';
 import { fileOf } from '../../rule-files/pulled-rules.ts';
 import { PAGE } from '../print-list.ts';
 
@@ -18,7 +19,7 @@ export const enforce: DefineCommand = (command, context) => {
       if (starters.length === 0)
         throw new CommandError(`There are no starter rules on ${context.connection().url}.`, {
           exitCode: EXIT.notFoundOrConflict,
-          hint: 'Create them: agentlens guard setup',
+          hint: `Create them: ${PROGRAM} guard setup`,
         });
       const chosen = key === undefined ? starters : starters.filter((rule) => rule.key === key);
       if (chosen.length === 0)
@@ -36,11 +37,11 @@ function enforcedText(changed: readonly string[], off: readonly string[], left: 
       : `These rules act from now on: ${changed.join(', ')}.`,
   ];
   if (off.length > 0)
-    lines.push(`Turned off, so they do nothing: ${off.join(', ')}. Turn on: agentlens rules enable ID`);
+    lines.push(`Turned off, so they do nothing: ${off.join(', ')}. Turn on: ${PROGRAM} rules enable ID`);
   const observing = left.filter((key) => !off.includes(key));
   if (observing.length > 0) lines.push(`These still only record: ${observing.join(', ')}.`);
-  lines.push('They stop a call only where the guard enforces: agentlens guard status');
-  return plainText(lines.join('\n'));
+  lines.push(`They stop a call only where the guard enforces: ${PROGRAM} guard status`);
+  return lines.map(plainText).join('\n');
 }
 
 /** The starter rules that can stop a call; those that only raise an alert act from the first day. */
@@ -84,15 +85,15 @@ export async function enforcementHint(context: CommandContext): Promise<string> 
     // The key of the guard may not read rules; the installation is complete all the same.
     if (!(error instanceof ProblemError || error instanceof CommandError)) throw error;
     const [reason = ''] = describeError(error).lines;
-    return `Whether the starter rules refuse calls is not known here (${plainText(reason)}). They only record until: agentlens guard enforce`;
+    return `Whether the starter rules refuse calls is not known here (${plainText(reason)}). They only record until: ${PROGRAM} guard enforce`;
   }
-  if (rules.length === 0) return 'There are no starter rules. Create them: agentlens guard setup';
+  if (rules.length === 0) return `There are no starter rules. Create them: ${PROGRAM} guard setup`;
   const observing = rules.filter((rule) => !isActing(rule)).length;
   if (observing === 0) return `All ${rules.length} starter rules act.`;
   const nothing = observing === rules.length ? ': they refuse nothing yet' : '';
   return [
     `${observing} of ${rules.length} starter rules only record${nothing}.`,
-    'See what they would have stopped: agentlens decisions list --would-have ask,block,terminate',
-    'Make them act: agentlens guard enforce (one of them: agentlens guard enforce destructive)',
+    `See what they would have stopped: ${PROGRAM} decisions list --would-have ask,block,terminate`,
+    `Make them act: ${PROGRAM} guard enforce (one of them: ${PROGRAM} guard enforce destructive)`,
   ].join('\n');
 }

@@ -69,6 +69,13 @@ describe('agentlens guard', () => {
     return { problems: [], basis: {}, changes, unlisted: [] };
   };
 
+  it('names each starter rule differently, because one list shows those of all agents', async () => {
+    const { stdout } = await runCli(['guard', 'rules']);
+    const names = [...stdout.matchAll(/^ +name: (.+)$/gm)].map(([, name]) => name);
+    expect(names).toContain('codex ran a call that was not allowed');
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('prints starter rules that decide as their fixtures say', async () => {
     const { exitCode, stdout } = await guard(['rules', '--enforce']);
     expect(exitCode).toBe(0);

@@ -17,6 +17,7 @@ import {
 import type { CommandContext, DefineCommand } from '../../context.ts';
 import { CommandError, usageError } from '../../errors.ts';
 import { oneOf } from '../../parse.ts';
+import { PROGRAM } from '../../program-name.ts';
 import { enforcementHint } from './enforce.ts';
 import { explained, hostNamed, installationOf, pathsOf, takeEnvironment } from './place.ts';
 
@@ -121,7 +122,7 @@ async function installAll(
 function reportText({ host, title, version, match, settings, files }: InstallReport): string {
   const contract = HOSTS[host];
   const lines = [
-    `${title} ${version ?? '(version unknown)'}: ${settings.mode === 'enforce' ? 'enforced' : 'observed'}`,
+    `${title}${version === undefined ? ' (not found on the PATH)' : ` ${version}`}: ${settings.mode === 'enforce' ? 'enforced' : 'observed'}`,
   ];
   for (const file of files) lines.push(`  ${file}`);
   if (settings.mode === 'enforce') {
@@ -131,8 +132,10 @@ function reportText({ host, title, version, match, settings, files }: InstallRep
     for (const hole of contract.holes) lines.push(`  Not covered: ${hole}.`);
   }
   if (match === 'newer')
-    lines.push(`  This version is newer than the tested ones. Prove that it obeys: agentlens guard doctor ${host}`);
-  if (match === 'older' || match === 'unknown')
+    lines.push(`  This version is newer than the tested ones. Prove that it obeys: ${PROGRAM} guard doctor ${host}`);
+  if (version === undefined)
+    lines.push(`  Tested from ${contract.tested.from}. Once it is there: ${PROGRAM} guard doctor ${host}`);
+  else if (match === 'older' || match === 'unknown')
     lines.push(`  This version is not tested (tested from ${contract.tested.from}).`);
   lines.push(`  Restart running sessions of ${title}.`);
   return lines.join('\n');

@@ -16,6 +16,7 @@ import {
 import type { CommandContext } from '../../context.ts';
 import { CommandError, EXIT, usageError } from '../../errors.ts';
 import { clientWith } from '../../platform-client.ts';
+import { PROGRAM } from '../../program-name.ts';
 
 export function pathsOf(context: CommandContext): GuardPaths {
   return guardPaths(context.host.env);
@@ -102,6 +103,6 @@ export async function takeEnvironment(context: CommandContext): Promise<void> {
 function otherPlatform(url: string, known: string): CommandError {
   return new CommandError(`AGENTLENS_URL is ${url}, but the guard reports to ${known}.`, {
     exitCode: EXIT.notFoundOrConflict,
-    hint: 'To move it: agentlens guard setup. To keep it: unset AGENTLENS_URL.',
+    hint: `To move it: ${PROGRAM} guard setup. To keep it: unset AGENTLENS_URL.`,
   });
 }

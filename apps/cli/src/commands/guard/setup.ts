@@ -6,6 +6,7 @@ import type { DefineCommand } from '../../context.ts';
 import { CommandError, EXIT, usageError } from '../../errors.ts';
 import { amount } from '../../parse.ts';
 import { chooseKey, clientWith } from '../../platform-client.ts';
+import { PROGRAM } from '../../program-name.ts';
 import { enforceStarterRules } from './enforce.ts';
 import { pathsOf, refuseUnknownKey, saveKey } from './place.ts';
 
@@ -41,17 +42,31 @@ export const setup: DefineCommand = (command, context) => {
       };
       output.print(answer, () =>
         [
-          `${rules.created} starter rules, ${enforce === true ? 'which act' : 'which only record'}. ${rules.kept} were there already${enforced.length > 0 ? `, of which ${enforced.length} act from now on` : ''}.`,
-          `Limits of a run for ${limited.length} agents: 100,000 model calls, ${maxRunCost} USD.`,
+          describeRules(rules, enforce === true, enforced.length),
+          limited.length === 0
+            ? 'The limits of a run stay as they are.'
+            : `Limits of a run for ${limited.length} agents: 100,000 model calls, ${maxRunCost} USD.`,
           printKey === true
             ? `Key for ${slugs.join(', ')}: ${key}`
             : `A key for these agents is in ${pathsOf(context).config}.`,
-          `Next: agentlens guard claude-code${enforce === true ? ' --enforce' : ''}`,
+          `Next: ${PROGRAM} guard claude-code${enforce === true ? ' --enforce' : ''}`,
         ].join('\n'),
       );
       if (printKey === true) output.note('Store the key now: it is not shown again.');
     });
 };
+
+function describeRules(
+  { created, kept }: { readonly created: number; readonly kept: number },
+  act: boolean,
+  nowActing: number,
+): string {
+  const made = `${created} starter rules created${act ? '' : '; those that would refuse or ask only record'}.`;
+  const rest = nowActing > 0 ? `of which ${nowActing} act from now on` : 'and stay as they are';
+  return [created > 0 ? made : undefined, kept > 0 ? `${kept} were there already, ${rest}.` : undefined]
+    .filter((sentence) => sentence !== undefined)
+    .join(' ');
+}
 
 /** Creates the starter rules that do not exist yet; a rule that exists stays as it is. */
 async function makeRules(client: Client, slugs: readonly string[], mode: 'shadow' | 'enforce') {

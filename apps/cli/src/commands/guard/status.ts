@@ -17,6 +17,7 @@ import {
 } from '@agentlens/guard';
 import type { CommandContext, DefineCommand } from '../../context.ts';
 import { type Column, instant, table } from '../../output/table.ts';
+import { PROGRAM } from '../../program-name.ts';
 import { explained, pathsOf } from './place.ts';
 
 interface HostRow {
@@ -75,10 +76,10 @@ export const status: DefineCommand = (command, context) => {
     output.print(answer, () =>
       [
         rows.length === 0
-          ? 'No coding agent is under the guard. Begin with: agentlens guard setup'
+          ? `No coding agent is under the guard. Begin with: ${PROGRAM} guard setup`
           : table(rows, COLUMNS, output.layout),
         '',
-        `Platform: ${config?.url ?? 'none; run: agentlens guard setup'}`,
+        `Platform: ${config?.url ?? `none; run: ${PROGRAM} guard setup`}`,
         resident === undefined
           ? 'Local process: not running; the next hook starts it'
           : `Local process: running, process ${String(resident.pid)}`,
@@ -107,7 +108,7 @@ async function residentStatus(paths: GuardPaths): Promise<Record<string, unknown
 }
 
 function platformProblems(resident: Record<string, unknown> | undefined, key: string | undefined): string[] {
-  if (key === undefined) return ['there is no key; run: agentlens guard login'];
+  if (key === undefined) return [`there is no key; run: ${PROGRAM} guard login`];
   const problem = resident?.problem;
   return typeof problem === 'string' ? [problem] : [];
 }
