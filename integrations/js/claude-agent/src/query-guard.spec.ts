@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { Guard } from '@agentlens/sdk/adapter';
 import { TestPlatform } from '@agentlens/sdk/testing';
 import { QueryGuard } from './query-guard.ts';
-import type { HookInput } from './shapes.ts';
+import type { HookInput, Usage } from './shapes.ts';
 
 const USAGE = { input_tokens: 7, output_tokens: 3 };
 const HELPER_CALL = { tool_name: 'Agent', tool_use_id: 'h1', tool_input: { prompt: 'Write it' } };
@@ -20,12 +20,13 @@ after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, fo
 async function playing() {
   const folder = mkdtempSync(join(tmpdir(), 'agentlens-transcript-'));
   folders.push(folder);
+  const project = join(folder, 'projects/home');
   const server = new TestPlatform();
   const lens = await server.client();
   const guard = new QueryGuard(new Guard(lens, { name: '@agentlens/claude-agent' }), { killed: () => undefined });
   const registered = guard.hooksWith();
   const hook = async (event: string, input: Omit<HookInput, 'hook_event_name'>) => {
-    const fields = { session_id: 's1', transcript_path: join(folder, 'main.jsonl'), ...input };
+    const fields = { session_id: 's1', transcript_path: join(project, 'main.jsonl'), ...input };
     const [matcher] = registered[event] ?? [];
     return matcher?.hooks[0]?.({ hook_event_name: event, ...fields }, input.tool_use_id, NO_ABORT);
   };
@@ -39,19 +40,24 @@ async function playing() {
     stopped: () => hook('SubagentStop', { agent_id: 'a1' }),
     returned: () =>
       hook('PostToolUse', { ...HELPER_CALL, tool_response: { agentId: 'a1', status: 'completed', usage: USAGE } }),
-    async writes(...ids: string[]) {
-      await mkdir(join(folder, 'main/subagents'), { recursive: true });
-      const lines = ids.map((id) => {
-        const message = { id, role: 'assistant', model: 'claude-sonnet-4-5', usage: USAGE, content: [] };
-        return `${JSON.stringify({ type: 'assistant', message })}\n`;
-      });
-      await appendFile(join(folder, 'main/subagents/agent-a1.jsonl'), lines.join(''));
+    async writes(
+      id: string,
+      { usage = USAGE, stop_reason = 'end_turn' }: { usage?: Usage; stop_reason?: string | null } = {},
+    ) {
+      await mkdir(join(project, 'main/subagents'), { recursive: true });
+      const message = { id, role: 'assistant', model: 'claude-sonnet-4-5', usage, content: [], stop_reason };
+      await appendFile(
+        join(project, 'main/subagents/agent-a1.jsonl'),
+        `${JSON.stringify({ type: 'assistant', message })}\n`,
+      );
     },
     async turnEnds() {
       const counted = { inputTokens: 14, outputTokens: 6 };
       await guard.message({ type: 'result', subtype: 'success', modelUsage: { 'claude-sonnet-4-5': counted } });
       await lens.shutdown();
     },
+    /** The tokens of each of the sub-agent's model calls. */
+    tokens: () => server.eventsOf('llm.result').map(({ data }) => [data.tokens?.in, data.tokens?.out]),
     /** Model calls of the main agent and of the sub-agent. */
     recorded() {
       const child = server.runs.find(({ start }) => start.parentRunId !== undefined)?.id;
@@ -93,6 +99,21 @@ void describe("the model calls of a sub-agent, by the framework's transcript", (
     await query.writes('m2');
     await query.turnEnds();
     assert.deepEqual(query.recorded(), [0, 2]);
+  });
+
+  void it('have the usage of their end if a block was written before it', async () => {
+    const query = await playing();
+    await query.writes('m1', { usage: { ...USAGE, output_tokens: 1 }, stop_reason: null });
+    await query.batch();
+    await query.writes('m1');
+    await query.stopped();
+    await query.returned();
+    await query.turnEnds();
+    assert.deepEqual(query.recorded(), [0, 2]);
+    assert.deepEqual(query.tokens(), [
+      [7, 3],
+      [7, 3],
+    ]);
   });
 
   void it('are recorded if the call returns before the sub-agent is reported as stopped', async () => {

@@ -168,7 +168,8 @@ export class QueryGuard {
     }
     await this.#completeTranscript(child, 1);
     if (child.agent.unanswered > 0) await child.agent.answered(responseOf(resolvedModel, usage, content));
-    await this.#finish(agentId);
+    // Without another look at the transcript, which may have the same answer by now.
+    await this.#close(agentId, child);
   }
 
   /** A sub-agent in the background has ended, whose call returned long ago. */
@@ -181,8 +182,12 @@ export class QueryGuard {
     const child = agentId === undefined ? undefined : this.#children.get(agentId);
     if (agentId === undefined || child === undefined) return;
     if (child.agent.unanswered > 0) await this.#completeTranscript(child, 0);
+    await this.#close(agentId, child);
+  }
+
+  async #close(agentId: string, { agent }: SubAgent): Promise<void> {
     this.#children.delete(agentId);
-    await child.agent.end('success');
+    await agent.end('success');
   }
 
   #of({ agent_id, session_id }: HookInput): AgentScope {

@@ -8,18 +8,21 @@ import type { ContentBlock, Usage } from './shapes.ts';
 interface Answer {
   readonly model: string;
   readonly usage: Usage;
-  readonly blocks: ContentBlock[];
+  readonly blocks: readonly ContentBlock[];
+  /** Nothing more comes of it, and its usage is that of its end. */
+  readonly isComplete: boolean;
 }
 
 /**
  * The model's answers in a sub-agent's transcript. The framework's messages contain only some of them, with the usage of
- * the beginning; the transcript has their exact usage as soon as their tools have run.
+ * the beginning. The transcript has one line per content block. The framework writes it every 100 ms, so a block that
+ * ends earlier than its answer has the usage of the beginning too, and no reason to stop: the next block has both.
  */
 export class SubAgentTranscript {
-  /** False where the framework runs on another machine, or keeps no transcript. */
-  readonly isHere: boolean;
   readonly #path: string | undefined;
+  readonly #home: string | undefined;
   readonly #seen = new Set<string>();
+  #open: readonly [id: string, answer: Answer][] = [];
   #offset = 0;
   #rest = '';
 
@@ -28,21 +31,31 @@ export class SubAgentTranscript {
     const folder = transcript?.replace(/\.jsonl$/, '');
     this.#path =
       folder === undefined || !/^[\w-]+$/.test(agentId) ? undefined : `${folder}/subagents/agent-${agentId}.jsonl`;
-    this.isHere = this.#path !== undefined && transcript !== undefined && existsSync(dirname(transcript));
+    // ~/.claude/projects/FOLDER/SESSION.jsonl: the framework creates the last three only with its first line.
+    this.#home = transcript === undefined ? undefined : dirname(dirname(dirname(transcript)));
   }
 
-  /** The answers since the last time; none where the framework runs on another machine. */
+  /** False where the framework runs on another machine. */
+  get isHere(): boolean {
+    return this.#path !== undefined && this.#home !== undefined && existsSync(this.#home);
+  }
+
+  /** The complete answers since the last time; none where the framework runs on another machine. */
   async read(): Promise<readonly LlmResponse[]> {
-    const answers = new Map<string, Answer>();
+    const answers = new Map(this.#open);
     for (const line of await this.#lines()) {
-      const message = messageOf(line);
-      if (message?.id === undefined || message.usage === undefined || this.#seen.has(message.id)) continue;
-      const blocks = answers.get(message.id)?.blocks ?? [];
-      if (Array.isArray(message.content)) blocks.push(...(message.content as ContentBlock[]));
-      answers.set(message.id, { model: message.model ?? 'unknown', usage: message.usage, blocks });
+      const { id, model = 'unknown', usage, content, stop_reason } = messageOf(line) ?? {};
+      // What follows an answer ends it, whatever its last line says.
+      for (const [other, answer] of answers) if (other !== id) answers.set(other, { ...answer, isComplete: true });
+      if (id === undefined || usage === undefined || this.#seen.has(id)) continue;
+      const more = Array.isArray(content) ? (content as ContentBlock[]) : [];
+      const blocks = [...(answers.get(id)?.blocks ?? []), ...more];
+      answers.set(id, { model, usage, blocks, isComplete: stop_reason != null });
     }
-    for (const id of answers.keys()) this.#seen.add(id);
-    return [...answers.values()].map(({ model, usage, blocks }) => responseOf(model, usage, blocks));
+    this.#open = [...answers].filter(([, { isComplete }]) => !isComplete);
+    const complete = [...answers].filter(([, { isComplete }]) => isComplete);
+    for (const [id] of complete) this.#seen.add(id);
+    return complete.map(([, { model, usage, blocks }]) => responseOf(model, usage, blocks));
   }
 
   async #lines(): Promise<readonly string[]> {
@@ -71,6 +84,7 @@ interface TranscriptMessage {
   readonly model?: string;
   readonly content?: unknown;
   readonly usage?: Usage;
+  readonly stop_reason?: string | null;
 }
 
 function messageOf(line: string): TranscriptMessage | undefined {
