@@ -97,7 +97,7 @@ function published(
     path,
     { types: types.replace('./dist/', './types/'), default: code },
   ]);
-  const peers = { '@agentlens/sdk': '^0.1.0', ...frameworks };
+  const peers = { '@agentlens/sdk': `^${version}`, ...frameworks };
   // A command needs no SDK beside it; who imports the package does.
   const notNeeded = [...Object.keys(frameworks), ...(bin === undefined ? [] : ['@agentlens/sdk'])];
   const optional = Object.fromEntries(notNeeded.map((peer) => [peer, { optional: true }]));

@@ -1,5 +1,5 @@
 // A whole agent with OpenAI's client: a guarded tool, a human's approval, the kill switch, the breaker.
-//   npm install openai http://127.0.0.1:3400/packages/sdk-0.1.0.tgz          (served by the platform)
+//   npm install openai http://127.0.0.1:3400/packages/sdk-0.2.0.tgz          (served by the platform)
 //   AGENTLENS_URL=http://127.0.0.1:3400 AGENTLENS_API_KEY=… OPENAI_API_KEY=… node openai-agent.mjs "Refund 20 EUR."
 import { AgentLens, defineTool, isAgentStopped, toolInfo, withRun, wrapTool } from '@agentlens/sdk';
 import OpenAI from 'openai';

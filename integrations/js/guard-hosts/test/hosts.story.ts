@@ -279,7 +279,7 @@ for (const id of chosen)
           assert.deepEqual(names.map(made), [true, false], output);
         }
         const run = await lastRun();
-        if (id !== 'gemini-cli') assert.ok(run.parentRunId, 'the sub-agent is a run of its own');
+        if (id !== 'gemini-cli' && id !== 'kimi-code') assert.ok(run.parentRunId, 'the sub-agent is a run of its own');
         proven.push('sub-agents');
       } finally {
         await uninstallHost(installation, id);
@@ -348,6 +348,8 @@ function subAgentCalls(id: HostId): readonly ScriptedCall[] {
       return [{ name: 'agent', input: { ...task, subagent_type: 'general-purpose' } }];
     case 'copilot-cli':
       return [{ name: 'task', input: { ...task, agent_type: 'general-purpose', name: 'd' } }];
+    case 'kimi-code':
+      return [{ name: 'Agent', input: { ...task, subagent_type: 'coder' } }];
     case 'opencode':
       return [{ name: 'task', input: { ...task, subagent_type: 'general' } }];
   }
@@ -359,6 +361,7 @@ const SETTINGS: Readonly<Record<HostId, readonly string[]>> = {
   'gemini-cli': ['.gemini/settings.json'],
   'qwen-code': ['.qwen/settings.json'],
   'copilot-cli': ['.copilot/hooks/agentlens.json'],
+  'kimi-code': ['.kimi-code/config.toml'],
   opencode: ['.config/opencode/plugins/agentlens.js'],
 };
 

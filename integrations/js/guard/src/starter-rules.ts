@@ -96,19 +96,21 @@ const loops = (agents: readonly string[]): StarterRule => ({
 });
 
 /** An event rule: it raises an alert when a host ran a call that was refused or never asked about. */
-const IGNORED: StarterRule = {
-  key: 'refusals-ignored',
-  name: 'A coding agent ran a call that was not allowed',
+const reportIgnored = (agentId: string): StarterRule => ({
+  key: `refusals-ignored-${agentId}`,
+  // One list shows the rules of all agents.
+  name: `${agentId} ran a call that was not allowed`,
+  agentId,
   conditionType: 'custom_metric',
   conditionConfig: { metricKeyPath: 'denyIgnored', operator: 'gte', value: 1, windowMinutes: 5, aggregate: 'max' },
   actionType: 'raise_alert',
   actionConfig: { severity: 'critical' },
   cooldownMinutes: 0,
-};
+});
 
 /** @param agents slugs that the rules without tags of the guard apply to; the event rule is one per agent */
 export function starterRules(mode: 'shadow' | 'enforce', agents: readonly string[]): StarterRule[] {
   const decisions = [...RULES, loops(agents)].map((rule) => ({ ...rule, mode }));
   // The alert stops nothing, so it is on from the first day.
-  return [...decisions, ...agents.map((agentId) => ({ ...IGNORED, key: `${IGNORED.key}-${agentId}`, agentId }))];
+  return [...decisions, ...agents.map(reportIgnored)];
 }

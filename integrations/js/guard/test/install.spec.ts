@@ -20,7 +20,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { HOST_IDS, type HostId } from '../src/hosts/host.ts';
 import { HOSTS } from '../src/hosts/index.ts';
-import { installHost, removeTrust, stopResident, uninstallHost, type Installation } from '../src/install/install.ts';
+import { installHost, stopResident, uninstallHost, type Installation } from '../src/install/install.ts';
+import { removeTrust } from '../src/install/toml-text.ts';
 import { writeManaged } from '../src/install/managed.ts';
 import { appendToArray, parseJsonText, removeItems } from '../src/install/json-text.ts';
 import { DEFAULT_SETTINGS, guardPaths, type HostSettings, readConfig, writeConfig } from '../src/state.ts';
@@ -114,6 +115,7 @@ const FILES: Readonly<Record<HostId, readonly string[]>> = {
   'gemini-cli': ['.gemini/settings.json'],
   'qwen-code': ['.qwen/settings.json'],
   'copilot-cli': ['.copilot/hooks/agentlens.json'],
+  'kimi-code': ['.kimi-code/config.toml'],
   opencode: ['.config/opencode/plugins/agentlens.js'],
 };
 
@@ -271,6 +273,27 @@ void describe('installation', () => {
     assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { a: 2 });
   });
 
+  void it('removes only its own tables from a TOML file that the host wrote again', async () => {
+    write('.kimi-code/config.toml', 'theme = "dark"\n');
+    await installHost(installation, 'kimi-code', ENFORCED);
+    const path = join(home, '.kimi-code/config.toml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"dark"', '"light"'));
+    const report = await uninstallHost(installation, 'kimi-code');
+    assert.deepEqual(
+      report?.files.map(({ result }) => result),
+      ['entries removed'],
+    );
+    assert.equal(readFileSync(path, 'utf8'), 'theme = "light"\n');
+  });
+
+  void it('has one table for each event after a second installation', async () => {
+    write('.kimi-code/config.toml', 'theme = "dark"\n');
+    await installHost(installation, 'kimi-code', DEFAULT_SETTINGS);
+    await installHost(installation, 'kimi-code', ENFORCED);
+    const text = readFileSync(join(home, '.kimi-code/config.toml'), 'utf8');
+    assert.equal(text.match(/^\[\[hooks\]\]$/gm)?.length, Object.keys(HOSTS['kimi-code'].events).length);
+  });
+
   void it('changes nothing if a file cannot be read as JSON, and names the line', async () => {
     write('.gemini/settings.json', '{\n"a": 1,,\n}');
     const before = snapshot();
@@ -315,6 +338,16 @@ void describe('installation', () => {
     const toml =
       '[a]\nx = 1\n\n[hooks.state."/h/hooks.json:pre:0:0"]\ntrusted_hash = "1"\n\n[hooks.state."/other:pre:0:0"]\ny = 2\n';
     assert.equal(removeTrust(toml, '/h/hooks.json'), '[a]\nx = 1\n\n[hooks.state."/other:pre:0:0"]\ny = 2\n');
+  });
+
+  void it('removes the table of states too if nothing else is in it', () => {
+    const ours = '[hooks.state."/h/hooks.json:pre:0:0"]\ntrusted_hash = "1"\n';
+    const removed = (toml: string) => removeTrust(toml, '/h/hooks.json');
+    assert.equal(removed(`[a]\nx = 1\n\n[hooks.state]\n\n${ours}`), '[a]\nx = 1\n\n');
+    assert.equal(removed(`[hooks.state]\n\n${ours}\n[b]\ny = 2\n`), '[b]\ny = 2\n');
+    const others = '[hooks.state]\n\n[hooks.state."/other:pre:0:0"]\ny = 2\n';
+    assert.equal(removed(`${others}${ours}`), others);
+    assert.equal(removed(`[hooks.state]\nown = 1\n\n${ours}`), '[hooks.state]\nown = 1\n\n');
   });
 
   void describe('the launcher', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -182,6 +183,21 @@ void describe('the resident', () => {
     assert.equal(answer.continue, false);
     assert.match(reason(answer), /killed this session: enough/);
     assert.ok(platform.received.some(({ path }) => path === '/v1/control/o1/ack'));
+  });
+
+  void it('signs its acknowledgement with the secret of its connection', async () => {
+    await asked('t1');
+    await platform.until(() => platform.listeners > 0);
+    platform.push('connection', { id: 'c1', secret: '5e'.repeat(32) });
+    platform.push('order', { id: 'o1', scope: 'run', scopeId: 'cc-s1', state: 'paused', version: 3 });
+    const isAcknowledgement = ({ path }: { path: string }) => path === '/v1/control/o1/ack';
+    await platform.until(() => platform.received.some(isAcknowledgement));
+    const body = platform.received.find(isAcknowledgement)?.body ?? {};
+    const text = ['agentlens/ack/v1', 'o1', body.agentId, body.instanceId, 3, 'applied'].join('\n');
+    const mac = createHmac('sha256', Buffer.from('5e'.repeat(32), 'hex'))
+      .update(text)
+      .digest('hex');
+    assert.deepEqual(body.signature, { connection: 'c1', version: 3, mac });
   });
 
   void it('applies the kill of a session to its sub-agents, and lifts it', async () => {

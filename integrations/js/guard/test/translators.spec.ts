@@ -114,6 +114,21 @@ const EXPECTED: Readonly<Record<HostId, readonly string[]>> = {
     'after uuid-01 write_file /home/dev/project/b.txt failed',
     'sub-agent-end uuid-01 uuid-02',
   ],
+  'kimi-code': [
+    'session-start session_01',
+    'prompt session_01',
+    'before session_01 shell echo a > one.txt',
+    'after session_01 shell echo a > one.txt ok',
+    'before session_01 shell echo x > refused.txt',
+    'after session_01 shell echo x > refused.txt failed',
+    'before session_01 shell exit 3',
+    'after session_01 shell exit 3 failed 3',
+    'before session_01 agent',
+    'before session_01 shell echo a > sub.txt',
+    'turn-end session_01',
+    'after session_01 agent ok',
+    'turn-end session_01',
+  ],
   opencode: [
     'before ses_01 shell echo x > PLAIN.txt',
     'after ses_01 shell echo x > PLAIN.txt ok 0',
@@ -155,7 +170,7 @@ void describe('translators', () => {
   void it('says a refusal by exit code as well, where the host reads it', () => {
     const refused = (id: HostId, kind: HookEvent['kind'], stop = false) =>
       HOSTS[id].refusesByExit?.({ kind, name: 'x', session: 's' }, { kind: 'deny', reason: 'no', stop }) ?? false;
-    for (const id of ['codex', 'gemini-cli', 'qwen-code'] as const)
+    for (const id of ['codex', 'gemini-cli', 'qwen-code', 'kimi-code'] as const)
       assert.deepEqual([refused(id, 'before', true), refused(id, 'prompt'), refused(id, 'after')], [true, true, false]);
     assert.deepEqual([refused('copilot-cli', 'before'), refused('copilot-cli', 'prompt')], [true, false]);
     assert.deepEqual([refused('claude-code', 'before'), refused('claude-code', 'before', true)], [true, false]);
@@ -179,6 +194,7 @@ const DENIED: Readonly<Record<HostId, unknown>> = {
   'gemini-cli': { decision: 'deny', reason: 'no', continue: false, stopReason: 'no' },
   'qwen-code': { hookSpecificOutput: hookOutput, continue: false, stopReason: 'no' },
   'copilot-cli': { permissionDecision: 'deny', permissionDecisionReason: 'no' },
+  'kimi-code': { hookSpecificOutput: hookOutput },
   opencode: { deny: 'no' },
 };
 

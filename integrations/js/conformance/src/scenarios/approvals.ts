@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { needApproval } from '@agentlens/sdk/testing';
 import type { Scenario } from '../scenario.ts';
-import { assertCalls, assertStopped, type World, write } from '../world.ts';
+import { use, type World, write } from '../world.ts';
 
 function asksHuman(world: World, decide: (world: World) => void): void {
   world.server.rule({ tools: ['*write'], answer: needApproval('two-eyes', 'A person has to look at this') });
@@ -62,18 +62,68 @@ export const APPROVALS: readonly Scenario[] = [
     },
   },
   {
-    name: "ends the loop with the approval's id if waiting is disabled",
+    name: 'waits for a person by default',
+    needsGuard: true,
+    async play(world) {
+      asksHuman(world, ({ server }) => server.approvals.approve());
+      const turns = [[write('c1', '/tmp/a')], ['Written.']];
+      const { text } = await world.run({ turns, tools: [world.write] });
+      assert.equal(text, 'Written.');
+      assert.deepEqual(world.effects, ['/tmp/a']);
+      assert.deepEqual(
+        world.server.approvals.all.map(({ status }) => status),
+        ['approved'],
+      );
+    },
+  },
+  {
+    name: 'goes on while a call waits for a person, and uses the approval that comes later',
+    needsGuard: true,
+    async play(world) {
+      world.server.rule({ tools: ['*write'], answer: needApproval('two-eyes', 'A person has to look at this') });
+      const look = world.tool('look', () => {
+        world.server.approvals.approve();
+        return 'seen';
+      });
+      const turns = [[write('c1', '/tmp/a')], [use('c2', 'look')], [write('c3', '/tmp/a')], ['Written.']];
+      const tools = [world.write, look];
+      const { text, error, requests } = await world.run({ turns, tools }, { waitForApproval: false });
+      assert.equal(error, undefined);
+      assert.equal(text, 'Written.');
+      assert.match(requests[1] ?? '', /approval-1/);
+      assert.match(requests[1] ?? '', /waits for a person and has not happened\. Do not repeat it/);
+      assert.deepEqual(world.effects, ['/tmp/a'], 'the repeated call is the one that was approved');
+      assert.deepEqual(
+        world.server.approvals.all.map(({ status }) => status),
+        ['approved'],
+      );
+      assert.equal(world.events('tool.result').length, 2);
+      assert.deepEqual(world.statuses, ['success']);
+    },
+  },
+  {
+    name: 'uses an approval for one call only',
     needsGuard: true,
     async play(world) {
       world.server.rule({ tools: ['*write'], answer: needApproval() });
-      const turns = [[write('c1', '/tmp/a')], ['I went on.']];
-      const { error, requests } = await world.run({ turns, tools: [world.write] });
-      assertStopped(error);
-      const { cause } = (error as Error & { decision: { cause: object } }).decision;
-      assert.deepEqual(cause, { kind: 'HITL_PENDING', approvalId: 'approval-1', ruleId: 'test' });
-      assert.deepEqual(world.effects, []);
-      assert.equal(requests.length, 1);
-      assertCalls(world, { c1: 'refused' });
+      const look = world.tool('look', () => {
+        world.server.approvals.approve();
+        return 'seen';
+      });
+      const turns = [
+        [write('c1', '/tmp/a')],
+        [use('c2', 'look')],
+        [write('c3', '/tmp/a')],
+        [write('c4', '/tmp/a')],
+        ['Done.'],
+      ];
+      const { text } = await world.run({ turns, tools: [world.write, look] }, { waitForApproval: false });
+      assert.equal(text, 'Done.');
+      assert.deepEqual(world.effects, ['/tmp/a']);
+      assert.deepEqual(
+        world.server.approvals.all.map(({ status }) => status),
+        ['approved', 'pending'],
+      );
     },
   },
 ];

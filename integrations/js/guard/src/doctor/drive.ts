@@ -24,6 +24,7 @@ export const SHELL_TOOLS: Readonly<Record<HostId, string>> = {
   'gemini-cli': 'run_shell_command',
   'qwen-code': 'run_shell_command',
   'copilot-cli': 'bash',
+  'kimi-code': 'Bash',
   opencode: 'bash',
 };
 
@@ -38,6 +39,7 @@ export function shellInput(id: HostId, command: string): Readonly<Record<string,
       return { command, description: 'd', mode: 'sync' };
     case 'claude-code':
     case 'gemini-cli':
+    case 'kimi-code':
     case 'opencode':
       return { command, description: 'd' };
   }
@@ -99,6 +101,8 @@ export function stageEnv(id: HostId, { home, modelUrl }: Stage, base: NodeJS.Pro
         COPILOT_MODEL: SCRIPTED_MODEL,
         COPILOT_AUTO_UPDATE: 'false',
       };
+    case 'kimi-code':
+      return { ...own, KIMI_CODE_HOME: join(home, '.kimi-code'), KIMI_CODE_NO_AUTO_UPDATE: '1' };
     case 'opencode':
       return {
         ...own,
@@ -146,20 +150,39 @@ export function stageWords(id: HostId, { modelUrl }: Stage, prompt: string): str
       return ['--yolo', '--auth-type', 'openai', '-p', prompt];
     case 'copilot-cli':
       return ['-p', prompt, '--allow-all-tools', '--no-color'];
+    case 'kimi-code':
+      return ['-p', prompt];
     case 'opencode':
       return ['run', prompt];
   }
 }
 
 /** Writes what a host needs in its home before it starts without a terminal. */
-export function prepareHome(id: HostId, { home, project }: Stage): void {
+export function prepareHome(id: HostId, { home, project, modelUrl }: Stage): void {
   mkdirSync(home, { recursive: true });
   mkdirSync(project, { recursive: true });
   for (const [name, content] of HOME_FILES[id] ?? []) {
     const path = join(home, name);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+    writeFileSync(path, typeof content === 'function' ? content(modelUrl) : `${JSON.stringify(content, null, 2)}\n`);
   }
+}
+
+/** Kimi Code reads its models from its configuration only. */
+function kimiConfig(modelUrl: string): string {
+  return `default_model = "scripted"
+telemetry = false
+
+[providers.scripted]
+type = "openai"
+base_url = ${JSON.stringify(modelUrl)}
+api_key = "scripted"
+
+[models.scripted]
+provider = "scripted"
+model = "${SCRIPTED_MODEL}"
+max_context_size = 200000
+`;
 }
 
 const OPENCODE_PLUGIN = { '@opencode-ai/plugin': '1.18.33' };
@@ -169,8 +192,11 @@ const OPENCODE_LOCK = {
   packages: { '': { dependencies: OPENCODE_PLUGIN }, 'node_modules/@opencode-ai/plugin': { version: '1.18.33' } },
 };
 
+/** JSON, or a text in which the address of the model stands. */
+type HomeFile = readonly [name: string, content: object | ((modelUrl: string) => string)];
+
 /** What keeps a first start without a terminal from asking or downloading. */
-const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, object])[]>>> = {
+const HOME_FILES: Readonly<Partial<Record<HostId, readonly HomeFile[]>>> = {
   'claude-code': [['.claude.json', { hasCompletedOnboarding: true }]],
   'gemini-cli': [
     [
@@ -180,6 +206,7 @@ const HOME_FILES: Readonly<Partial<Record<HostId, readonly (readonly [string, ob
   ],
   // Qwen Code adds this to a file without it, which is a change of its own.
   'qwen-code': [['.qwen/settings.json', { $version: 4 }]],
+  'kimi-code': [['.kimi-code/config.toml', kimiConfig]],
   // OpenCode installs the types of plugins unless they are there.
   opencode: [
     ['.config/opencode/package.json', { dependencies: OPENCODE_PLUGIN }],

@@ -1,5 +1,13 @@
 /** The coding agents that have a translator. The id is also the default agent slug on the platform. */
-export const HOST_IDS = ['claude-code', 'codex', 'gemini-cli', 'qwen-code', 'copilot-cli', 'opencode'] as const;
+export const HOST_IDS = [
+  'claude-code',
+  'codex',
+  'gemini-cli',
+  'qwen-code',
+  'copilot-cli',
+  'kimi-code',
+  'opencode',
+] as const;
 export type HostId = (typeof HOST_IDS)[number];
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
@@ -104,6 +112,11 @@ export interface HostContract {
   readonly holes: readonly string[];
   /** Whether the host replaces arguments with those of the answer. */
   readonly changesArguments: boolean;
+  /**
+   * Where the host records sessions, if its hooks do not say it: files of this name below a folder of the home and a
+   * folder with the id of the session.
+   */
+  readonly transcripts?: { readonly folder: string; readonly name: string };
   /** @returns null for an event without meaning for the platform @throws ContractError */
   readonly read: (event: string, input: JsonRecord) => HookEvent | null;
   /** The text the hook prints; empty for "no opinion". Members that a host does not know make its answer invalid. */

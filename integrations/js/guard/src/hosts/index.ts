@@ -2,6 +2,7 @@ import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilotCli } from './copilot-cli.ts';
 import { geminiCli } from './gemini-cli.ts';
+import { kimiCode } from './kimi-code.ts';
 import type { HostContract, HostId } from './host.ts';
 import { opencode } from './opencode.ts';
 import { qwenCode } from './qwen-code.ts';
@@ -12,6 +13,7 @@ export const HOSTS: Readonly<Record<HostId, HostContract>> = {
   'gemini-cli': geminiCli,
   'qwen-code': qwenCode,
   'copilot-cli': copilotCli,
+  'kimi-code': kimiCode,
   opencode,
 };
 

@@ -4,6 +4,7 @@ import type { Env, GuardPaths, HostSettings } from '../state.ts';
 import { appendToArray, removeItems } from './json-text.ts';
 import { hookCommand, hostTimeoutSeconds } from './launcher.ts';
 import { pluginText } from './opencode-plugin.ts';
+import { appendTables, removeTables } from './toml-text.ts';
 
 /** A file of a host that the guard adds itself to. */
 export interface HostFile {
@@ -65,6 +66,19 @@ export function hostFiles(contract: HostContract, context: InstallContext): Host
     case 'copilot-cli':
       return [
         copilotFile(join(folder('COPILOT_HOME', '.copilot'), 'hooks', 'agentlens.json'), contract, commands, seconds),
+      ];
+    case 'kimi-code':
+      return [
+        {
+          path: join(folder('KIMI_CODE_HOME', '.kimi-code'), 'config.toml'),
+          add: (text) =>
+            appendTables(
+              text,
+              'hooks',
+              Object.keys(contract.events).map((event) => ({ event, command: commands(event), timeout: seconds })),
+            ),
+          remove: (text) => removeTables(text, 'hooks', (table) => table.includes(escapedPath(paths.launcher))),
+        },
       ];
     case 'opencode': {
       const config = env.XDG_CONFIG_HOME || join(home, '.config');

@@ -31,6 +31,7 @@ import {
   writeInstalled,
 } from './installed.ts';
 import { type HookRuntime, launcherText } from './launcher.ts';
+import { removeTrust } from './toml-text.ts';
 
 export interface Installation {
   readonly env: Env;
@@ -75,7 +76,8 @@ export async function installHost(
   writeConfig(paths, { ...config, hosts: { ...config.hosts, [id]: given } });
   const earlier = known[id]?.files ?? [];
   const since = known[id]?.since ?? Date.now();
-  const [hooks, trusted] = [earlier.filter(({ path }) => !isToml(path)), earlier.find(({ path }) => isToml(path))];
+  const hooks = earlier.filter(({ path }) => !holdsTrust(id, path));
+  const trusted = earlier.find(({ path }) => holdsTrust(id, path));
   const files = addToFiles(filesOf(installation, contract, given, runtime), hooks);
   writeInstalled(paths, {
     ...known,
@@ -116,7 +118,8 @@ function filesOf(
   return hostFiles(contract, { env, home: env.HOME ?? homedir(), paths, settings, serve });
 }
 
-const isToml = (path: string) => path.endsWith('.toml');
+/** Whether the host itself writes into this file which hooks it trusts. */
+const holdsTrust = (id: HostId, path: string) => id === 'codex' && path.endsWith('.toml');
 
 /** Codex itself writes which hooks it trusts, into a file that has to be restored as well. */
 async function trustHooks(
@@ -139,18 +142,6 @@ async function trustHooks(
   return { path, before, mode, written: hashOf(now), folders: [] };
 }
 
-/** Removes the states of hooks in a file from a `config.toml`. */
-export function removeTrust(toml: string, hooksFile: string): string {
-  const lines = toml.split(/(?<=\n)/);
-  const kept: string[] = [];
-  let isOurs = false;
-  for (const line of lines) {
-    if (/^\s*\[/.test(line)) isOurs = line.includes('hooks.state.') && line.includes(`${hooksFile}:`);
-    if (!isOurs) kept.push(line);
-  }
-  return kept.join('');
-}
-
 export interface OffReport {
   readonly host: HostId;
   readonly files: readonly { readonly path: string; readonly result: Restored }[];
@@ -167,7 +158,7 @@ export async function uninstallHost(installation: Installation, id: HostId): Pro
   const files = settings === undefined ? [] : filesOf(installation, HOSTS[id], settings, installation.runtime);
   const hooksFile = join(env.CODEX_HOME || join(env.HOME ?? homedir(), '.codex'), 'hooks.json');
   const results = host.files.map((file) => {
-    const own = isToml(file.path)
+    const own = holdsTrust(id, file.path)
       ? { path: file.path, add: (text: string) => text, remove: (text: string) => removeTrust(text, hooksFile) }
       : files.find(({ path }) => path === file.path);
     return { path: file.path, result: restoreFile(file, own) };

@@ -21,11 +21,11 @@ const SECRET_PATH =
   /(?:^|\/)(?:\.env(?:\.(?!example|sample|template|dist)[\w.-]+)?|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.(?:pem|p12|pfx|keystore|jks|kdbx)|credentials(?:\.\w+)?|secrets?\.(?:ya?ml|json|toml)|service-account[^/]*\.json)$|(?:^|\/)\.(?:ssh|aws|azure|gnupg|kube|docker\/config\.json|config\/gcloud|config\/gh|cargo\/credentials)(?:\/|$)|\/proc\/[^/]+\/environ$/i;
 
 const GUARD_PATH =
-  /(?:^|\/)(?:\.claude\/settings(?:\.local)?\.json|managed-settings\.json|\.codex\/(?:hooks\.json|config\.toml|requirements\.toml)|\.gemini\/settings\.json|\.qwen\/settings\.json|\.copilot\/hooks(?:\/|$)|\.github\/hooks(?:\/|$)|(?:\.config\/opencode|\.opencode)\/plugins?(?:\/|$)|agentlens\/guard(?:\/|$))/;
+  /(?:^|\/)(?:\.claude\/settings(?:\.local)?\.json|managed-settings\.json|\.codex\/(?:hooks\.json|config\.toml|requirements\.toml)|\.gemini\/settings\.json|\.qwen\/settings\.json|\.kimi-code\/config\.toml|\.copilot\/hooks(?:\/|$)|\.github\/hooks(?:\/|$)|(?:\.config\/opencode|\.opencode)\/plugins?(?:\/|$)|agentlens\/guard(?:\/|$))/;
 
 /** Folders that hold such files: to move or remove one takes the files along. */
 const GUARD_FOLDER =
-  /(?:^|\/)(?:\.claude|\.codex|\.gemini|\.qwen|\.copilot|\.opencode|\.config\/opencode|\.config\/agentlens|\.config|\.github)\/?$/;
+  /(?:^|\/)(?:\.claude|\.codex|\.gemini|\.qwen|\.kimi-code|\.copilot|\.opencode|\.config\/opencode|\.config\/agentlens|\.config|\.github)\/?$/;
 
 /** Content that turns hooks off. */
 const GUARD_WORDS = /disableAllHooks|hooksConfig|features\.hooks|hooks\s*=\s*false|allowManagedHooksOnly/;

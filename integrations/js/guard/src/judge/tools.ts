@@ -56,11 +56,16 @@ export const TOOLS: readonly KnownTool[] = [
       patch: ['patch', 'patchText', 'patch_text', 'input', 'command'],
     },
   },
-  { name: 'read_file', tag: 'read', hosts: ['read', 'read_file', 'view', 'view_image'], args: { path: PATH } },
+  {
+    name: 'read_file',
+    tag: 'read',
+    hosts: ['read', 'read_file', 'readmediafile', 'view', 'view_image'],
+    args: { path: PATH },
+  },
   {
     name: 'web_fetch',
     tag: 'network',
-    hosts: ['webfetch', 'web_fetch', 'fetch'],
+    hosts: ['webfetch', 'web_fetch', 'fetch', 'fetchurl'],
     args: { url: ['url'], prompt: ['prompt'] },
   },
   {
@@ -72,7 +77,7 @@ export const TOOLS: readonly KnownTool[] = [
   {
     name: 'agent',
     tag: 'agent',
-    hosts: ['agent', 'task', 'invoke_agent', 'spawn_agent', 'collaborationspawn_agent'],
+    hosts: ['agent', 'agentswarm', 'task', 'invoke_agent', 'spawn_agent', 'collaborationspawn_agent'],
     args: { type: ['subagent_type', 'agent_type', 'agent_name', 'agentType'], prompt: ['prompt', 'message'] },
   },
 ];

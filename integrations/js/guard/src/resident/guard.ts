@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import {
   ContractError,
   type HookAnswer,
@@ -15,11 +16,11 @@ import { absolute, tagsOf } from '../judge/tags.ts';
 import { changedInput, type GuardedCall, guardedCall } from '../judge/tools.ts';
 import { DEFAULT_SETTINGS, type GuardPaths, type HostSettings } from '../state.ts';
 import { UsageClaims } from '../transcripts/claims.ts';
-import { Usage } from '../transcripts/usage.ts';
-import { NoDecision, type PlatformDecision } from './platform.ts';
-import { secretEnvironment } from './processes.ts';
+import { findTranscripts, Usage } from '../transcripts/usage.ts';
 import { ALARMS, findAlarm, meaningOf, ranAnother } from './alarms.ts';
+import { NoDecision, type PlatformDecision } from './platform.ts';
 import { predatesGuard } from './predates.ts';
+import { secretEnvironment } from './processes.ts';
 import { type AskedCall, type GuardedSession, increase, type Latch } from './session.ts';
 import { type SessionDependencies, Sessions } from './sessions.ts';
 
@@ -355,10 +356,8 @@ export class Guard {
   }
 
   #readUsage(session: GuardedSession, whole: boolean): void {
-    const { transcript } = session;
-    if (transcript === undefined) return;
     try {
-      this.#reportUsage(session, this.#usage.read(session, transcript, whole));
+      for (const file of listTranscripts(session)) this.#reportUsage(session, this.#usage.read(session, file, whole));
     } catch (error) {
       this.#problem(error);
     }
@@ -389,6 +388,13 @@ export class Guard {
     this.#lastProblem = error instanceof Error ? error.message : String(error);
     this.#deps.log(this.#lastProblem);
   }
+}
+
+/** Where the host records the session, as its hooks say or its contract does. */
+function listTranscripts({ host, id, transcript }: GuardedSession): readonly string[] {
+  if (transcript !== undefined) return [transcript];
+  const { transcripts } = HOSTS[host];
+  return transcripts === undefined ? [] : findTranscripts(homedir(), transcripts, id);
 }
 
 /** A shell that prints a line of its own spoils the output of a hook, but not its exit code. */

@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
+import { writeAcknowledgement } from '@agentlens/contracts/signed-acknowledgement';
 import { recordOf, text } from '../hosts/host.ts';
-import type { PlatformClient } from './platform.ts';
+import type { AcknowledgementSignature, PlatformClient } from './platform.ts';
 
 /** An order of an operator that concerns the guard. */
 export interface GuardOrder {
@@ -30,6 +32,7 @@ export class OrderFeed {
   readonly #instanceId: string;
   readonly #listener: OrderListener;
   #lastId = '';
+  #connection: { readonly id: string; readonly secret: string } | undefined;
   #connected = false;
 
   constructor(client: PlatformClient, agentId: string, instanceId: string, listener: OrderListener) {
@@ -103,6 +106,8 @@ export class OrderFeed {
     if (id !== undefined) this.#lastId = id;
     const data = recordOf(jsonOf(fields.get('data') ?? ''));
     if (fields.get('event') === 'approval' && text(data.approvalId) !== undefined) this.#listener.onApproval();
+    if (fields.get('event') === 'connection')
+      this.#connection = { id: text(data.id) ?? '', secret: text(data.secret) ?? '' };
     if (fields.get('event') === 'order') this.#order(data);
     if (fields.get('event') === 'directive') this.#directive(data);
   }
@@ -115,7 +120,7 @@ export class OrderFeed {
     const scopeId = text(data.scopeId) ?? '';
     const order: GuardOrder = { id, scope, state, scopeId, reason: text(data.reason) ?? '' };
     this.#listener.onOrder(this.#agentId, order);
-    if (id !== '') void this.#acknowledge(id);
+    if (id !== '') void this.#acknowledge(id, data.version);
   }
 
   /** A rule paused the agent, or its pause ended. */
@@ -127,12 +132,21 @@ export class OrderFeed {
     this.#listener.onOrder(this.#agentId, { id: '', ...order, reason });
   }
 
-  async #acknowledge(id: string): Promise<void> {
+  async #acknowledge(id: string, version: unknown): Promise<void> {
     try {
-      await this.#client.acknowledge(id, this.#agentId, this.#instanceId);
+      await this.#client.acknowledge(id, this.#agentId, this.#instanceId, this.#sign(id, version));
     } catch (error) {
       this.#listener.log(`an order was not acknowledged: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+
+  /** Undefined for a platform that gives no secrets. */
+  #sign(directiveId: string, version: unknown): AcknowledgementSignature | undefined {
+    if (this.#connection === undefined || typeof version !== 'number') return undefined;
+    const order = { directiveId, agentId: this.#agentId, instanceId: this.#instanceId, version };
+    const secret = Buffer.from(this.#connection.secret, 'hex');
+    const mac = createHmac('sha256', secret).update(writeAcknowledgement(order)).digest('hex');
+    return { connection: this.#connection.id, version, mac };
   }
 
   #pause(ms: number): Promise<void> {

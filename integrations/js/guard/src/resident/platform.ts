@@ -11,6 +11,13 @@ export interface PlatformDecision {
   readonly modifiedArgs?: JsonRecord;
 }
 
+/** What proves that this process, and not another one with its key, took an order. */
+export interface AcknowledgementSignature {
+  readonly connection: string;
+  readonly version: number;
+  readonly mac: string;
+}
+
 /** No decision: the fail mode applies. */
 export class NoDecision extends Error {
   override readonly name = 'NoDecision';
@@ -69,8 +76,13 @@ export class PlatformClient {
     await this.#post('/v1/runs/events', { agentId, events });
   }
 
-  async acknowledge(id: string, agentId: string, instanceId: string): Promise<void> {
-    await this.#post(`/v1/control/${encodeURIComponent(id)}/ack`, { agentId, instanceId });
+  async acknowledge(
+    id: string,
+    agentId: string,
+    instanceId: string,
+    signature: AcknowledgementSignature | undefined,
+  ): Promise<void> {
+    await this.#post(`/v1/control/${encodeURIComponent(id)}/ack`, { agentId, instanceId, signature });
   }
 
   /** Opens the stream of orders. The caller aborts it. */

@@ -69,6 +69,8 @@ function placeOf(host: HostId, env: Env): Place | undefined {
       return { folder: join(home, '.qwen', 'projects'), name: /[/\\]chats[/\\][^/\\]+\.jsonl$/ };
     case 'copilot-cli':
       return { folder: join(env.COPILOT_HOME || join(home, '.copilot'), 'session-state'), name: /events\.jsonl$/ };
+    case 'kimi-code':
+      return { folder: join(env.KIMI_CODE_HOME || join(home, '.kimi-code'), 'sessions'), name: /[/\\]wire\.jsonl$/ };
     case 'opencode':
       return undefined;
   }
@@ -90,9 +92,17 @@ interface Transcript {
   readonly calls: readonly RecordedCall[];
 }
 
+/** The session that the path of a transcript names. */
+function sessionOfFile(host: HostId, file: string): string {
+  if (host === 'copilot-cli') return basename(dirname(file));
+  // session_…/agents/main/wire.jsonl
+  if (host === 'kimi-code') return basename(join(file, '../../..'));
+  return basename(file, '.jsonl');
+}
+
 /** Calls that ran, once each. A call that the host itself rejected is no finding. */
 function readTranscript(host: HostId, file: string): Transcript {
-  let session = host === 'copilot-cli' ? basename(dirname(file)) : basename(file, '.jsonl');
+  let session = sessionOfFile(host, file);
   const calls = new Map<string, RecordedCall>();
   const executed = new Set<string>();
   let reportsExecution = false;

@@ -36,6 +36,8 @@ export function usageInLine(host: HostId, line: string, at: number): RecordedUsa
       return qwenUsage(record);
     case 'copilot-cli':
       return copilotUsage(record, at);
+    case 'kimi-code':
+      return kimiUsage(record);
     case 'opencode':
       return undefined;
   }
@@ -134,9 +136,20 @@ function copilotUsage(record: JsonRecord, at: number): RecordedUsage | undefined
   };
 }
 
+/** A record of usage names the alias of the model; the request before it names the model. */
+function kimiUsage(record: JsonRecord): RecordedUsage | undefined {
+  if (record.type === 'llm.request') return { model: text(record.model) };
+  if (record.type !== 'usage.record' || !isRecord(record.usage)) return undefined;
+  const { usage } = record;
+  const [input, output] = [count(usage.inputOther), count(usage.output)];
+  const [cacheRead, cacheWrite] = [count(usage.inputCacheRead), count(usage.inputCacheCreation)];
+  const id = ['kimi', text(record.agentId) ?? 'main', count(record.time), input, output, cacheRead].join('-');
+  return { usage: { ...{ id, input, output }, cacheRead, cacheWrite } };
+}
+
 /** Tool calls in one record of a transcript. */
 export function callsIn(host: HostId, record: JsonRecord): RecordedCall[] {
-  const at = Date.parse(text(record.timestamp) ?? '');
+  const at = typeof record.time === 'number' ? record.time : Date.parse(text(record.timestamp) ?? '');
   const timed = Number.isNaN(at) ? {} : { at };
   const found = (id: unknown, tool: unknown, input: unknown): RecordedCall[] => {
     const name = text(tool);
@@ -163,6 +176,10 @@ export function callsIn(host: HostId, record: JsonRecord): RecordedCall[] {
       const data = recordOf(record.data);
       return record.type === 'tool.execution_start' ? found(data.toolCallId, data.toolName, data.arguments) : [];
     }
+    case 'kimi-code': {
+      const event = recordOf(record.event);
+      return event.type === 'tool.call' ? found(event.toolCallId, event.name, event.args) : [];
+    }
     case 'opencode':
       return [];
   }
@@ -188,6 +205,11 @@ export function executedIn(
     case 'copilot-cli': {
       const isResult = record.type === 'tool.execution_complete';
       return isResult ? found([recordOf(record.data)], 'toolCallId', ({ success }) => success === true) : none;
+    }
+    case 'kimi-code': {
+      const event = recordOf(record.event);
+      const isResult = event.type === 'tool.result';
+      return isResult ? found([event], 'toolCallId', ({ result }) => recordOf(result).isError !== true) : none;
     }
     default:
       return none;

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { ModelUsage } from '../hosts/host.ts';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostContract, ModelUsage } from '../hosts/host.ts';
 import type { UsageClaims, UsageOwner } from './claims.ts';
 import { type RecordedUsage, usageInLine } from './records.ts';
 
@@ -54,7 +55,7 @@ export class Usage {
       if (found?.usage === undefined) continue;
       const usage = { ...found.usage, model: found.usage.model ?? position.model };
       // These hosts write a record once, when the call is complete.
-      if (host === 'codex' || host === 'copilot-cli') {
+      if (host === 'codex' || host === 'copilot-cli' || host === 'kimi-code') {
         if (this.#isOwn(owner, position, found.sums)) done.push(usage);
         continue;
       }
@@ -129,4 +130,23 @@ function grown(file: string, position: Position): string {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** A session id becomes part of a path. */
+const SESSION_ID = /^[\w-]{1,200}$/;
+
+/** Files in which a host records a session and its sub-agents: FOLDER/<project>/<session>/…/NAME. */
+export function findTranscripts(
+  home: string,
+  { folder, name }: NonNullable<HostContract['transcripts']>,
+  session: string,
+): string[] {
+  const all = join(home, folder);
+  if (!SESSION_ID.test(session) || !existsSync(all)) return [];
+  return readdirSync(all).flatMap((project) => {
+    const own = join(all, project, session);
+    if (!existsSync(own)) return [];
+    const files = readdirSync(own, { recursive: true, encoding: 'utf8' });
+    return files.filter((file) => file.split(/[/\\]/).at(-1) === name).map((file) => join(own, file));
+  });
 }
