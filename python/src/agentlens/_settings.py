@@ -43,7 +43,7 @@ class Settings:
     drain_ms: int = 5000
     sink: SinkOptions = field(default_factory=SinkOptions)
     sync_mode: bool = False
-    # Seconds an adapter waits for a human; None: the call is refused and the run ends.
+    # Seconds a call waits for a person; None: 15 minutes, except where the framework can be interrupted.
     wait_for_approval: float | None = None
     approval_poll_s: float = 1.0
 

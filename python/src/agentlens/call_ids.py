@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import json
+from typing import TypeVar
 
 from agentlens.forks import ForkLock
 
 # A run calls dozens of tools at a time; calls that never report back are evicted, oldest first.
 MAX_OPEN_CALLS = 500
+V = TypeVar("V")
 
 
 class CallIds:
     def __init__(self) -> None:
         self._lock = ForkLock()
-        self._waiting: dict[str, str] = {}
+        # Calls that wait for a person while nothing here waits for them, by tool and arguments.
+        self._parked: dict[str, str] = {}
+        # Calls that waited, and whether their approval is used.
+        self._asked: dict[str, bool] = {}
         self._executions: dict[str, int] = {}
 
     def of(self, tool: str, args_json: str, given: str | None) -> str | None:
         """
-        Asking about a waiting call again reuses its id. A framework that repeats a call reuses its own id, but each
+        Repeating a call that waits for a person asks about the same approval, regardless of the id of the
+        repetition; of two repetitions, only one has it. A framework that repeats a call reuses its own id, but each
         execution is a separate call. None: the call has no id yet.
         """
-        waiting = self._waiting.get(_key(tool, args_json))
-        times = 0 if given is None else self._executions.get(given, 0)
-        return waiting or (given if times == 0 else f"{given}#{times + 1}")
-
-    def decided(self, tool: str, args_json: str, call_id: str, *, waits: bool) -> None:
         with self._lock:
-            if waits:
-                _keep(self._waiting, _key(tool, args_json), call_id)
-            else:
-                self._waiting.pop(_key(tool, args_json), None)
+            parked = self._parked.pop(_key(tool, args_json), None)
+            times = 0 if given is None else self._executions.get(given, 0)
+        return parked or (given if times == 0 else f"{given}#{times + 1}")
+
+    def park(self, tool: str, args_json: str, call_id: str) -> None:
+        with self._lock:
+            _keep(self._parked, _key(tool, args_json), call_id)
+            _keep(self._asked, call_id, False)
+
+    def unpark(self, call_id: str) -> None:
+        """Something waits for this call here, so a repetition is another call."""
+        with self._lock:
+            for key in [key for key, parked in self._parked.items() if parked == call_id]:
+                del self._parked[key]
+
+    def use_approval(self, call_id: str) -> bool:
+        """False if another call has used the approval of this one; each approval is for one call."""
+        with self._lock:
+            used = self._asked.get(call_id)
+            if used is not None:
+                self._asked[call_id] = True
+            return used is not True
 
     def executed(self, call_id: str) -> None:
         with self._lock:
@@ -42,7 +61,7 @@ def _key(tool: str, args_json: str) -> str:
     return json.dumps([tool, args_json])
 
 
-def _keep(where: dict[str, int] | dict[str, str], key: str, value: int | str) -> None:
-    where[key] = value  # type: ignore[assignment]
+def _keep(where: dict[str, V], key: str, value: V) -> None:
+    where[key] = value
     if len(where) > MAX_OPEN_CALLS:
         del where[next(iter(where))]

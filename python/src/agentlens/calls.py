@@ -21,6 +21,8 @@ logger = logging.getLogger("agentlens")
 T = TypeVar("T")
 Execute = Callable[[dict[str, Any]], T]
 Refuse = Callable[[Decision], T]
+# As long as an approval waits for a person by default.
+APPROVAL_WAIT_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -263,9 +265,8 @@ class CallGuard:
         try:
             about = {"call_id": call.call_id, "tags": call.tags, "source": call.source}
             decision = run.before_tool(call.name, call.args, **about)  # type: ignore[arg-type]
-            wait = self._wait(call)
-            if decision.pending and wait is not None:
-                decision = run.wait_for_approval(call.name, decision, timeout=wait, tags=call.tags)
+            if decision.pending:
+                decision = run.wait_for_approval(call.name, decision, timeout=self._wait_s(call), tags=call.tags)
         except Exception as error:  # noqa: BLE001
             decision = self._by_fail_mode("tool.before", call.name, call.args, error)
         return self._begun(call, run, decision)
@@ -275,18 +276,15 @@ class CallGuard:
         try:
             about = {"call_id": call.call_id, "tags": call.tags, "source": call.source}
             decision = await run.abefore_tool(call.name, call.args, **about)  # type: ignore[arg-type]
-            wait = self._wait(call)
-            if decision.pending and wait is not None:
-                decision = await run.await_approval(call.name, decision, timeout=wait, tags=call.tags)
+            if decision.pending:
+                decision = await run.await_approval(call.name, decision, timeout=self._wait_s(call), tags=call.tags)
         except Exception as error:  # noqa: BLE001
             decision = self._by_fail_mode("tool.before", call.name, call.args, error)
         return self._begun(call, run, decision)
 
     def _begun(self, call: ToolCall, run: Run, decision: Decision) -> _Begun:
-        if decision.pending:
-            if call.on_pending is not None:
-                call.on_pending(decision, run)
-            run.stop(decision)  # no wait for a human: the run ends here
+        if decision.pending and call.on_pending is not None:
+            call.on_pending(decision, run)
         return _Begun(run, decision, self._instance.clock.elapsed_s())
 
     def _after(self, call: ToolCall, begun: _Begun, result: Any, error: BaseException | None) -> Decision | None:
@@ -322,8 +320,12 @@ class CallGuard:
             return run
         return known if known is not None and not known.ended else self._instance.process_run
 
-    def _wait(self, call: ToolCall) -> float | None:
-        return self._instance.settings.wait_for_approval if call.wait is None else call.wait
+    def _wait_s(self, call: ToolCall) -> float:
+        configured = self._instance.settings.wait_for_approval if call.wait is None else call.wait
+        if configured is not None:
+            return configured
+        # A framework that can be interrupted needs no thread that waits.
+        return APPROVAL_WAIT_S if call.on_pending is None else 0
 
     def _by_fail_mode(
         self, phase: Any, name: str, args: Mapping[str, Any], error: Exception, stops: Run | None = None

@@ -82,6 +82,9 @@ class WireDecision(BaseModel):
         if not isinstance(data, dict):
             return data
         read = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        # An older platform answers TERMINATE; a call that waits for a person does not end its run.
+        if isinstance(cause := read.get("cause"), dict) and cause.get("kind") == "HITL_PENDING":
+            read["control"] = "CONTINUE"
         if read.get("bypasses") is not None:
             read["bypasses"] = _bypasses(read["bypasses"])
         return read
@@ -148,6 +151,19 @@ class Decision(BaseModel):
     def pending(self) -> bool:
         """A human has to approve this call first."""
         return self.blocked and self.cause.kind == "HITL_PENDING"
+
+    @property
+    def refusal(self) -> str:
+        """What the model reads instead of a result."""
+        if not self.pending:
+            return self.message
+        approval_id = self.cause.approval_id or ""
+        named = "" if approval_id in self.message else f" (approval {approval_id})"
+        happened = "was made, and its result" if self.phase == "tool.after" else "has not happened. It"
+        return (
+            f"{self.message}{named}\nThis call {happened} waits for a person. Do not repeat it until the user says "
+            "that it is approved. Tell the user, and continue with other work."
+        )
 
     @property
     def terminates(self) -> bool:

@@ -64,7 +64,7 @@ class ToolBlocked(AgentLensError):
     """A tool call was refused and its caller requested an exception instead of a message for the model."""
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__(decision.message, code="TOOL_BLOCKED")
+        super().__init__(decision.refusal, code="TOOL_BLOCKED")
         self.decision = decision
 
 

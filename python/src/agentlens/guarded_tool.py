@@ -60,7 +60,7 @@ def _wrapped(function: Any, name: str, tags: tuple[str, ...], on_block: OnBlock,
 
     def refuse(decision: Decision) -> Any:
         if on_block == "return":
-            return decision.message
+            return decision.refusal
         raise RunStopped(decision) if decision.terminates else ToolBlocked(decision)
 
     def apply(bound: inspect.BoundArguments, decided: dict[str, Any]) -> Any:

@@ -150,8 +150,7 @@ class Run:
     ) -> Decision:
         """Call before a tool runs. `blocked`: do not run it; `terminates`: also end the loop. Use `decision.args`."""
         self.start()
-        question = self._tools.before(name, args, call_id, tags, subjects)
-        return self._decided_before(question, self._instance.decider.decide(self, question), source)
+        return self._ask(self._tools.before(name, args, call_id, tags, subjects), source)
 
     async def abefore_tool(
         self,
@@ -164,8 +163,7 @@ class Run:
         source: Source = SDK,
     ) -> Decision:
         await self.astart()
-        question = self._tools.before(name, args, call_id, tags, subjects)
-        return self._decided_before(question, await self._instance.decider.adecide(self, question), source)
+        return await self._aask(self._tools.before(name, args, call_id, tags, subjects), source)
 
     def after_tool(
         self,
@@ -202,8 +200,11 @@ class Run:
         """Polls a waiting call until a human decides, the run is stopped, or `timeout` seconds have passed."""
         until = self._instance.clock.elapsed_s() + timeout
         while decision.pending and (left := until - self._instance.clock.elapsed_s()) > 0:
+            self._tools.waits_here(decision.call_id)
             pause(min(left, self._instance.settings.approval_poll_s))
-            decision = self.before_tool(name, decision.args, call_id=decision.call_id, tags=tags)
+            decision = self._ask(self._tools.before(name, decision.args, decision.call_id, tags, (), again=True), SDK)
+        if decision.pending:
+            self._tools.waits_no_longer(name, decision)
         return decision
 
     async def await_approval(
@@ -211,8 +212,12 @@ class Run:
     ) -> Decision:
         until = self._instance.clock.elapsed_s() + timeout
         while decision.pending and (left := until - self._instance.clock.elapsed_s()) > 0:
+            self._tools.waits_here(decision.call_id)
             await apause(min(left, self._instance.settings.approval_poll_s))
-            decision = await self.abefore_tool(name, decision.args, call_id=decision.call_id, tags=tags)
+            question = self._tools.before(name, decision.args, decision.call_id, tags, (), again=True)
+            decision = await self._aask(question, SDK)
+        if decision.pending:
+            self._tools.waits_no_longer(name, decision)
         return decision
 
     # -- models ----------------------------------------------------------------------------------------------------
@@ -342,9 +347,21 @@ class Run:
             # Left in another context than it was entered in (an async generator that was closed elsewhere).
             current.set(None)
 
+    def _ask(self, question: Question, source: Source) -> Decision:
+        decision = self._instance.decider.decide(self, question)
+        if (renewed := self._tools.renewed(question, decision)) is not None:
+            question, decision = renewed, self._instance.decider.decide(self, renewed)
+        return self._decided_before(question, decision, source)
+
+    async def _aask(self, question: Question, source: Source) -> Decision:
+        decision = await self._instance.decider.adecide(self, question)
+        if (renewed := self._tools.renewed(question, decision)) is not None:
+            question, decision = renewed, await self._instance.decider.adecide(self, renewed)
+        return self._decided_before(question, decision, source)
+
     def _decided_before(self, question: Question, decision: Decision, source: Source) -> Decision:
         self._tools.decided(question, decision, source)
-        return decision if decision.pending else self._stop.noted(decision)
+        return self._stop.noted(decision)
 
     def _decided_after(self, question: Question, decision: Decision) -> Decision:
         self._story.bypassed(question.tool or "", decision)

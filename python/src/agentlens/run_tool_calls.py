@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentlens.call_ids import CallIds
@@ -28,13 +29,23 @@ class RunToolCalls:
         self.ended_count = 0
 
     def before(
-        self, name: str, args: Mapping[str, Any], call_id: str | None, tags: Sequence[str], subjects: Sequence[Subject]
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        call_id: str | None,
+        tags: Sequence[str],
+        subjects: Sequence[Subject],
+        *,
+        again: bool = False,
     ) -> Question:
+        """`again`: this call already waits for a person under its id."""
         if self._instance.settings.enforce == "off":
             return Question("tool.before", call_id or self._instance.new_id(), args, tool=name_of(name))
         sent = plain(args)
         text = write(sent)
-        call_id = self._call_ids.of(name_of(name), text, call_id) or self._instance.new_id()
+        if not again:
+            call_id = self._call_ids.of(name_of(name), text, call_id)
+        call_id = call_id or self._instance.new_id()
         return Question(
             "tool.before",
             call_id,
@@ -47,10 +58,22 @@ class RunToolCalls:
             oversized=len(text) > MAX_ARGUMENT_CHARS,
         )
 
+    def renewed(self, question: Question, decision: Decision) -> Question | None:
+        """The question to ask instead, if another call has used the approval of this one."""
+        if decision.blocked or self._call_ids.use_approval(question.call_id):
+            return None
+        return replace(question, call_id=self._instance.new_id())
+
+    def waits_here(self, call_id: str) -> None:
+        self._call_ids.unpark(call_id)
+
+    def waits_no_longer(self, name: str, decision: Decision) -> None:
+        self._call_ids.park(name_of(name), write(plain(decision.args)), decision.call_id)
+
     def decided(self, question: Question, decision: Decision, source: Source) -> None:
         name = question.tool or "unknown"
-        if self._instance.settings.enforce != "off":
-            self._call_ids.decided(name, write(question.args), question.call_id, waits=decision.pending)
+        if decision.pending and self._instance.settings.enforce != "off":
+            self._call_ids.park(name, write(question.args), question.call_id)
         if not decision.blocked:
             self._story.tell(
                 "tool_call",

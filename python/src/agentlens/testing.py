@@ -41,7 +41,7 @@ def modify(args: Mapping[str, Any]) -> Answer:
 
 
 def need_approval(message: str = "A human has to approve this.") -> Answer:
-    return {**terminate(message), "cause": {"kind": "HITL_PENDING", "approvalId": "pending", "ruleId": "rule-1"}}
+    return {**block(message), "cause": {"kind": "HITL_PENDING", "approvalId": "pending", "ruleId": "rule-1"}}
 
 
 @dataclass

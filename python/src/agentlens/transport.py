@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import httpcore  # noqa: F401 - see above
 import httpx
 
+from agentlens._version import VERSION
 from agentlens.forks import ForkLock
 
 MAX_ANSWER_BYTES = 10_000_000
@@ -49,7 +50,7 @@ class HttpTransport:
 
     def __init__(self, base_url: str, api_key: str) -> None:
         self._base_url = base_url.rstrip("/")
-        self._headers = {"authorization": f"Bearer {api_key}", "user-agent": "agentlens-guard/0.1.0"}
+        self._headers = {"authorization": f"Bearer {api_key}", "user-agent": f"agentlens-guard/{VERSION}"}
         self._lock = ForkLock(self._begin_anew)
         self._begin_anew()
         self._opened()

@@ -16,13 +16,20 @@ class ScriptedClient(LLMClient):
         self.world = world
 
     async def __call__(self, messages: Any, context: Any, **kwargs: Any) -> ModelResponse:
-        index, turn = self.world.next_turn(messages)
+        index, turn = self.world.next_turn(_shown(messages))
         calls = [
             ToolCallEvent(id=f"c{index}-{n}", name=use.tool, arguments=json.dumps(use.args))
             for n, use in enumerate(turn.uses)
         ]
         usage = Usage(prompt_tokens=10, completion_tokens=5, total_tokens=15)
         return ModelResponse(ModelMessage(turn.text), tool_calls=ToolCallsEvent(calls), usage=usage)
+
+
+def _shown(messages: Any) -> str:
+    """Events print a long text shortened, so the texts of results follow in full."""
+    results = [getattr(message, "result", None) for message in messages]
+    texts = [getattr(part, "content", "") for result in results for part in getattr(result, "parts", ())]
+    return f"{messages} {texts}"
 
 
 class ScriptedConfig(ModelConfig):

@@ -168,10 +168,13 @@ def test_a_call_that_a_human_denies_does_not_happen(play: Play) -> None:
     assert world.done == []
 
 
-def test_a_call_that_needs_a_human_ends_the_run_where_nobody_waits(play: Play) -> None:
-    world = play(Turn("I pay.", [Use("pay", {"eur": 7})]), LOOK, END)
-    assert world.done == []
-    assert len(world.shown) == 1
+def test_a_call_that_waits_for_a_person_is_told_to_the_model_and_the_run_goes_on(play: Play) -> None:
+    world = play(Turn("I pay.", [Use("pay", {"eur": 7})]), LOOK, END, wait_for_approval=0.0)
+    assert world.error is None
+    assert world.done == [("look", "tea")]
+    assert told(world, "waits for a person. Do not repeat it")
+    run, _, _ = play.story()
+    assert run["status"] == "succeeded"
 
 
 def test_what_a_tool_raises_does_what_it_does_without_us_and_is_recorded(play: Play) -> None:

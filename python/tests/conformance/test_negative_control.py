@@ -14,7 +14,7 @@ GUARDING = [
     scenarios.test_of_two_calls_at_once_the_blocked_one_alone_does_not_happen,
     scenarios.test_a_decision_to_terminate_ends_the_run_before_the_next_model_call,
     scenarios.test_a_tool_is_called_with_the_arguments_that_a_rule_has_changed,
-    scenarios.test_a_call_that_needs_a_human_ends_the_run_where_nobody_waits,
+    scenarios.test_a_call_that_waits_for_a_person_is_told_to_the_model_and_the_run_goes_on,
     scenarios.test_failing_closed_nothing_happens_while_the_platform_is_away,
 ]
 

@@ -100,6 +100,37 @@ def test_a_waiting_call_is_the_same_call_however_often_it_is_asked_about(
     assert run.stopped is None
 
 
+def test_a_call_that_waits_for_a_person_leaves_the_run_going_and_uses_the_later_approval(
+    server: TestServer, run: agentlens.Run
+) -> None:
+    server.rule(need_approval(), tools=["pay"])
+    paid: list[int] = []
+    pay = agentlens.guarded_tool(name="pay", wait_for_approval=0)(lambda eur: paid.append(eur) or f"paid {eur}")
+    with run:
+        told = pay(5)
+        assert "approval pending" in told
+        assert "waits for a person. Do not repeat it" in told
+        assert run.stopped is None
+        assert not run.before_tool("ls", {}).blocked
+        server.approve()
+        assert pay(5) == "paid 5"
+        assert "waits for a person" in pay(5)
+    assert paid == [5]
+
+
+def test_of_two_equal_calls_one_uses_the_approval(server: TestServer, run: agentlens.Run) -> None:
+    server.rule(need_approval(), tools=["pay"])
+    first = run.before_tool("pay", {"eur": 5}, call_id="a")
+    server.approve()
+    assert not run.wait_for_approval("pay", first, timeout=5).blocked
+    assert run.before_tool("pay", {"eur": 5}, call_id="a").pending
+
+
+def test_the_answer_of_an_older_platform_does_not_end_the_run(server: TestServer, run: agentlens.Run) -> None:
+    server.rule({**need_approval(), "control": "TERMINATE"}, tools=["pay"])
+    assert not run.before_tool("pay", {}).terminates
+
+
 def test_waiting_for_a_human_ends_with_its_time(server: TestServer, run: agentlens.Run) -> None:
     server.rule(need_approval(), tools=["pay"])
     assert run.wait_for_approval("pay", run.before_tool("pay", {}), timeout=0).pending
@@ -271,7 +302,7 @@ def test_init_says_once_by_which_limits_a_run_is_stopped(server: TestServer, cap
         server.client(agent_id="agent")
     said = [record.getMessage() for record in caplog.records if "a run is stopped after" in record.getMessage()]
     assert len(said) == 1
-    assert "50 model calls, 200,000 tokens, 10 USD or 5 failures in a row" in said[0]
+    assert "50 model calls, 200,000 tokens, 10 USD or 10 failures in a row" in said[0]
 
 
 def test_model_calls_and_results_that_nobody_decides_about_are_told_too(server: TestServer) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import agentlens
 from agentlens import _state
+from agentlens.guard.acknowledgement import read_connection, sign_acknowledgement
 from agentlens.guard.operator_orders import OperatorOrders
 from agentlens.testing import TestServer
 
@@ -25,6 +26,20 @@ def test_an_order_that_a_poll_brings_stops_the_run_and_is_acknowledged() -> None
         assert run.before_tool("ls", {}).message == "This run was stopped: enough"
         assert len(server.questions) == asked
     assert ("POST", "/v1/control/o1/ack") in server.calls
+
+
+def test_an_acknowledgement_is_signed_as_the_other_sdks_do() -> None:
+    connection = read_connection({"id": "c", "secret": "5e" * 32})
+    mac = "018a690f46202f36162d8d0669871c8ae1064a24f4c2e34dfd4fb7c3448b9cc9"
+    signed = {"signature": {"connection": "c", "version": 3, "mac": mac}}
+    assert sign_acknowledgement(connection, "o1", "agent", "one", 3) == signed
+    assert sign_acknowledgement(None, "o1", "agent", "one", 3) == {}
+    assert sign_acknowledgement(connection, "o1", "agent", "one", None) == {}
+
+
+@pytest.mark.parametrize("message", [None, {}, {"id": "c"}, {"id": "c", "secret": "no hex"}])
+def test_what_is_no_connection_signs_nothing(message: Any) -> None:
+    assert read_connection(message) is None
 
 
 def test_a_run_that_is_paused_goes_on_when_it_is_resumed() -> None:

@@ -28,7 +28,7 @@ class BreakerLimits(BaseModel):
     max_tokens: float = Field(default=200_000, ge=0)
     max_iterations: float = Field(default=50, ge=0)
     max_cost_usd: float = Field(default=10, ge=0)
-    max_consecutive_failures: float = Field(default=5, ge=0)
+    max_consecutive_failures: float = Field(default=10, ge=0)
     # Trips when confidence falls by more over the last `confidence_window` reports; None: not monitored.
     max_confidence_drop: float | None = 0.3
     confidence_window: int = Field(default=5, ge=2, le=MAX_REPORTS)

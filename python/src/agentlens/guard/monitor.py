@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from agentlens.guard.acknowledgement import Connection, read_connection, sign_acknowledgement
 from agentlens.platform import Answered, run_path
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class RunMonitor:
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._after = ""
+        self._connection: Connection | None = None
 
     def wake(self) -> None:
         settings = self._instance.settings
@@ -109,6 +111,7 @@ class RunMonitor:
         if not isinstance(body, dict):
             self._pause(PAUSE_S)
             return
+        self._connection = read_connection(body.get("connection"))
         for item in body.get("items") or ():
             self._take(item)
         self._after = str(body.get("next") or self._after)
@@ -117,7 +120,10 @@ class RunMonitor:
         value = item.get("value") if isinstance(item, dict) else None
         instance = self._instance
         order_id = instance.operator_orders.take(value, instance.agent_id)
-        if order_id is None:
+        if order_id is None or not isinstance(value, dict):
             return
-        body = {"agentId": instance.agent_id, "instanceId": instance.instance_id}
+        signature = sign_acknowledgement(
+            self._connection, order_id, instance.agent_id, instance.instance_id, value.get("version")
+        )
+        body = {"agentId": instance.agent_id, "instanceId": instance.instance_id, **signature}
         instance.platform.call("POST", f"/v1/control/{quote(order_id, safe='')}/ack", body)

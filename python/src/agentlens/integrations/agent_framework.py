@@ -42,7 +42,7 @@ def middlewares() -> list[Any]:
 
             def refuse(decision: Decision) -> Any:
                 refused.append(decision)
-                context.result = decision.message
+                context.result = decision.refusal
 
             call = ToolCall(
                 context.function.name,
@@ -53,7 +53,7 @@ def middlewares() -> list[Any]:
             )
             await plugin.acall_tool(call, execute, refuse)
             if refused and refused[0].terminates:
-                raise MiddlewareTermination(result=refused[0].message)
+                raise MiddlewareTermination(result=refused[0].refusal)
 
     class AgentLensChatMiddleware(ChatMiddleware):
         async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:

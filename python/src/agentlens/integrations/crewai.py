@@ -64,8 +64,8 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
         if begun.decision.blocked:
-            opened.refused = begun.decision.message
-            raise HookAborted(begun.decision.message)
+            opened.refused = begun.decision.refusal
+            raise HookAborted(begun.decision.refusal)
         if begun.decision.args != given:
             given.clear()
             given.update(begun.decision.args)
@@ -81,7 +81,7 @@ class CrewAiPlugin(BaseFrameworkPlugin):
             return opened.refused
         result = context.tool_result if context.raw_tool_result is None else context.raw_tool_result
         after = CallGuard(instance).end_tool(opened.call, opened.begun, result, opened.error)
-        return after.message if after is not None and after.blocked else None
+        return after.refusal if after is not None and after.blocked else None
 
     def execution(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Records what a tool raises, which the framework turns into text, and decides each further execution."""
@@ -128,7 +128,7 @@ class CrewAiPlugin(BaseFrameworkPlugin):
         opened.error = None
         opened.begun = guard.begin_tool(opened.call)
         if opened.begun.decision.blocked:
-            opened.refused = opened.begun.decision.message
+            opened.refused = opened.begun.decision.refusal
         return opened.refused
 
     # -- models ----------------------------------------------------------------------------------------------------

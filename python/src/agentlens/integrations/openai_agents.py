@@ -71,7 +71,7 @@ class _Plugin(BaseFrameworkPlugin):
                 finally:
                     _errors.reset(token)
 
-            return await self.acall_tool(call, execute, lambda decision: decision.message)
+            return await self.acall_tool(call, execute, lambda decision: decision.refusal)
 
         guarded = copy.copy(tool)
         guarded.on_invoke_tool = on_invoke_tool

@@ -46,7 +46,7 @@ def capability() -> Any:
         async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
             def refuse(decision: Decision) -> Any:
                 # A plain exception would end the run, and our own result would look like the tool's.
-                raise ToolFailed(decision.message)
+                raise ToolFailed(decision.refusal)
 
             asked = ToolCall(
                 call.tool_name,

@@ -67,7 +67,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
 
         def refuse(decision: Decision) -> Any:
             # Without an explicit result the model would receive "None".
-            context.function_result = FunctionResult(function=context.function.metadata, value=decision.message)
+            context.function_result = FunctionResult(function=context.function.metadata, value=decision.refusal)
             context.terminate = context.terminate or decision.terminates
 
         call = replace(self._call(context, "semantic_kernel.auto"), error_in=error_in)
@@ -92,7 +92,7 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
             return None if context.result is None else context.result.value
 
         def refuse(decision: Decision) -> Any:
-            context.result = FunctionResult(function=context.function.metadata, value=decision.message)
+            context.result = FunctionResult(function=context.function.metadata, value=decision.refusal)
 
         await self.acall_tool(self._call(context, "semantic_kernel.function"), execute, refuse)
 

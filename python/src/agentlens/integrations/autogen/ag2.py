@@ -48,7 +48,7 @@ def middleware() -> Any:
 
             def refuse(decision: Decision) -> Any:
                 # An exception would reach the model as a traceback; `final` ends the turn.
-                return ToolResultEvent.from_call(event, ToolResult(decision.message, final=decision.terminates))
+                return ToolResultEvent.from_call(event, ToolResult(decision.refusal, final=decision.terminates))
 
             def error_in(result: Any) -> str | None:
                 return error_text(result.error) if isinstance(result, ToolErrorEvent) else None

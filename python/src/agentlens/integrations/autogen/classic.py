@@ -132,7 +132,7 @@ def _changed(func_call: dict[str, Any], call: ToolCall, decided: dict[str, Any])
 
 
 def _refused(name: str, decision: Decision) -> tuple[bool, dict[str, Any]]:
-    return False, {"name": name, "role": "function", "content": decision.message}
+    return False, {"name": name, "role": "function", "content": decision.refusal}
 
 
 def _answer(response: Any) -> ModelAnswer:

@@ -63,10 +63,10 @@ def input_with(tool: Any, given: Any, decided: dict[str, Any]) -> Any:
 def refusal(decision: Decision, name: str, call_id: str | None) -> Any:
     """One result for the call: LangChain does not continue after a call without one."""
     if call_id is None:
-        return decision.message
+        return decision.refusal
     from langchain_core.messages import ToolMessage
 
-    return ToolMessage(content=decision.message, tool_call_id=call_id, name=name, status="error")
+    return ToolMessage(content=decision.refusal, tool_call_id=call_id, name=name, status="error")
 
 
 def error_in(result: Any) -> str | None:
