@@ -13,8 +13,14 @@ const examples = process.argv.slice(2).find((argument) => /^\d+$/.test(argument)
 const accepting = process.argv.includes('--accept');
 const onlyAnswers = process.argv.includes('--answers');
 
-/** Answers that never end, a second agent at work, and what would end the access or the decisions of all the others. */
-const LEFT_OUT = ['openStream', 'openAlertStream', 'openControlStream', 'startDemo', 'createOrder'];
+/**
+ * Answers that never end, a second agent at work, what would end the access or the decisions of all the others, and
+ * what answers with a page for the browser or asks an identity provider.
+ */
+const LEFT_OUT = [
+  ...['openStream', 'openAlertStream', 'openControlStream', 'startDemo', 'createOrder'],
+  ...['startSignIn', 'finishSignIn', 'testIdentityProvider'],
+];
 /** They need declared dependencies between operations, which the document does not have. */
 const NOT_CHECKED = ['use_after_free', 'ensure_resource_availability', 'ignored_auth', 'object_level_authorization'];
 
