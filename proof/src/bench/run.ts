@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { whenInterrupted } from '../harness/program.ts';
-import { compare, NotComparable } from './compare.ts';
+import { compare, NotComparable } from './against/compare.ts';
+import { describeComparison } from './against/compared-shape.ts';
+import { SCARCE } from './against/contention.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import { type Bench, type Figure, isSound, type Scenario } from './scenario.ts';
@@ -42,15 +44,24 @@ async function compared(
 ): Promise<boolean> {
   try {
     const comparison = await compare(root, against, options, progress);
-    console.log(`CPU per event, this build / ${against}: ${comparison.ratio.toFixed(3)}`);
+    console.log(describeComparison(against, comparison.shapes));
+    if (comparison.contention >= SCARCE) {
+      const times = comparison.contention.toFixed(1);
+      console.log(`the CPU was scarce (each process took ${times} times as long), so the ratios say little`);
+    }
     await write(options.json, { machine, comparison });
-    return comparison.ok;
+    return comparison.ok || options.report;
   } catch (error) {
     // In the short set, a comparison that this machine or that commit does not allow is not a failure.
-    if (!options.smoke || !(error instanceof NotComparable)) throw error;
-    console.log(`not compared: ${error.message}\n${error.cause instanceof Error ? error.cause.message : ''}`);
+    if (!(error instanceof NotComparable)) throw error;
+    if (!options.smoke) throw new Error(`${error.message}\n${causeOf(error)}`, { cause: error });
+    console.log(`not compared: ${error.message}\n${causeOf(error)}`);
     return true;
   }
+}
+
+function causeOf({ cause }: Error): string {
+  return cause instanceof Error ? cause.message : '';
 }
 
 interface Results {

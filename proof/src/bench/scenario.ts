@@ -45,7 +45,7 @@ export interface Figure {
   readonly variant: string;
   readonly shape: StackShape;
   /** Unit of `count`, the rate and the CPU time. */
-  readonly unit: 'event' | 'trigger' | 'request' | 'process';
+  readonly unit: 'event' | 'trigger' | 'request' | 'flush' | 'process';
   readonly count: number;
   /** From the first request until everything was stored, evaluated and carried out. */
   readonly seconds: number;

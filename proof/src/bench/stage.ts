@@ -32,6 +32,12 @@ export const DEFAULT_TENANT = 'default';
 const RULES_DEADLINE_MS = 60_000;
 const MINUTE_MS = 60_000;
 
+/** Those of them that a build has: another commit may have fewer. */
+const FORGOTTEN_TABLES = [
+  ...['events', 'runs', 'agents', 'agent_daily', 'activity', 'guardrail_states', 'guardrail_triggers'],
+  ...['trigger_cooldowns', 'deliveries', 'delivery_attempts', 'audit_minutes'],
+];
+
 interface StageOptions {
   readonly shape: StackShape;
   readonly root: string;
@@ -122,10 +128,12 @@ export class Stage {
   async forgetEvents(): Promise<void> {
     const { natsUrl } = this.stack;
     const read = natsUrl === undefined ? 0 : await newestEvent(natsUrl);
+    const { rows } = await this.pool.query<{ name: string }>(
+      'select tablename as name from pg_tables where schemaname = current_schema and tablename = any($1)',
+      [FORGOTTEN_TABLES],
+    );
     await this.pool.query(
-      `update audit_position set sequence = ${read};
-      truncate events, runs, agents, agent_daily, activity, guardrail_states, guardrail_triggers, trigger_cooldowns,
-        deliveries, delivery_attempts, audit_minutes`,
+      `update audit_position set sequence = ${read}; truncate ${rows.map(({ name }) => name).join(', ')}`,
     );
     await this.pool.query('checkpoint');
   }
@@ -140,14 +148,36 @@ export class Stage {
 
   /** Sends an authorized POST to the query service. @throws if it answers with another status than `expected` */
   async post<T>(path: string, body: object, expected: number): Promise<T> {
+    return JSON.parse(await this.write('POST', path, body, expected)) as T;
+  }
+
+  /** Sends an authorized PUT to the query service. @throws if it answers with another status than 200 */
+  async put(path: string, body: object): Promise<void> {
+    await this.write('PUT', path, body, 200);
+  }
+
+  /** Sends an authorized DELETE to the query service. @throws if it answers with another status than 200 */
+  async delete(path: string): Promise<void> {
+    await this.write('DELETE', path, undefined, 200);
+  }
+
+  /** Deletes all rows of these tables. Call only while nothing is in flight. */
+  async forgetRows(tables: readonly string[]): Promise<void> {
+    await this.pool.query(`truncate ${tables.join(', ')}`);
+  }
+
+  private async write(method: 'POST' | 'PUT' | 'DELETE', path: string, body: object | undefined, expected: number) {
     const answer = await request(`${this.stack.queryUrl}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      method,
+      headers: {
+        authorization: `Bearer ${this.stack.key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await answer.body.text();
-    if (answer.statusCode !== expected) throw new Error(`POST ${path} was rejected: ${answer.statusCode} ${text}`);
-    return JSON.parse(text) as T;
+    if (answer.statusCode !== expected) throw new Error(`${method} ${path} was rejected: ${answer.statusCode} ${text}`);
+    return text;
   }
 
   /** Rejects a server without durable writes, because its figures would not be comparable. */

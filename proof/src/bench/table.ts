@@ -24,7 +24,7 @@ export function describe(figure: Figure): string {
 function rates(figure: Figure): string {
   if (figure.unit === 'process') return '';
   const rate = Math.round(perSecond(figure)).toLocaleString('en');
-  return `${rate} ${figure.unit}s/s (${figure.count.toLocaleString('en')} in ${figure.seconds.toFixed(1)} s, drained)`;
+  return `${rate} ${figure.unit === 'flush' ? 'flushes' : `${figure.unit}s`}/s (${figure.count.toLocaleString('en')} in ${figure.seconds.toFixed(1)} s, drained)`;
 }
 
 function cpu(figure: Figure): string {

@@ -20,6 +20,14 @@ export function markerRule(url: string): HarnessRule {
   };
 }
 
+/** Refuses calls of one tool. */
+export function blockRule(tool: string): HarnessRule {
+  return {
+    ...{ name: `fault: no ${tool}`, conditionType: 'tool_name', conditionConfig: { value: tool } },
+    ...{ actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
+  };
+}
+
 /** Never fires. Its reading is the evaluator's count for an agent. */
 export function counterRule(url: string): HarnessRule {
   return {

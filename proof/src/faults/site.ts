@@ -41,6 +41,8 @@ export class Proxies {
 }
 
 export interface SiteOptions {
+  /** Checkout whose built services to start. Default: this one. */
+  readonly root?: string;
   readonly replicas?: Partial<Record<StackService, number>>;
   readonly nodeOptions?: readonly string[];
   readonly serviceEnv?: Partial<Record<StackService, Readonly<Record<string, string>>>>;
@@ -54,6 +56,7 @@ export interface SiteOptions {
 
 export const DEFAULT_TENANT = 'default';
 const RULES_DEADLINE_MS = 60_000;
+const CHANGE_DEADLINE_MS = 30_000;
 
 /** A running platform for faults: proxies on every link, three watched rules, and a receiver of their webhooks. */
 export class Site {
@@ -86,7 +89,8 @@ export class Site {
     this.pool.on('error', () => undefined);
   }
 
-  static async open(root: string, options: SiteOptions = {}): Promise<Site> {
+  static async open(ownRoot: string, options: SiteOptions = {}): Promise<Site> {
+    const root = options.root ?? ownRoot;
     const proxies = new Proxies();
     const stack = await startStack({
       shape: 'distributed',
@@ -166,6 +170,28 @@ export class Site {
       async () => ((await heldRules(this.stack)) === count ? true : undefined),
       RULES_DEADLINE_MS,
     );
+  }
+
+  /** Kills an agent, or lets it run again. */
+  async order(agentId: string, state: 'killed' | 'running'): Promise<void> {
+    await this.change('POST', '/api/control', { scope: 'agent', scopeId: agentId, state, reason: 'fault', waitMs: 0 });
+  }
+
+  /** Retries while the platform cannot store a change. @throws if it is rejected otherwise */
+  async change(method: 'POST' | 'PATCH', path: string, body: object): Promise<void> {
+    const once = async () => {
+      const answer = await fetch(`${this.stack.queryUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(10_000),
+      });
+      const text = await answer.text();
+      if (answer.ok) return true;
+      if (answer.status !== 503) throw new Error(`${method} ${path} returned ${answer.status}: ${text}`);
+      return undefined;
+    };
+    await until(`${method} ${path} to be accepted`, once, CHANGE_DEADLINE_MS);
   }
 
   async post(

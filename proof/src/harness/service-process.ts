@@ -27,7 +27,7 @@ const SHOWN_LINES = 60;
 export class ServiceProcess {
   readonly name: string;
   readonly url: string;
-  private readonly spec: ServiceSpec;
+  private spec: ServiceSpec;
   private child: ChildProcess | undefined;
   private readonly lines: string[] = [];
   /** Exits that the test did not request. */
@@ -57,6 +57,11 @@ export class ServiceProcess {
 
   lastOutput(): string {
     return this.lines.slice(-SHOWN_LINES).join('\n');
+  }
+
+  /** From its next start this is the service of another build. */
+  useBuild(root: string): void {
+    this.spec = { ...this.spec, entry: join(root, 'services', serviceOf(this.spec.entry), 'dist', 'main.js') };
   }
 
   /** Resolves when /readyz returns 200. Returns how long that took, in ms. */

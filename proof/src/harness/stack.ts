@@ -49,6 +49,8 @@ export interface Stack {
   readonly queryUrl: string;
   /** Admin key of tenant `default`. */
   readonly key: string;
+  /** Seals stored secrets. A service that is started beside the platform needs the same. */
+  readonly secretKey: string;
   /** Direct addresses, without proxies between the services and the servers. */
   readonly postgresUrl: string;
   readonly natsUrl: string | undefined;
@@ -122,9 +124,10 @@ async function assemble(
     : undefined;
   const redis = distributed ? await opened('redis', () => startRedis()) : undefined;
   const between = options.between ?? ((_server: string, url: string) => Promise.resolve(url));
+  const secretKey = randomBytes(32).toString('base64');
   const base: Record<string, string> = {
     DATABASE_URL: await between('postgres', postgres.url),
-    AGENTLENS_SECRET_KEY: randomBytes(32).toString('base64'),
+    AGENTLENS_SECRET_KEY: secretKey,
     AGENTLENS_BOOTSTRAP_KEY: key,
     AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     AGENTLENS_KEY_EVENTS_PER_SECOND: '10000000',
@@ -183,6 +186,7 @@ async function assemble(
     ingestUrl: service(distributed ? 'ingest' : 'standalone').url,
     queryUrl: service(distributed ? 'query' : 'standalone').url,
     key,
+    secretKey,
     postgresUrl: postgres.url,
     natsUrl: nats?.url,
     redisUrl: redis?.url,

@@ -19,6 +19,7 @@ import { neighbours } from './decisions/neighbours.ts';
 import { inOneProcess, withSchemaLock } from './decisions/one-at-a-time.ts';
 import { startOpa } from './decisions/opa.ts';
 import { ruleChanges } from './decisions/rule-changes.ts';
+import { sharesDecidedByTheGateway } from './decisions/share.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 const HOT_PATH = fileURLToPath(new URL('../../../../libs/sdk/bench/hot-path.mjs', import.meta.url));
@@ -60,7 +61,6 @@ export const decisions: Scenario = {
   smoke: false,
   async run(bench: Bench) {
     await inTheAgent(bench);
-    await oneProcess(bench);
     const stage = await bench.stage('distributed');
     const { natsUrl } = stage.stack;
     if (natsUrl === undefined) throw new Error('the distributed shape has a NATS server');
@@ -89,19 +89,41 @@ export const decisions: Scenario = {
   },
 };
 
-/** All services in one process. */
-async function oneProcess(bench: Bench): Promise<void> {
-  const stage = await bench.stage('standalone');
-  const empty = fork(EMPTY_HANDLER);
-  const opa = await startOpa();
-  try {
-    await inOneProcess(bench, stage, { emptyUrl: await addressOf(empty), opaUrl: opa?.url });
-  } finally {
-    await opa?.stop();
-    await stopped(empty);
-  }
-  await stage.setRules([]);
-}
+/** Decisions of all services in one process beside an empty handler, and beside OPA if it is installed. */
+export const decisionsBesideOpa: Scenario = {
+  name: 'decisions-opa',
+  title: 'decisions in one process beside an empty handler and, if it is installed, OPA',
+  smoke: false,
+  async run(bench: Bench) {
+    const stage = await bench.stage('standalone');
+    const empty = fork(EMPTY_HANDLER);
+    const opa = await startOpa();
+    try {
+      await inOneProcess(bench, stage, { emptyUrl: await addressOf(empty), opaUrl: opa?.url });
+    } finally {
+      await opa?.stop();
+      await stopped(empty);
+    }
+    await stage.setRules([]);
+  },
+};
+
+/** How many calls a gateway answers itself under the rules of the demo, of a coding agent, and of a support agent. */
+export const decisionShare: Scenario = {
+  name: 'decision-share',
+  title: 'share of calls that a gateway decides under realistic rules, and what that saves',
+  smoke: false,
+  async run(bench: Bench) {
+    const stage = await bench.stage('distributed');
+    const asking = await startGateway(stage, 'evaluator');
+    try {
+      await sharesDecidedByTheGateway(bench, stage, asking.url);
+    } finally {
+      await asking.stop();
+    }
+    await stage.setRules([]);
+  },
+};
 
 /** Starts a second gateway beside the platform's own, with the same evaluator. */
 async function startGateway({ stack }: Stage, path: DecisionPath): Promise<ServiceProcess> {

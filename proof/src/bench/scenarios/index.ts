@@ -1,11 +1,15 @@
 import type { Scenario } from '../scenario.ts';
-import { decisions } from './decisions.ts';
+import { channels } from './channels.ts';
+import { decisionShare, decisions, decisionsBesideOpa } from './decisions.ts';
 import { hostile } from './hostile.ts';
 import { backtests, reprices } from './jobs.ts';
 import { lifecycle } from './lifecycle.ts';
+import { log } from './log.ts';
 import { machine } from './machine.ts';
+import { modelGateway } from './model-gateway.ts';
 import { otlp } from './otlp.ts';
 import { queries } from './queries.ts';
+import { sessions } from './sessions.ts';
 import { counters, rules, tenants, windows } from './rules-and-windows.ts';
 import { batchesOf10, batchesOf100, singleEvents, standalone } from './throughput.ts';
 import { triggerLatency, webhooks } from './triggers.ts';
@@ -22,12 +26,18 @@ export const SCENARIOS: readonly Scenario[] = [
   windows,
   tenants,
   webhooks,
+  channels,
+  decisionsBesideOpa,
   decisions,
+  decisionShare,
+  modelGateway,
   hostile,
   otlp,
+  log,
   standalone,
   lifecycle,
   queries,
+  sessions,
   reprices,
   backtests,
 ];

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { measureInTurn, type Sender } from '../measure-in-turn.ts';
+import { postPatiently } from '../post-patiently.ts';
 import { TEN_RULES } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 
-const BATCH = 100;
+export const BATCH = 100;
 const QUESTION = 'What is the weather in Paris, and what should I wear there tomorrow morning?';
 const ANSWER = 'Sunny and 21 degrees; a shirt will do, and something over it before ten.';
 const MODEL = 'gpt-4o-mini';
@@ -19,19 +19,8 @@ export const otlp: Scenario = {
   async run(bench: Bench) {
     const stage = await bench.stage('distributed');
     await stage.setRules(TEN_RULES);
-    const { ingestUrl, key } = stage.stack;
     const dispatcher = new Agent({ connections: 2 });
-    const post = async (path: string, body: object): Promise<void> => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const sent = { method: 'POST', dispatcher, headers, body: JSON.stringify(body) } as const;
-      for (;;) {
-        const answer = await request(`${ingestUrl}${path}`, sent);
-        const text = await answer.body.text();
-        if (answer.statusCode < 300) return;
-        if (answer.statusCode !== 429) throw new Error(`${path} answered ${answer.statusCode}: ${text}`);
-        await setTimeout(Number(answer.headers['retry-after'] ?? 1) * 1_000);
-      }
-    };
+    const post = (path: string, body: object) => postPatiently(stage, path, body, dispatcher);
     const senders: readonly [Sender, Sender, ...Sender[]] = [
       { name: 'events', eventsEach: BATCH, send: (agentId) => post('/api/events', eventsOf(agentId)) },
       { name: 'spans', eventsEach: BATCH, send: (agentId) => post('/v1/traces', spansOf(agentId, true)) },
@@ -65,8 +54,8 @@ function eventsOf(agentId: string): object {
   };
 }
 
-/** A model call as the AI SDK 7 and others report it: the third generation of the conventions. */
-function spansOf(agentId: string, hasResponseIds: boolean): object {
+/** An exporter's batch of model calls as the AI SDK 7 and others report them: the third generation of the conventions. */
+export function spansOf(agentId: string, hasResponseIds: boolean): object {
   const traceId = randomBytes(16).toString('hex');
   const root = randomBytes(8).toString('hex');
   const endNs = `${Date.now()}000000`;

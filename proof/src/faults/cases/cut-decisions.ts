@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import { until } from '../../harness/time.ts';
 import { equal, holds } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
+import { blockRule } from '../record.ts';
 import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
 
@@ -147,7 +148,7 @@ const cutDecisions: Fault = {
   async run(lab) {
     const site = await lab.freshSite({ serviceEnv: { ingest: { AGENTLENS_DECISION_PATH: 'gateway' } } });
     // An answer of the fail mode must not look like an answer that a rule gave.
-    await changed(site, 'PATCH', '/api/settings', { decisionFailMode: 'block' });
+    await site.change('PATCH', '/api/settings', { decisionFailMode: 'block' });
     const cuts = Object.entries(CUTS).slice(0, lab.smoke ? 1 : undefined);
     for (const [name, cut] of cuts) await underACut(lab, site, name, cut);
   },
@@ -162,12 +163,8 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
   const [during, after] = [caller('during', 'pay'), caller('after', 'refund')];
   const [killedDuring, killedAfter] = [caller('killed-during'), caller('killed-after')];
   const callers = [during, after, killedDuring, killedAfter];
-  const rule = ({ tool }: Caller) =>
-    site.addRule({
-      ...{ name: `fault: no ${tool}`, conditionType: 'tool_name', conditionConfig: { value: tool } },
-      ...{ actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
-    });
-  const kill = ({ agentId }: Caller) => ordered(site, agentId, 'killed');
+  const rule = ({ tool }: Caller) => site.addRule(blockRule(tool));
+  const kill = ({ agentId }: Caller) => site.order(agentId, 'killed');
   let cutAt = 0;
   let restoredAt = 0;
   try {
@@ -194,7 +191,7 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
         await Promise.all([during, after].map((one) => one.decided('rule')));
         await Promise.all([killedDuring, killedAfter].map((one) => one.decided('order')));
         lab.note(`the gateway decides by every change ${(performance.now() - restoredAt).toFixed(0)} ms after the cut`);
-        await killedDuring.changed('allowed', () => ordered(site, killedDuring.agentId, 'running'));
+        await killedDuring.changed('allowed', () => site.order(killedDuring.agentId, 'running'));
         await killedDuring.decided('allowed');
         load.running.stop();
       },
@@ -226,25 +223,6 @@ async function underACut(lab: Lab, site: Site, name: string, cut: Cut): Promise<
     holds(`the gateway decided before, ${name}`, decidedIn(0, cutAt) > 0, String(decidedIn(0, cutAt)), 'some'),
     holds(`the fail mode decided during the cut, ${name}`, failed > 0, String(failed), 'some'),
   );
-}
-
-async function ordered(site: Site, scopeId: string, state: 'killed' | 'running'): Promise<void> {
-  await changed(site, 'POST', '/api/control', { scope: 'agent', scopeId, state, reason: 'fault', waitMs: 0 });
-}
-
-/** Retries while the platform cannot store a change. */
-async function changed(site: Site, method: 'POST' | 'PATCH', path: string, body: object): Promise<void> {
-  const once = async () => {
-    const answer = await fetch(`${site.stack.queryUrl}${path}`, {
-      ...{ method, headers: { ...HEADERS, authorization: `Bearer ${site.stack.key}` } },
-      ...{ body: JSON.stringify(body), signal: AbortSignal.timeout(10_000) },
-    });
-    const text = await answer.text();
-    if (answer.ok) return true;
-    if (answer.status !== 503) throw new Error(`${method} ${path} returned ${answer.status}: ${text}`);
-    return undefined;
-  };
-  await until(`${method} ${path} to be accepted`, once, SETTLED_MS);
 }
 
 export const CUT_DECISIONS = [cutDecisions];

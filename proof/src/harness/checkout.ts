@@ -4,7 +4,7 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { build, inherited } from '../harness/program.ts';
+import { build, inherited } from './program.ts';
 
 const run = promisify(execFile);
 const SCOPE = '@agentlens';
