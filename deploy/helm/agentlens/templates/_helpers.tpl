@@ -31,6 +31,17 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{ include "agentlens.selector" . }}
 app.kubernetes.io/part-of: agentlens
 app.kubernetes.io/component: {{ .component }}
+{{- with mergeOverwrite (dict) .root.Values.podLabels ((.workload | default dict).podLabels | default dict) }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Annotations of a pod: root, the values of its workload, and those of the chart. */}}
+{{- define "agentlens.podAnnotations" -}}
+{{- with mergeOverwrite (dict) (.annotations | default dict) .root.Values.podAnnotations ((.workload | default dict).podAnnotations | default dict)  -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* metadata of an object: root, name, and the component of a pod. */}}
@@ -63,27 +74,86 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* Settings of a pod that are the same for all. */}}
+{{/* Settings of a pod: root, the name of its service account, and the values of its workload, which come first. */}}
 {{- define "agentlens.podSettings" -}}
-serviceAccountName: {{ include "agentlens.shared" . }}
+{{- $values := .root.Values -}}
+{{- $workload := .workload | default dict -}}
+serviceAccountName: {{ .serviceAccount }}
 automountServiceAccountToken: false
 # Kubernetes would add AGENTLENS_* variables for every service of that name.
 enableServiceLinks: false
-{{- with .Values.image.pullSecrets }}
+{{- with $values.image.pullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.nodeSelector }}
+{{- with $workload.nodeSelector | default $values.nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
+{{- with $workload.tolerations | default $values.tolerations }}
 tolerations: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.affinity }}
+{{- with $workload.affinity | default $values.affinity }}
 affinity: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.priorityClassName }}
+{{- with $workload.priorityClassName | default $values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with $workload.hostAliases | default $values.hostAliases }}
+hostAliases: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with $workload.dnsConfig | default $values.dnsConfig }}
+dnsConfig: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with concat ($values.initContainers | default list) ($workload.initContainers | default list) }}
+initContainers: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The service account of a workload: an existing one, its own, or the one that all share. */}}
+{{- define "agentlens.serviceAccount" -}}
+{{- $account := (.workload | default dict).serviceAccount | default dict -}}
+{{- if $account.name }}{{ $account.name }}
+{{- else if or .own $account.annotations }}{{ include "agentlens.name" . }}
+{{- else }}{{ include "agentlens.shared" .root }}{{ end -}}
+{{- end -}}
+
+{{/* Annotations of a hook that runs before an installation or an upgrade: its weight, and whether it goes when all ended. */}}
+{{- define "agentlens.hook" -}}
+annotations:
+  helm.sh/hook: pre-upgrade,pre-install
+  helm.sh/hook-weight: {{ .weight | quote }}
+  helm.sh/hook-delete-policy: before-hook-creation{{ if .gone }},hook-succeeded{{ end }}
+  {{- with .annotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "agentlens.annotations" -}}
+{{- with .  -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/*
+The migration runs before an upgrade, if all its servers run already. With those of this revision it is a part of the
+revision, as at an installation. Without a cluster it cannot be known.
+*/}}
+{{- define "agentlens.migratesFirst" -}}
+{{- if and (eq .Values.migration.kind "helm") .Release.IsUpgrade -}}
+{{- $isNew := false -}}
+{{- range $server := list "postgres" "nats" "redis" -}}
+{{- $name := include "agentlens.name" (dict "root" $ "name" $server) -}}
+{{- if and (get $.Values $server).bundled (include "agentlens.isLive" $) (not (lookup "apps/v1" "StatefulSet" $.Release.Namespace $name)) -}}
+{{- $isNew = true -}}
+{{- end -}}
+{{- end -}}
+{{- if not $isNew }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether Helm can read the cluster: every namespace has this object. */}}
+{{- define "agentlens.isLive" -}}
+{{- if lookup "v1" "ServiceAccount" .Release.Namespace "default" }}true{{ end -}}
 {{- end -}}
 
 {{- define "agentlens.podSecurity" -}}
@@ -103,14 +173,49 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* Spreads the replicas of a workload: its own constraints, or those of all, each for the pods of the workload. */}}
 {{- define "agentlens.spread" -}}
+{{- $selector := dict "labelSelector" (dict "matchLabels" (include "agentlens.selector" . | fromYaml)) -}}
+{{- $constraints := list -}}
+{{- range (.workload | default dict).topologySpread | default .root.Values.topologySpread -}}
+{{- $constraints = append $constraints (merge (dict) . $selector) -}}
+{{- end -}}
+{{- with $constraints -}}
 topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "agentlens.selector" . | nindent 8 }}
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Replicas of a Deployment: root, name, the configured number. An autoscaler owns the number; without the live one here, Helm
+would scale to one replica when it removes the field.
+*/}}
+{{- define "agentlens.replicas" -}}
+{{- if eq .root.Values.autoscaling.kind "none" -}}
+replicas: {{ .replicas }}
+{{- else if eq .root.Values.migration.kind "helm" -}}
+{{- $live := lookup "apps/v1" "Deployment" .root.Release.Namespace (include "agentlens.name" .) -}}
+{{- with ($live.spec | default dict).replicas -}}
+replicas: {{ int . }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The entries of the Secret, as JSON. */}}
+{{- define "agentlens.secretEntries" -}}
+{{- $entries := list "postgres_password" "redis_password" "nats_password" "secret_key" -}}
+{{- range $service, $_ := .Values.services -}}
+{{- $id := $service | replace "-" "_" -}}
+{{- $entries = concat $entries (list (printf "%s_database_password" $id) (printf "%s_nats_password" $id)) -}}
+{{- end -}}
+{{- toJson $entries -}}
+{{- end -}}
+
+{{/* Whether these values need an entry of the Secret. */}}
+{{- define "agentlens.needsEntry" -}}
+{{- $v := .root.Values -}}
+{{- if eq .entry "redis_password" }}{{ if or $v.redis.bundled $v.redis.password }}true{{ end }}
+{{- else }}true{{ end -}}
 {{- end -}}
 
 {{/* The Secret and key of an entry, as `name` and `key`. */}}
@@ -159,8 +264,31 @@ key: {{ $ref.key | default .entry }}
 postgres://{{ .user }}@{{ $host }}:{{ $postgres.port }}/{{ $postgres.database }}{{ with $postgres.parameters }}?{{ . }}{{ end }}
 {{- end -}}
 
-{{/* Variables of a service or of the migration: root, the users of Postgres and NATS. */}}
+{{/*
+Variables of a service or of the migration: root, the users of Postgres and NATS, the values of the workload, where those
+are, and further variables of the chart. A variable that is set twice is refused, because Kubernetes would take either.
+*/}}
 {{- define "agentlens.env" -}}
+{{- $own := concat (include "agentlens.ownEnv" . | fromYamlArray) (.further | default list) -}}
+{{- $sources := dict -}}
+{{- $values := dict "AGENTLENS_PUBLIC_URL" "publicUrl" "OTEL_EXPORTER_OTLP_ENDPOINT" "otlpEndpoint" "NODE_EXTRA_CA_CERTS" "certificates.configMap" "AGENTLENS_GATEWAY_DRAIN_SECONDS" "drainSeconds" -}}
+{{- range $own }}{{ $_ := set $sources .name (list (get $values .name | default "the chart")) }}{{ end -}}
+{{- $settings := list -}}
+{{- range $name, $value := .root.Values.settings -}}
+{{- $settings = append $settings (dict "name" $name "value" (include "agentlens.text" $value)) -}}
+{{- $_ := set $sources $name (append (get $sources $name | default list) (printf "settings.%s" $name)) -}}
+{{- end -}}
+{{- $workload := (.workload | default dict).env | default list -}}
+{{- range .root.Values.extraEnv }}{{ $_ := set $sources .name (append (get $sources .name | default list) "extraEnv") }}{{ end -}}
+{{- range $workload }}{{ $_ := set $sources .name (append (get $sources .name | default list) (printf "%s.env" $.place)) }}{{ end -}}
+{{- range $name, $places := $sources -}}
+{{- if gt (len $places) 1 }}{{ fail (printf "%s is set twice for %s, by %s. Remove one" $name $.place (join " and by " $places)) }}{{ end -}}
+{{- end -}}
+{{- concat $own $settings .root.Values.extraEnv $workload | toYaml -}}
+{{- end -}}
+
+{{/* The variables that the chart sets itself. */}}
+{{- define "agentlens.ownEnv" -}}
 {{- $values := .root.Values -}}
 - { name: AGENTLENS_HTTP_PORT, value: "3400" }
 - { name: DATABASE_URL, value: {{ include "agentlens.databaseUrl" (dict "root" .root "user" .databaseUser) | quote }} }
@@ -181,11 +309,13 @@ postgres://{{ .user }}@{{ $host }}:{{ $postgres.port }}/{{ $postgres.database }}
 {{- if $values.certificates.configMap }}
 - { name: NODE_EXTRA_CA_CERTS, value: /etc/agentlens/certificates/{{ $values.certificates.key }} }
 {{- end }}
-{{- range $name, $value := $values.settings }}
-- { name: {{ $name }}, value: {{ include "agentlens.text" $value | quote }} }
-{{- end }}
-{{- with $values.extraEnv }}
-{{ toYaml . }}
+{{- end -}}
+
+{{/* envFrom of a workload. */}}
+{{- define "agentlens.envFrom" -}}
+{{- with (. | default dict).envFrom  -}}
+envFrom:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -218,4 +348,47 @@ redis_password: redis_password
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* Rules of a policy: names, and the servers. */}}
+{{- define "agentlens.toDns" -}}
+- to:
+    {{- toYaml .Values.networkPolicy.dns | nindent 4 }}
+  ports:
+    - { port: 53, protocol: UDP }
+    - { port: 53, protocol: TCP }
+{{- end -}}
+
+{{- define "agentlens.toServers" -}}
+{{- $rules := list -}}
+{{- range $server, $port := dict "postgres" 5432 "nats" 4222 "redis" 6379 -}}
+{{- if (get $.Values $server).bundled -}}
+{{- $labels := include "agentlens.selector" (dict "root" $ "name" $server) | fromYaml -}}
+{{- $to := list (dict "podSelector" (dict "matchLabels" $labels)) -}}
+{{- $rules = append $rules (dict "to" $to "ports" (list (dict "port" $port))) -}}
+{{- end -}}
+{{- end -}}
+{{- $networks := list -}}
+{{- range .Values.networkPolicy.servers }}{{ $networks = append $networks (dict "ipBlock" (dict "cidr" .)) }}{{ end -}}
+{{- $ports := list -}}
+{{- range include "agentlens.serverPorts" . | fromJsonArray }}{{ $ports = append $ports (dict "port" (int .)) }}{{ end -}}
+{{- if and $networks $ports }}{{ $rules = append $rules (dict "to" $networks "ports" $ports) }}{{ end -}}
+{{- with $rules }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{/* Ports of the servers outside of this release, from their addresses, as JSON. */}}
+{{- define "agentlens.serverPorts" -}}
+{{- $ports := .Values.networkPolicy.serverPorts -}}
+{{- if not .Values.postgres.bundled }}{{ $ports = append $ports .Values.postgres.port }}{{ end -}}
+{{- if not .Values.nats.bundled -}}
+{{- range .Values.nats.urls }}{{ $ports = append $ports (include "agentlens.port" (dict "url" . "default" 4222)) }}{{ end -}}
+{{- end -}}
+{{- if not .Values.redis.bundled }}{{ $ports = append $ports (include "agentlens.port" (dict "url" .Values.redis.url "default" 6379)) }}{{ end -}}
+{{- $numbers := list -}}
+{{- range $ports }}{{ $numbers = append $numbers (int .) }}{{ end -}}
+{{- $numbers | uniq | toJson -}}
+{{- end -}}
+
+{{- define "agentlens.port" -}}
+{{- regexFind ":[0-9]+$" (urlParse .url).host | trimPrefix ":" | default .default -}}
 {{- end -}}
