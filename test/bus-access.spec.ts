@@ -19,6 +19,8 @@ const IN_LIBS = new Set<object>([
   contracts.deadLetters,
   contracts.pricesChanged,
   contracts.decisionDecided,
+  // What a gateway that decides itself follows and asks.
+  ...[contracts.breakerChanged, contracts.breakersDue, contracts.rulesChanged, COMMANDS.decide, COMMANDS.tenantBook],
 ]);
 
 describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do on the bus', (service, access) => {

@@ -9,9 +9,10 @@ import {
   type GuardrailRule,
   rulesChanged,
 } from '@agentlens/contracts';
+import { type Answered, BookCache, DecisionGateway, GatewayMetrics, LocalDecisions } from '@agentlens/decisions';
 import * as guardrails from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
-import { type ControlState, createLogger, stateOfRun } from '@agentlens/platform';
+import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { BreakerService } from '../services/guardrail-evaluator/src/breakers/breaker.service.ts';
 import { BreakerFeeder } from '../services/guardrail-evaluator/src/breakers/breaker-feeder.ts';
@@ -28,13 +29,11 @@ import { memoryRecords } from '../services/guardrail-evaluator/src/decisions/dec
 import { DecisionPipeline } from '../services/guardrail-evaluator/src/decisions/decision-pipeline.ts';
 import { EndedCalls } from '../services/guardrail-evaluator/src/decisions/ended-calls.ts';
 import { FactGatherer } from '../services/guardrail-evaluator/src/decisions/fact-gatherer.ts';
-import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/rule-stages.ts';
+import { TenantSteps } from '../services/guardrail-evaluator/src/decisions/rule-steps.ts';
 import { StateCircuit } from '../services/guardrail-evaluator/src/decisions/state-circuit.ts';
 import { TenantBooks } from '../services/guardrail-evaluator/src/decisions/tenant-books.ts';
 import { EvaluatorDropMetrics } from '../services/guardrail-evaluator/src/evaluator-metrics.ts';
 import { RecordedLabels } from '../services/guardrail-evaluator/src/labels/recorded-labels.ts';
-import { BookCache } from '../services/ingest/src/protocol/book-cache.ts';
-import { type Answered, LocalDecisions } from '../services/ingest/src/protocol/local-decisions.ts';
 
 export const TENANT = 'acme';
 export const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -81,7 +80,7 @@ export class DecisionWorld {
   #limits: TenantLimits | undefined;
   #held: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
   readonly #current = { decisions: guardrails.DecisionBook.EMPTY };
-  #gateway: { readonly books: BookCache; readonly local: LocalDecisions } | undefined;
+  #gateway: { readonly books: BookCache; readonly decisions: DecisionGateway } | undefined;
 
   private constructor(options: WorldOptions) {
     this.#options = options;
@@ -103,7 +102,7 @@ export class DecisionWorld {
     });
     this.#feeder = new BreakerFeeder({ transactions, store: state.breakers, limits, now });
     const ledger = { spent: async () => [], record: async () => undefined };
-    const budgetStore = new SeededBudgetStore(state.budgets, ledger, now);
+    const budgetStore = new SeededBudgetStore(state.budgets, ledger, now, () => undefined);
     this.#budgetStore = budgetStore;
     const drops = new EvaluatorDropMetrics();
     this.#service = new DecisionPipeline({
@@ -151,14 +150,14 @@ export class DecisionWorld {
     await this.#gateway?.books.stop();
     if (!hasGateway) return;
     const times = { clock: { now: () => clock.nowMs }, monotonicMs: () => clock.nowMs };
-    const metrics = {
+    const metrics = Object.assign(new GatewayMetrics('test'), {
       evictedBook: () => undefined,
       decidedBy: (by: 'gateway' | 'evaluator', reason: string) => {
         this.answeredBy[by] += 1;
         this.reasons.push(reason);
       },
       differs: () => (this.differences += 1),
-    };
+    });
     const logger = createLogger({ name: 'test', level: 'silent' });
     const books = new BookCache({
       ...{ bus: this.#bus, orders: { silentMs: 0 }, guardrails, metrics, logger, ...times },
@@ -171,22 +170,28 @@ export class DecisionWorld {
       ...(mustAsk === undefined ? {} : { mustAsk }),
     });
     await books.start();
-    this.#gateway = { books, local };
+    const decisions = new DecisionGateway({
+      ...{ bus: this.#bus, metrics, logger, path: { local }, clock: times.clock },
+      board: { stateOf: (...asked) => this.#stateOf(...asked) },
+      recorder: { record: async () => undefined },
+    });
+    this.#gateway = { books, decisions };
     books.use(TENANT);
     await books.settled();
   }
 
   async ask(request: DecisionRequest): Promise<Answered> {
-    const order = stateOfRun({ stateOf: (...asked) => this.#stateOf(...asked) }, request);
-    const ask = async (): Promise<Answered> => {
-      const asked = await this.#bus.request(COMMANDS.decide, request);
-      if (!asked.ok) throw new Error(asked.problem.error);
-      return { decision: asked.value, by: 'evaluator' };
-    };
-    const answered = this.#gateway === undefined ? await ask() : await this.#gateway.local.decide(request, order, ask);
+    const gateway = this.#gateway?.decisions;
+    const answered = await (gateway?.decide(request, { failMode: 'block' }) ?? this.#askEvaluator(request));
     await this.#service.drain();
     await this.#due.drain();
     return answered;
+  }
+
+  async #askEvaluator(request: DecisionRequest): Promise<Answered> {
+    const asked = await this.#bus.request(COMMANDS.decide, request);
+    if (!asked.ok) throw new Error(asked.problem.error);
+    return { decision: asked.value, by: 'evaluator' };
   }
 
   async feed(batch: EventBatch): Promise<void> {

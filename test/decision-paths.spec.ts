@@ -6,12 +6,12 @@ import {
   type EventBatch,
   type GuardrailRule,
 } from '@agentlens/contracts';
+import { comparable } from '@agentlens/decisions';
 import { ACTIONS, activate, CONDITIONS, isStateless, MUST_ASK } from '@agentlens/guardrails';
 import { aBatch, anEvent, aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { TenantLimits } from '../services/guardrail-evaluator/src/breakers/limits.ts';
-import { comparable } from '../services/ingest/src/protocol/local-decisions.ts';
 import { DecisionWorld, START_MS, TENANT, type WorldClock, type WorldOptions } from './decision-paths-world.ts';
 
 const AGENTS = ['bot-a', 'bot-b'];

@@ -161,7 +161,7 @@ describe('the check of the Kubernetes objects', () => {
     const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
     const scaled = objects.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
     const deployments = objects.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name);
-    expect(deployments).toHaveLength(7);
+    expect(deployments).toHaveLength(8);
     expect(new Set(scaled.map(({ spec }) => spec.scaleTargetRef?.name))).toEqual(new Set(deployments));
     for (const { spec } of scaled) expect(spec.minReplicas).toBeGreaterThanOrEqual(3);
   });
@@ -173,7 +173,10 @@ describe('the dashboard and the alerts', () => {
     .filter((file) => !file.endsWith('.spec.ts'))
     .map(read);
   const found = (pattern: RegExp) =>
-    sources.flatMap((text) => [...text.matchAll(pattern)].map(([, name = '']) => name));
+    sources.flatMap((text) =>
+      // Metrics of a gateway are named after the service that it runs in.
+      [...text.matchAll(pattern)].map(([, name = '']) => name.replace(/\$\{service\}/, 'ingest')),
+    );
   const inPrometheus = (name: string) => name.replaceAll('.', '_');
   const asked = (...files: string[]) =>
     new Set(files.flatMap((file) => [...read(file).matchAll(/\bagentlens_\w+/g)].map(([name]) => name)));
@@ -181,7 +184,7 @@ describe('the dashboard and the alerts', () => {
   const dashboard = 'deploy/grafana/dashboards/agentlens.json';
   const alerts = 'deploy/prometheus/alerts.yml';
   /** Name in Prometheus by kind of instrument. */
-  const meters = found(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
+  const meters = found(/create\w*(?:Counter|Histogram|Gauge)\(\s*['`](agentlens[._][\w.${}]+)['`]/g).map(inPrometheus);
 
   it('ask only for metrics that some service has', () => {
     const unknown = [...asked(dashboard, alerts)].filter((name) => !meters.includes(base(name)));
@@ -190,8 +193,8 @@ describe('the dashboard and the alerts', () => {
   });
 
   it('ask for counters as totals and for histograms by their parts', () => {
-    const counters = found(/createCounter\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
-    const histograms = found(/createHistogram\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
+    const counters = found(/createCounter\(\s*['`](agentlens[._][\w.${}]+)['`]/g).map(inPrometheus);
+    const histograms = found(/createHistogram\(\s*['`](agentlens[._][\w.${}]+)['`]/g).map(inPrometheus);
     const wrong = [...asked(dashboard, alerts)].filter(
       (name) =>
         (counters.includes(base(name)) && !name.endsWith('_total')) ||

@@ -49,6 +49,8 @@ const PROGRAM_SETTINGS = [
   'AGENTLENS_ACTOR',
   'AGENTLENS_BENCH_BASE',
 ];
+/** Error types and codes of refused model calls. */
+const OF_REFUSALS = new Set(['agentlens_policy', 'agentlens_budget', 'agentlens_stopped']);
 /** Attributes that an instrumented agent may set. */
 const OF_SPANS = new Set(['agentlens_run_id', 'agentlens_agent_id']);
 /** Read by the Python package. */
@@ -68,8 +70,9 @@ const MCP_TOOLS = new Set(
   inSources(/^ {2}name: '(\w+)',$/gm, /libs\/mcp\/src\/tools\//).map((name) => `agentlens_${name}`),
 );
 
-const meters = inSources(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map((name) =>
-  name.replaceAll('.', '_'),
+/** Metrics of a gateway are named after the service that it runs in. */
+const meters = inSources(/create\w*(?:Counter|Histogram|Gauge)\(\s*['`](agentlens[._][\w.${}]+)['`]/g).map((name) =>
+  name.replace(/\$\{service\}/, 'ingest').replaceAll('.', '_'),
 );
 
 /** `GET /api/runs/:id` as a pattern that `GET /api/runs/{id}` and `GET /api/runs/run-1` match. */
@@ -134,7 +137,14 @@ describe.each(pages)('%s', (file, text) => {
         .filter((name) => !isPythonModule(name))
         .map((name) => name.replaceAll('.', '_')),
     ]
-      .filter((name) => name !== WHEEL && !IN_DATABASE.has(name) && !OF_SPANS.has(name) && !MCP_TOOLS.has(name))
+      .filter(
+        (name) =>
+          name !== WHEEL &&
+          !IN_DATABASE.has(name) &&
+          !OF_SPANS.has(name) &&
+          !OF_REFUSALS.has(name) &&
+          !MCP_TOOLS.has(name),
+      )
       .map((name) => name.replace(/_(total|bucket|count|sum)$/, ''));
     expect(without(meters, named)).toEqual([]);
   });

@@ -10,7 +10,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const ADAPTERS = globSync('integrations/js/*/package.json', { cwd: root })
   .map((file) => JSON.parse(read(file)) as { name: string; version: string; exports?: object })
   .filter(({ name, exports }) => exports !== undefined && name !== '@agentlens/guard');
-const NAMES = ['sdk', 'agent', 'cli', ...ADAPTERS.map(({ name }) => name.replace('@agentlens/', ''))];
+const NAMES = ['sdk', 'agent', 'cli', 'log-verify', ...ADAPTERS.map(({ name }) => name.replace('@agentlens/', ''))];
 const COMMANDS = collectCommands(root);
 /** A name without an address, which the public registry would answer. */
 const BARE = /(?<![\w/:])(?:@agentlens\/[\w-]+|agentlens-guard)(?![\w-]*@http|:registry)/;

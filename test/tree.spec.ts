@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { Imports } from './read-imports.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -24,19 +25,15 @@ const MAX_SHORT_WITH_ONE_IMPORTER_SHARE = 0.03;
 const MAX_WORDS_OF_A_PAGE = 2_000;
 /** Functions of the libraries named `xOf`, which hides the verb (find, build, parse); new names say it. */
 const MAX_FUNCTIONS_NAMED_OF = 380;
-
-/** Imports of each module within the repository: `types` has those that are erased. */
-function importsOf(path: string): { readonly values: string[]; readonly types: string[] } {
-  const found = { values: [] as string[], types: [] as string[] };
-  for (const [statement, isType, from = ''] of read(path).matchAll(
-    /^(?:import|export)\s+(type\s)?[^;]*?from\s*'(\.[^']+)'/gm,
-  )) {
-    const target = normalize(join(dirname(path), from));
-    const isErased = isType !== undefined || /^import \{( type \w+( as \w+)?,?)+ \}/.test(statement);
-    found[isErased ? 'types' : 'values'].push(target);
-  }
-  return found;
-}
+/** Where a question about a call is answered: at the gateway, and at the evaluator that it asks. */
+const DECISION = [
+  'services/ingest/src/decisions/evaluate.route.ts',
+  'services/guardrail-evaluator/src/decisions/decision-pipeline.ts',
+];
+/** Files that a reader of a decision can come to. */
+const MAX_DECISION_REACH = 130;
+const imports = new Imports(root);
+const decisionReach = imports.reach(DECISION).size;
 
 /** Files that run as a process or a thread of their own are named by address, which the compiler does not check. */
 function addressedBy(path: string): string[] {
@@ -67,7 +64,7 @@ function circles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
 describe('the tree', () => {
   it('has no import circle between files', () => {
     const code = modules.filter((path) => !/\.(spec|contract|testing)\.tsx?$|\/test\/|\/generated\//.test(path));
-    expect(circles(new Map(code.map((path) => [path, importsOf(path).values])))).toEqual([]);
+    expect(circles(new Map(code.map((path) => [path, imports.targets(path)])))).toEqual([]);
   });
 
   it('keeps one idea in one file instead of in several short ones', () => {
@@ -100,6 +97,11 @@ describe('the tree', () => {
     const names = libraries.flatMap((path) => [...read(path).matchAll(/^(?:export )?(?:async )?function \w+Of\b/gm)]);
     expect(names.length).toBeGreaterThan(0);
     expect(names.length).toBeLessThanOrEqual(MAX_FUNCTIONS_NAMED_OF);
+  });
+
+  it(`answers a question about a call with ${decisionReach} files`, () => {
+    expect(decisionReach).toBeGreaterThan(50);
+    expect(decisionReach).toBeLessThanOrEqual(MAX_DECISION_REACH);
   });
 
   it('has every file that another one starts by its address', () => {
