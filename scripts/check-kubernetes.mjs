@@ -21,6 +21,7 @@ import {
 import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
 import { unknownFields } from './deploy-rules/unknown-fields.mjs';
+import { renderValuesTable } from './deploy-rules/values-table.mjs';
 import { findTool } from './go-tools.mjs';
 import { environmentsOf, findPython } from './python-environments.mjs';
 import { tools } from './tools.mjs';
@@ -93,6 +94,13 @@ function versionProblems(python) {
   return run.status === 0 ? [] : (run.stdout || run.stderr).trim().split('\n');
 }
 
+function tableProblems() {
+  const table = renderValuesTable(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+  if (table !== readFileSync(join(chart, 'VALUES.md'), 'utf8')) {
+    problems.push('VALUES.md is out of date: node scripts/render-kubernetes.mjs');
+  }
+}
+
 async function overlayProblems(helm) {
   for (const overlay of OVERLAYS) {
     const text = readFileSync(join(folder, 'overlays', overlay, 'agentlens.yaml'), 'utf8');
@@ -150,6 +158,7 @@ function pythonWithSchemas() {
 
 try {
   const helm = need(positionals.length === 0 ? findTool('helm', { build: options.required }) : undefined, 'Helm');
+  tableProblems();
   await overlayProblems(helm);
   if (helm !== undefined) await chartProblems(helm);
   for (const object of objects.values()) problems.push(...(await schemaProblems(object)));

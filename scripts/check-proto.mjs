@@ -22,9 +22,15 @@ if (base && git('ls-tree', '--name-only', base, 'buf.yaml').stdout.trim()) {
   check(`buf breaking against ${base.slice(0, 9)}`, ['buf', 'breaking', '--against', `.git#ref=${base}`]);
 }
 check('buf generate', ['buf', 'generate']);
-const changed = git('status', '--porcelain', '--', 'libs/contracts/src/generated').stdout.trim();
-if (changed)
-  failures.push(`generated types differ from proto/; run "npm run tools buf generate" and commit:\n${changed}`);
+check('buf generate for OTLP', ['buf', 'generate', '--template', 'buf.gen.otlp.yaml']);
+const changed = git(
+  'status',
+  '--porcelain',
+  '--',
+  'libs/contracts/src/generated',
+  'libs/otlp/src/generated',
+).stdout.trim();
+if (changed) failures.push(`generated types differ from proto/; run "npm run proto:generate" and commit:\n${changed}`);
 
 if (failures.length > 0) {
   console.error(failures.join('\n'));

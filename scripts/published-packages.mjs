@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { makePackage as makeCli } from '../apps/cli/build/package.mjs';
 import { makeAdapterPackage } from '../integrations/js/build/package.mjs';
 import { makePackage as makeAgent } from '../libs/agent/build/package.mjs';
+import { makePackage as makeVerifier } from '../libs/log-verify/build/package.mjs';
 import { makePackage as makeSdk } from '../libs/sdk/build/package.mjs';
 
 /** `make(folder)` returns the tarball. */
@@ -11,6 +12,7 @@ export const PACKAGES = [
   { name: '@agentlens/sdk', make: makeSdk },
   { name: '@agentlens/agent', make: makeAgent },
   { name: '@agentlens/cli', make: makeCli },
+  { name: '@agentlens/log-verify', make: makeVerifier },
 ];
 
 const workspace = join(import.meta.dirname, '../integrations/js');

@@ -1,7 +1,8 @@
-// Renders deploy/kubernetes/overlays from the Helm chart.
-import { writeFileSync } from 'node:fs';
+// Renders deploy/kubernetes/overlays and the table of values from the Helm chart.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OVERLAYS, renderOverlay } from './deploy-rules/chart.mjs';
+import { renderValuesTable } from './deploy-rules/values-table.mjs';
 import { needTool } from './go-tools.mjs';
 
 const deploy = join(import.meta.dirname, '..', 'deploy');
@@ -11,3 +12,7 @@ for (const overlay of OVERLAYS) {
   writeFileSync(file, await renderOverlay(helm, join(deploy, 'helm', 'agentlens'), overlay));
   console.log(file);
 }
+const folder = join(deploy, 'helm', 'agentlens');
+const table = join(folder, 'VALUES.md');
+writeFileSync(table, renderValuesTable(readFileSync(join(folder, 'values.yaml'), 'utf8')));
+console.log(table);

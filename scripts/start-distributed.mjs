@@ -14,14 +14,24 @@ import { natsAddressFile, withoutPassword } from './distributed/nats-address.mjs
 import { Supervised } from './distributed/supervised.mjs';
 import { makePackagesLater, promisePackages } from './packages/in-background.mjs';
 
-// Runs the six services as six processes on real NATS, Postgres and Redis, at one address.
+// Runs the seven services as seven processes on real NATS, Postgres and Redis, at one address.
 
-const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'backtester', 'query', 'ingest'];
+const SERVICES = [
+  'run-tracking',
+  'guardrail-evaluator',
+  'action-dispatcher',
+  'backtester',
+  'query',
+  'ingest',
+  'model-gateway',
+];
 const WIDTH = Math.max(...SERVICES.map((name) => name.length));
 const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
 const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
-/** Generous, because six processes start slowly on a busy machine. A service that cannot start reports that itself. */
-const READY_MS = 90_000;
+/** Generous, because eight processes start slowly on a busy machine. A service that cannot start reports that itself. */
+const READY_MS = 300_000;
+/** A start that takes longer says every so often what it waits for. */
+const WAITING_MS = 15_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Node options of every service. The image reads the same file. */
@@ -170,12 +180,18 @@ async function startServices(env, passwords, readable) {
 }
 
 async function untilReady(name, port) {
-  const deadline = performance.now() + READY_MS;
+  const began = performance.now();
+  const deadline = began + READY_MS;
+  let reportAt = began + WAITING_MS;
   while (stopping === undefined) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     if (answer?.ok) return;
     if (performance.now() > deadline) {
       throw new Error(`${name} was not ready within ${READY_MS / 1000} s: ${(await answer?.text()) ?? 'no answer'}`);
+    }
+    if (performance.now() > reportAt) {
+      console.log(`Still waiting for ${name} (${Math.round((performance.now() - began) / 1000)} s) ...`);
+      reportAt += WAITING_MS;
     }
     await delay(100);
   }
@@ -211,7 +227,7 @@ function announce(env, firstSeen, link) {
     .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
     .join('\n');
   console.log(`
-AgentLens is ready, as six processes.
+AgentLens is ready, as seven processes.
 
   Address   http://${HOST}:${proxy.port}
   Console   ${link}

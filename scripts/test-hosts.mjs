@@ -37,6 +37,7 @@ const BINARIES = {
   gemini: '.bin/gemini',
   qwen: '.bin/qwen',
   copilot: '.bin/copilot',
+  kimi: '.bin/kimi',
   opencode: `opencode-${platform}/bin/opencode`,
 };
 
@@ -46,6 +47,7 @@ const PACKAGES = {
   'gemini-cli': '@google/gemini-cli',
   'qwen-code': '@qwen-code/qwen-code',
   'copilot-cli': '@github/copilot',
+  'kimi-code': '@moonshot-ai/kimi-code',
   opencode: 'opencode-ai',
 };
 
@@ -92,6 +94,8 @@ async function play() {
   if (chosen.length === 0) rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   console.log('agentlens: starting a platform for the stories');
+  // The model gateway calls a provider on loopback.
+  process.env.AGENTLENS_EGRESS_ALLOW = '127.0.0.1/32';
   const { url, key, stop } = await startPlatform();
   try {
     const env = {
@@ -101,7 +105,14 @@ async function play() {
     };
     const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
     const code = await run(
-      [...flags, '--test', '--test-concurrency=1', 'test/hosts.story.ts', 'test/first-day.story.ts'],
+      [
+        ...flags,
+        '--test',
+        '--test-concurrency=1',
+        'test/hosts.story.ts',
+        'test/first-day.story.ts',
+        'test/model-gateway.story.mjs',
+      ],
       env,
     );
     return code === 0 && (write || chosen.length === 0) ? await compareTable() : code;

@@ -28,6 +28,7 @@ const RAN = {
   'rules test': [1, 64],
   'rules apply': [1, 64],
   'guard claude-code': [1],
+  'log-verify': [5],
 };
 
 const python = findPython();

@@ -22,6 +22,19 @@ const GATEWAY = {
   parentRefs: [{ name: 'public', namespace: 'gateways' }],
   hostnames: ['a.example.com'],
 };
+/** A sidecar, as the proxies of clouds for their Postgres are run. */
+const SIDECAR = {
+  name: 'postgres-proxy',
+  image: 'proxy.example.com/postgres-proxy:1',
+  restartPolicy: 'Always',
+  resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '1', memory: '64Mi' } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+};
+
 const EVERYTHING_ELSE = {
   publicUrl: 'https://a.example.com',
   settings: {
@@ -39,8 +52,38 @@ const EVERYTHING_ELSE = {
   nodeSelector: { 'kubernetes.io/os': 'linux' },
   tolerations: [{ key: 'dedicated', operator: 'Exists' }],
   priorityClassName: 'high',
-  edge: { service: { type: 'LoadBalancer', annotations: { a: 'b' } } },
-  postgres: { storage: { className: 'fast' } },
+  dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
+  podLabels: { 'cost-center': '7' },
+  edge: {
+    service: { type: 'LoadBalancer', annotations: { a: 'b' } },
+    tolerations: [{ key: 'edge', operator: 'Exists' }],
+    env: [{ name: 'TZ', value: 'UTC' }],
+  },
+  networkPolicy: { from: [{ ipBlock: { cidr: '203.0.113.0/24' } }] },
+  services: {
+    query: {
+      env: [{ name: 'NODE_OPTIONS', value: '--use-openssl-ca' }],
+      envFrom: [{ configMapRef: { name: 'more-settings' } }],
+      nodeSelector: { 'node.kubernetes.io/instance-type': 'large' },
+      affinity: { nodeAffinity: {} },
+      podLabels: { tier: 'web' },
+      podAnnotations: { team: 'console' },
+      serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/query' } },
+      topologySpread: [{ maxSkew: 2, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' }],
+      resources: { limits: { cpu: 1, memory: '1Gi' } },
+      hostAliases: [{ ip: '192.0.2.1', hostnames: ['idp.example.com'] }],
+      initContainers: [SIDECAR],
+    },
+    ingest: { serviceAccount: { name: 'ours' } },
+  },
+  serviceAccount: { annotations: { owner: 'platform' } },
+  migration: { env: [{ name: 'LC_ALL', value: 'C' }], serviceAccount: { annotations: { a: 'b' } } },
+  extraObjects: [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'more-settings', namespace: 'agentlens' }, data: {} },
+  ],
+  postgres: { storage: { className: 'fast', size: 53_687_091_200 }, env: [{ name: 'TZ', value: 'UTC' }] },
+  redis: { env: [{ name: 'TZ', value: 'UTC' }] },
+  nats: { env: [{ name: 'TZ', value: 'UTC' }] },
   metrics: {
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
     prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
@@ -48,20 +91,33 @@ const EVERYTHING_ELSE = {
   },
 };
 
+/** A bundled Postgres with enough connections for all replicas. */
+const ROOM = { postgres: { maxConnections: 1000 } };
+
 /** Every combination of one entry of each row is rendered. */
 const TABLE = {
   servers: { bundled: {}, 'one NATS': { nats: { replicas: 1 } }, outside: OUTSIDE },
   route: {
     none: {},
-    ingress: { ingress: { enabled: true, className: 'nginx', tlsSecret: 'tls' } },
+    ingress: {
+      ingress: {
+        enabled: true,
+        className: 'nginx',
+        tlsSecret: 'tls',
+        hosts: [{ host: 'b.example.com' }, { host: 'c.example.com', tlsSecret: 'tls-c' }],
+      },
+    },
     gateway: { gateway: GATEWAY },
     'gateway without edge': { gateway: GATEWAY, edge: { enabled: false } },
   },
   scaling: {
     fixed: {},
-    hpa: { autoscaling: { kind: 'hpa' } },
-    'hpa on lag': { autoscaling: { kind: 'hpa', lag: { enabled: true } } },
-    keda: { autoscaling: { kind: 'keda', lag: { enabled: true, prometheus: 'http://prometheus.monitoring:9090' } } },
+    hpa: { autoscaling: { kind: 'hpa', maxReplicas: 4 }, ...ROOM },
+    'hpa on lag': { autoscaling: { kind: 'hpa', lag: { enabled: true } }, ...ROOM },
+    keda: {
+      autoscaling: { kind: 'keda', lag: { enabled: true, prometheus: 'http://prometheus.monitoring:9090' } },
+      ...ROOM,
+    },
   },
   secrets: {
     generated: {},
@@ -102,6 +158,17 @@ export const WRONG_VALUES = [
   [{ autoscaling: { kind: 'keda', lag: { enabled: true } } }, 'autoscaling.lag.prometheus is required'],
   [{ settings: { AGENTLENS_SECRET_KEY: 'x' } }, 'belongs in a Secret'],
   [{ secrets: { firstKeys: true } }, 'existing'],
+  [{ migration: { kind: 'job' } }, 'needs secrets.existing'],
+  [
+    { publicUrl: 'https://a', settings: { AGENTLENS_PUBLIC_URL: 'https://b' } },
+    'by publicUrl and by settings.AGENTLENS_PUBLIC_URL',
+  ],
+  [{ extraEnv: [{ name: 'DATABASE_URL', value: 'x' }] }, 'by the chart and by extraEnv'],
+  [{ extraEnv: [{ name: 'A', value: '' }], services: { query: { env: [{ name: 'A' }] } } }, 'services.query.env'],
+  [{ postgres: { port: 6432 } }, 'the bundled Postgres listens on 5432'],
+  [{ edge: { service: { type: 'LoadBalancer' } } }, 'networkPolicy.from admits no network'],
+  [{ autoscaling: { kind: 'hpa' } }, '84 pods of services can open 850 connections'],
+  [{ podLabels: { 'app.kubernetes.io/name': 'x' } }, "invalid propertyName 'app.kubernetes.io/name'"],
 ];
 
 /** All combinations, each with a name. */

@@ -1,3 +1,10 @@
+import { hookProblems } from './hook-rules.mjs';
+import { labelsOf, nameOf, podOf, selects } from './objects.mjs';
+
+/** The only pod that talks to the API server. */
+const MAKES_SECRET = 'make-secret';
+/** Services that call addresses chosen by tenants. */
+const CALLS_TENANTS = ['action-dispatcher', 'model-gateway', 'query'];
 /** Returns rule violations of all workloads and of the set as a whole. `documents` are rendered Kubernetes objects. */
 export function kubernetesProblems(documents) {
   return [
@@ -6,25 +13,8 @@ export function kubernetesProblems(documents) {
     ...referenceProblems(documents),
     ...namespaceProblems(documents),
     ...networkProblems(documents),
+    ...hookProblems(documents),
   ];
-}
-
-function nameOf({ kind, metadata }) {
-  return `${kind}/${metadata?.name}`;
-}
-
-/** The pod of a workload, with metadata and spec. */
-function templateOf(document) {
-  if (document.kind === 'Pod') return document;
-  return ['Deployment', 'StatefulSet', 'Job'].includes(document.kind) ? document.spec?.template : undefined;
-}
-
-function podOf(document) {
-  return templateOf(document)?.spec;
-}
-
-function labelsOf(document) {
-  return templateOf(document)?.metadata?.labels ?? {};
 }
 
 function workloadProblems(document) {
@@ -48,7 +38,7 @@ function workloadProblems(document) {
     must(security.capabilities?.drop?.includes('ALL'), `${at}: capabilities must drop ALL`);
     must(requests.cpu && requests.memory, `${at}: resources.requests must have cpu and memory`);
     must(limits.cpu && limits.memory, `${at}: resources.limits must have cpu and memory`);
-    if (['Job', 'Pod'].includes(document.kind)) continue;
+    if (['Job', 'Pod'].includes(document.kind) || pod.initContainers?.includes(container)) continue;
     must(container.readinessProbe, `${at}: readinessProbe is missing`);
     must(container.livenessProbe, `${at}: livenessProbe is missing`);
   }
@@ -67,7 +57,7 @@ function secretProblems(document) {
   );
   const inVariables = pod.containers.flatMap(({ env = [], envFrom = [] }) => [
     ...env.filter(({ valueFrom }) => valueFrom?.secretKeyRef),
-    ...envFrom,
+    ...envFrom.filter(({ secretRef }) => secretRef),
   ]);
   const id = String(name).replaceAll('-', '_');
   const own = (key) =>
@@ -124,17 +114,19 @@ function referenceProblems(documents) {
   return problems;
 }
 
-function selects({ matchLabels = {}, matchExpressions = [] } = {}, labels) {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, values }) => values.includes(labels[key]))
-  );
-}
-
 function backendsOf({ kind, spec }) {
   if (kind === 'HTTPRoute') return spec.rules.flatMap(({ backendRefs = [] }) => backendRefs.map(({ name }) => name));
   if (kind !== 'Ingress') return [];
   return (spec.rules ?? []).flatMap(({ http }) => (http?.paths ?? []).map(({ backend }) => backend.service?.name));
+}
+
+/** The address of the API server is known to the cluster only, so its ports alone are open, for a pod that soon ends. */
+function apiServerProblems(policy) {
+  const ports = policy.spec.egress.flatMap((rule) => rule.ports ?? [{}]).map(({ port }) => port);
+  const open = ports.filter((port) => ![443, 6443].includes(port));
+  return open.length === 0
+    ? []
+    : [`${nameOf(policy)}: opens more than the ports of the API server: ${open.join(', ')}`];
 }
 
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'];
@@ -157,8 +149,13 @@ function networkProblems(documents) {
     );
     if ((policy.spec.egress ?? []).some(({ to }) => !to)) problems.push(`${nameOf(policy)}: egress to everywhere`);
     for (const { cidr, except = [] } of blocks.filter(({ cidr }) => Number(cidr.split('/')[1]) < 8)) {
-      if (policy.spec.podSelector.matchLabels?.['app.kubernetes.io/name'] !== 'action-dispatcher') {
-        problems.push(`${nameOf(policy)}: only action-dispatcher may reach ${cidr}`);
+      const name = policy.spec.podSelector.matchLabels?.['app.kubernetes.io/name'];
+      if (name === MAKES_SECRET) {
+        problems.push(...apiServerProblems(policy));
+        continue;
+      }
+      if (!CALLS_TENANTS.includes(name)) {
+        problems.push(`${nameOf(policy)}: only ${CALLS_TENANTS.join(' and ')} may reach ${cidr}`);
       }
       const open = cidr.includes(':') ? [] : PRIVATE.filter((network) => !except.includes(network));
       if (open.length > 0) problems.push(`${nameOf(policy)}: ${cidr} must exclude ${open.join(', ')}`);

@@ -4,13 +4,14 @@ import { Agent, createServer, request } from 'node:http';
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade'];
 
 /**
- * Serves both edges at one address: agent traffic goes to `ingest`, everything else to `query`. Streams in both
+ * Serves all edges at one address: agent traffic goes to `ingest`, model calls to `model-gateway`, everything else to
+ * `query`. Streams in both
  * directions, so that event streams work. `targets` may be filled in later; until then the response is 503.
  */
 export async function startEdgeProxy({ port, host, targets }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const server = createServer((incoming, answer) => {
-    const target = isForIngest(incoming) ? targets.ingest : targets.query;
+    const target = targets[findService(incoming)];
     if (isInternal(incoming)) notFound(answer);
     else if (target === undefined) unavailable(answer);
     else forward(incoming, answer, target, agent);
@@ -34,9 +35,12 @@ export async function startEdgeProxy({ port, host, targets }) {
   };
 }
 
-function isForIngest({ method, url }) {
+function findService({ method, url }) {
   const path = url.split('?', 1)[0];
-  return path.startsWith('/v1/') || (method === 'POST' && (path === '/api/events' || path === '/api/events/'));
+  if (path.startsWith('/gw/')) return 'model-gateway';
+  const isForIngest =
+    path.startsWith('/v1/') || (method === 'POST' && (path === '/api/events' || path === '/api/events/'));
+  return isForIngest ? 'ingest' : 'query';
 }
 
 /** Paths that only probes and Prometheus may reach, directly at the services, as in `deploy/edge`. */
