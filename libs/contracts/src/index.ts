@@ -98,9 +98,9 @@ export {
   recordedToolName,
   StandingLabel,
   Subject,
+  TOOL_NAME_CHARS,
   TreeLimits,
   UnreadContent,
-  TOOL_NAME_CHARS,
 } from './decisions.ts';
 export { DeliveryExchange, MAX_ANSWERED_BODY_BYTES, MAX_SENT_BODY_BYTES } from './delivery-exchange.ts';
 export { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './dialects/agentlens/event-types.ts';
@@ -213,7 +213,7 @@ export {
   UNPRICED_REASONS,
   type UnpricedReason,
 } from './prices.ts';
-export { detailsOf, otherVersion, Problem, ProblemDetail, unstorableText } from './problems.ts';
+export { detailsOf, otherVersion, Problem, ProblemDetail, plainMessage, unstorableText } from './problems.ts';
 export { canonicalProvider } from './provider-names.ts';
 export {
   MAX_REPRICE_DAYS,

@@ -61,13 +61,54 @@ const BOUNDS: Readonly<Record<string, string>> = {
   '<': 'less than',
 };
 
-/** Says zod's own message about a bound as a rule about the field: "must be at least 1". Others stay as they are. */
-function plainMessage(message: string): string {
+/** Zod's names of types, in the terms of JSON. */
+const TYPES: Readonly<Record<string, string>> = {
+  record: 'a JSON object',
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+/**
+ * Says zod's own message about a type, a bound, a choice or a key as a rule about the field: "must be at least 1". What
+ * a schema says itself stays as it is.
+ */
+export function plainMessage(message: string): string {
+  return ofType(message) ?? ofBound(message) ?? ofChoice(message) ?? ofKeys(message) ?? message;
+}
+
+function ofType(message: string): string | undefined {
+  const [, expected, received = ''] = /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
+  if (expected === undefined) return undefined;
+  const wanted = TYPES[expected] ?? expected;
+  if (received === 'undefined') return `is required, give ${wanted}`;
+  return expected === 'int' && received === 'number'
+    ? `must be ${wanted}`
+    : `must be ${wanted}, not ${received === 'boolean' ? 'a boolean' : (TYPES[received] ?? received)}`;
+}
+
+function ofBound(message: string): string | undefined {
   const [, verb, sign = '', limit, unit = ''] =
     /^Too (?:small|big): expected \w+ to (be|have) ([<>]=?)(-?[\d.e+]+)( \w+)?$/.exec(message) ?? [];
-  if (verb === undefined) return message;
+  if (verb === undefined) return undefined;
   if (verb === 'have' && sign === '>=' && limit === '1') return 'must not be empty';
   return `must ${verb} ${BOUNDS[sign] ?? sign} ${limit}${unit}`;
+}
+
+function ofChoice(message: string): string | undefined {
+  const [, choices] = /^Invalid (?:option: expected one of|input: expected) ("?[^,]+)$/s.exec(message) ?? [];
+  if (choices === undefined) return undefined;
+  const values = choices.split('|');
+  return values.length === 1 ? `must be ${values[0]}` : `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
+}
+
+function ofKeys(message: string): string | undefined {
+  const [, several, keys] = /^Unrecognized key(s)?: (.+)$/s.exec(message) ?? [];
+  if (keys === undefined) return undefined;
+  return several === undefined ? `has the unknown key ${keys}, remove it` : `has the unknown keys ${keys}, remove them`;
 }
 
 /** Maximum nesting of a request body. */

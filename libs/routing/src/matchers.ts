@@ -67,7 +67,7 @@ export function parseMatchers(texts: readonly string[]): ParsedMatchers {
 export function readStoredMatchers(stored: unknown): ParsedMatchers {
   const texts: readonly unknown[] = Array.isArray(stored) ? stored : [];
   if (texts.length > 0 && texts.every((text) => typeof text === 'string')) return parseMatchers(texts);
-  return { matchers: [matchNothing('')], messages: ['the matchers are no list of texts'] };
+  return { matchers: [matchNothing('')], messages: ['the matchers are not a list of strings'] };
 }
 
 function matchNothing(text: string): Matcher {

@@ -9,7 +9,7 @@ interface Answer {
   readonly model: string;
   readonly usage: Usage;
   readonly blocks: readonly ContentBlock[];
-  /** Nothing more comes of it, and its usage is that of its end. */
+  /** It has all its blocks, and the usage of its end. */
   readonly isComplete: boolean;
 }
 
@@ -45,7 +45,7 @@ export class SubAgentTranscript {
     const answers = new Map(this.#open);
     for (const line of await this.#lines()) {
       const { id, model = 'unknown', usage, content, stop_reason } = messageOf(line) ?? {};
-      // What follows an answer ends it, whatever its last line says.
+      // An answer that others follow has ended, even if no line of it has a reason to stop.
       for (const [other, answer] of answers) if (other !== id) answers.set(other, { ...answer, isComplete: true });
       if (id === undefined || usage === undefined || this.#seen.has(id)) continue;
       const more = Array.isArray(content) ? (content as ContentBlock[]) : [];

@@ -13,14 +13,14 @@ import {
 
 const text = z.string().min(1).max(1000);
 const scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {
-  error: 'must be a text, a number, true or false',
+  error: 'must be a string, a number, true or false',
 });
 
 const toolName = z
   .strictObject({
     kind: z.literal('toolName'),
     op: z.enum(['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'glob', 'in']),
-    value: z.union([z.string().min(1).max(256), names], { error: 'must be a text, or with "in" a list of texts' }),
+    value: z.union([z.string().min(1).max(256), names], { error: 'must be a string, or with "in" a list of strings' }),
   })
   .transform(({ op, value }) => ({ type: 'tool_name', config: { operator: op, value } }));
 

@@ -1,4 +1,4 @@
-import { type ProblemDetail, unknownName } from '@agentlens/contracts';
+import { type ProblemDetail, plainMessage, unknownName } from '@agentlens/contracts';
 import type { z } from 'zod';
 import { jsonSchemaOf } from '../catalog/catalog.ts';
 
@@ -18,25 +18,6 @@ export function problemsOf(
       .slice(0, 20)
       .map((key) => ({ path: [...path, key].join('.'), message: unknownName('key', key, known) }));
   });
-}
-
-/** Zod's type names, in the terms of JSON. */
-const WORDS: Readonly<Record<string, string>> = {
-  record: 'a JSON object',
-  object: 'a JSON object',
-  array: 'a list',
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-};
-
-function plainMessage(message: string): string {
-  const [, expected, received] = /^Invalid input: expected (\w+), received (.+)$/.exec(message) ?? [];
-  if (expected === undefined) return message;
-  const wanted = WORDS[expected] ?? expected;
-  if (received === 'undefined') return `is required, give ${wanted}`;
-  return expected === 'int' && received === 'number' ? `must be ${wanted}` : `must be ${wanted}, not ${received}`;
 }
 
 /** Returns the keys that the schema allows at a path, through objects, lists and alternatives. */

@@ -50,7 +50,7 @@ describe('validateDraft', () => {
       'config of a wrong type',
       { ...DRAFT, conditionConfig: [] },
       'conditionConfig',
-      'must be a JSON object, not array',
+      'must be a JSON object, not a list',
     ],
     ['a long cooldown', { ...DRAFT, cooldownMinutes: 1441 }, 'cooldownMinutes', '1440'],
     ['NUL', { ...DRAFT, name: 'a\u0000b' }, 'name', 'NUL'],

@@ -12,7 +12,7 @@ const Detection = z
     check: z.enum(['domain', 'tld', 'scheme']).optional().meta({ title: 'Whose' }),
     operator: z.enum(['eq', 'neq', 'endsWith', 'in']).optional().meta({ title: 'Is' }),
     value: z
-      .union([text, z.array(text).min(1).max(200)], { error: 'must be a text, or a list of texts' })
+      .union([text, z.array(text).min(1).max(200)], { error: 'must be a string, or a list of strings' })
       .optional()
       .meta({ title: 'Compared with' }),
   })

@@ -12,7 +12,7 @@ const SignalConfig = z
     operator: z.enum(OPERATORS).default('eq').meta({ title: 'Is' }),
     value: z
       .union([Scalar, z.array(Scalar).min(1).max(200)], {
-        error: 'is required, give a text, a number, true or false, or a list',
+        error: 'is required, give a string, a number, true or false, or a list',
       })
       .meta({ title: 'Compared with' }),
     onMissing: z.enum(['allow', 'block']).optional().meta({ title: 'If it is absent' }),

@@ -36,7 +36,7 @@ export function argumentProblem({ path, type, operator, value }: ArgumentTest): 
   if (path === undefined && (type !== 'string' || operator === 'neq')) {
     return { path: ['path'], message: 'is required here: without one, only texts are looked for' };
   }
-  if (operator === 'in') return Array.isArray(value) ? null : { path: ['value'], message: 'must be a list of texts' };
+  if (operator === 'in') return Array.isArray(value) ? null : { path: ['value'], message: 'must be a list of strings' };
   if (typeof value !== type) return { path: ['value'], message: `is required, give a ${type}` };
   const problem = operator === 'regex' ? patternProblem(String(value)) : null;
   return problem === null ? null : { path: ['value'], message: problem };

@@ -46,7 +46,7 @@ describe('tool_argument', () => {
     [{ path: 'a', operator: 'gt', value: 'x' }, 'must be one of'],
     [{ path: 'a', type: 'number', value: '1' }, 'give a number'],
     [{ type: 'number', value: 1 }, 'only texts'],
-    [{ operator: 'in', value: 'x' }, 'list of texts'],
+    [{ operator: 'in', value: 'x' }, 'list of strings'],
     [{ operator: 'regex', value: '(a)\\1' }, 'RE2'],
     [{ operator: 'eq' }, 'give a string'],
     [{ path: 'a', operator: 'exists', value: 'x' }, 'remove it'],

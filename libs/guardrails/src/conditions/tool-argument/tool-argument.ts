@@ -5,7 +5,7 @@ import { readArguments, unpacked } from '../../patterns/json-text.ts';
 import { type ArgumentTest, argumentProblem, asType, OPERATORS, scalarTest } from './argument-test.ts';
 
 const Scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {
-  error: 'must be a text, a number, true or false',
+  error: 'must be a string, a number, true or false',
 });
 
 const ToolArgumentConfig = z
@@ -18,7 +18,7 @@ const ToolArgumentConfig = z
     operator: z.enum(OPERATORS).default('eq').meta({ title: 'That is' }),
     value: z
       .union([Scalar, z.array(z.string().max(1000)).min(1).max(200)], {
-        error: 'must be a text of at most 1000 characters, a number, true or false, or a list of texts',
+        error: 'must be a string of at most 1000 characters, a number, true or false, or a list of strings',
       })
       .optional()
       .meta({ title: 'Compared with' }),

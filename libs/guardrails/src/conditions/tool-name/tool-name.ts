@@ -14,7 +14,7 @@ const ToolNameConfig = z
           z.array(z.string().min(1, 'must not be empty').max(256)).min(1).max(100),
         ],
         {
-          error: 'is required, give a text, or with "in" a list of texts',
+          error: 'is required, give a string, or with "in" a list of strings',
         },
       )
       .meta({
