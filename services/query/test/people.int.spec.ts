@@ -276,6 +276,22 @@ describe('a sign-in that is refused', () => {
     expect(browser.cookies.has('agentlens_session')).toBe(false);
   });
 
+  it('is recorded up to a rate, because anyone can be refused', async () => {
+    const { body } = await api.call('POST', '/api/identity-providers', { body: draft({ name: 'Other' }) });
+    const browser = new Browser();
+    const state = new URL(await browser.start(body.id)).searchParams.get('state');
+    for (let tries = 0; tries < 30; tries++) {
+      const answer = await browser.send(
+        'GET',
+        `/api/auth/oidc/callback?error=access_denied&state=${state}&iss=${provider.issuer}`,
+      );
+      expect(answer.statusCode).toBe(403);
+    }
+    const { entries } = (await api.get('/api/audit?kind=session.refused&limit=200')).body;
+    expect(entries.filter(({ targetId }: { targetId: string }) => targetId === body.id)).toHaveLength(20);
+    await api.call('DELETE', `/api/identity-providers/${body.id}`);
+  });
+
   it('names both issuers if the provider is another one than its address says', async () => {
     const other = await startProvider({ redirectUri: REDIRECT, accounts, names: (address) => `${address}/realm` });
     const address = other.issuer.replace('/realm', '');
@@ -685,6 +701,7 @@ describe('back-channel logout', () => {
     const [ann, ben] = [new Browser(), new Browser()];
     await ann.signIn('ann');
     await ben.signIn('ben');
+    const readsBefore = provider.keyReads();
     for (const wrong of [
       { jti: 'a' },
       { jti: 'b', events, nonce: 'n' },
@@ -694,6 +711,7 @@ describe('back-channel logout', () => {
     ]) {
       expect(await post(wrong)).toMatchObject({ status: 400 });
     }
+    expect(provider.keyReads()).toBe(readsBefore + 1);
     expect((await ann.me()).status).toBe(200);
     const { ended, status } = await post({ jti: 'e', events });
     expect([status, ended > 0]).toEqual([200, true]);

@@ -19,6 +19,8 @@ interface ProviderOptions {
 export interface RealProvider {
   readonly issuer: string;
   readonly port: number;
+  /** How often its public keys were read. */
+  keyReads(): number;
   /** Signs in at the address as a browser does, and returns the address of the callback. */
   signIn(authorizeUrl: string, subject: string): Promise<URL>;
   close(): Promise<void>;
@@ -66,10 +68,15 @@ export async function startProvider({
       if (context.path === '/token' && answer?.id_token !== undefined) answer.id_token = await alter(answer.id_token);
     });
   }
+  let keyReads = 0;
+  server.on('request', ({ url }) => {
+    if (url === '/jwks') keyReads += 1;
+  });
   server.on('request', provider.callback());
   return {
     issuer,
     port: used,
+    keyReads: () => keyReads,
     signIn: (authorizeUrl, subject) => walk(authorizeUrl, subject, redirectUri),
     close: () =>
       new Promise((resolve) => {

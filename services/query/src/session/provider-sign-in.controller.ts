@@ -1,4 +1,4 @@
-import { recordChanges, type Database } from '@agentlens/database';
+import { type Database, recordChanges } from '@agentlens/database';
 import { finishSignIn, getSignInOptions, type RequestOf, startSignIn } from '@agentlens/operations';
 import { displayNameFrom, mapClaims, unmetRequirement } from '@agentlens/people';
 import {
@@ -10,13 +10,14 @@ import {
   port,
   Serves,
 } from '@agentlens/platform';
+import { BoundedMap, type Bucket, takeFrom } from '@agentlens/state';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { foundOr404 } from '../http/tenant-reads.ts';
 import { type IdentityProvider, IdentityProviders } from '../people/identity-providers.ts';
 import { People, type SeenPerson } from '../people/people.repository.ts';
-import { SignInAttempts, type SignInAttempt, safeReturnTo } from '../sign-in/attempts.ts';
+import { type SignInAttempt, SignInAttempts, safeReturnTo } from '../sign-in/attempts.ts';
 import { PAGE_POLICY, refusedPage, testedPage } from '../sign-in/pages.ts';
 import { ProviderClient, type VerifiedSignIn } from '../sign-in/provider-client.ts';
 import { refusalFrom, SignInRefused } from '../sign-in/sign-in-refused.ts';
@@ -25,11 +26,17 @@ import { SignInCodes } from './sign-in-codes.ts';
 const MAX_CLAIMS_CHARS = 100_000;
 /** A claim with more entries is compared with every line of the mapping at every sign-in. */
 const MAX_ENTRIES = 2_000;
+/** Refusals recorded per provider: a callback proves nothing, so anyone can be refused. The log has all of them. */
+const RECORDED_AT_ONCE = 20;
+const RECORDED_PER_SECOND = 1 / 10;
+const MAX_PROVIDERS = 1_000;
 const Returned = z.object({ state: z.string().min(1).max(200) });
 
 /** Signing in with an identity provider: the way there, the way back, and the page that a refusal shows. */
 @Controller()
 export class ProviderSignInController {
+  readonly #recorded = new BoundedMap<Bucket>(MAX_PROVIDERS);
+
   constructor(
     private readonly providers: IdentityProviders,
     private readonly people: People,
@@ -218,7 +225,12 @@ export class ProviderSignInController {
   }
 
   async #record({ tenantId, id }: IdentityProvider, { message, claims }: SignInRefused): Promise<void> {
-    const at = new Date(this.clock.now()).toISOString();
+    const nowMs = this.clock.now();
+    const known = this.#recorded.get(id);
+    const { bucket, answer } = takeFrom(known, 1, RECORDED_PER_SECOND, nowMs, RECORDED_AT_ONCE);
+    this.#recorded.set(id, bucket);
+    if (!answer.allowed) return;
+    const at = new Date(nowMs).toISOString();
     const after = { because: message, ...(claims.length === 0 ? {} : { claims }) };
     await recordChanges(this.database.db, [{ tenantId, at, kind: 'session.refused', targetId: id, after }]);
   }

@@ -19,6 +19,8 @@ const STALE_MS = 24 * HOUR_MS;
 const CLOCK_TOLERANCE_S = 30;
 const MAX_PROVIDERS = 1_000;
 const MAX_LOGOUT_AGE_S = 120;
+/** Anyone can send a logout token, so the provider is asked for its keys at most this often. */
+const LOGOUT_KEYS_MS = 5_000;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** An ID token has no such event, and a logout token has no nonce. */
@@ -59,6 +61,9 @@ interface Discovered {
 @Injectable()
 export class ProviderClient {
   readonly #discovered = new BoundedMap<Discovered>(MAX_PROVIDERS);
+  readonly #logoutKeys = new BoundedMap<{ readonly keys: Promise<JSONWebKeySet>; readonly atMs: number }>(
+    MAX_PROVIDERS,
+  );
 
   constructor(
     @Inject(port('egress')) private readonly egress: EgressClient,
@@ -120,15 +125,14 @@ export class ProviderClient {
   }
 
   /**
-   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) with the provider's keys of this moment.
+   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) with keys that are at most five seconds old.
    *
    * @throws Error if it is not a valid logout token of this provider for this client
    */
   async verifyLogout(provider: IdentityProvider, token: string): Promise<LogoutToken> {
     const { issuer, jwks_uri: address } = await this.metadataOf(provider);
     if (address === undefined) throw new Error('the provider publishes no keys');
-    const answer = await this.#fetch(address, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' });
-    const keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
+    const keys = createLocalJWKSet(await this.#keysForLogout(address));
     const { payload } = await jwtVerify(token, keys, {
       issuer,
       audience: provider.settings.clientId,
@@ -137,6 +141,18 @@ export class ProviderClient {
       requiredClaims: ['iat', 'jti', 'events'],
     });
     return LogoutToken.parse(payload);
+  }
+
+  /** Shared by tokens that arrive within five seconds, also while the provider does not answer. */
+  #keysForLogout(address: string): Promise<JSONWebKeySet> {
+    const nowMs = this.clock.now();
+    const known = this.#logoutKeys.get(address);
+    if (known !== undefined && Math.abs(nowMs - known.atMs) < LOGOUT_KEYS_MS) return known.keys;
+    const keys = this.#fetch(address, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' }).then(
+      async (answer) => (await answer.json()) as JSONWebKeySet,
+    );
+    this.#logoutKeys.set(address, { keys, atMs: nowMs });
+    return keys;
   }
 
   async metadataOf(provider: IdentityProvider): Promise<oidc.ServerMetadata> {
