@@ -195,7 +195,7 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
     ...{ bus, clock, health, logger, db, outbox, lanes, records, retention, sweeper, notifier },
     ...{ deliveries, breakers, deliveryMetrics, alertMetrics, observeMs },
   });
-  const runActions = new RunActions(db);
+  const runActions = new RunActions(db, now);
   return {
     ...{ dispatcher, triggers, breakerAlerts, acknowledgements },
     ...{ channels, routes, silences, clicks },

@@ -230,6 +230,18 @@ describe('channels and routes', () => {
     });
   });
 
+  it('tell a channel that an open approval was deleted with its run', async () => {
+    await world.start();
+    await channel('ops', hook());
+    granted(await setRoutes({ routes: [route()] }));
+    const runId = `run-${tenantId}`;
+    const approval = granted(await review.resolve(review.binding({ runId }), { tenantId }));
+    await received(1);
+    granted(await world.bus.request(COMMANDS.deleteRunActions, { tenantId, runIds: [runId] }));
+    const [, outcome] = await received(2);
+    expect(data(outcome)).toMatchObject({ reason: 'changed', firing: [], resolved: [], deleted: [approval.id] });
+  });
+
   it('give a notice to the fallback when the channel refuses it', async () => {
     await world.start();
     receiver.answer(({ path }, response) => response.writeHead(path === '/ops' ? 400 : 200).end());

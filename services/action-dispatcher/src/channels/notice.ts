@@ -134,7 +134,10 @@ export function headline(notice: Notice): string {
   const { firing, resolved, reason, more } = notice;
   if (reason === 'test') return 'AgentLens can reach this channel';
   const [alert] = [...firing, ...resolved];
-  if (alert === undefined) return 'Alerts that were deleted have ended';
+  if (alert === undefined)
+    return reason === 'changed'
+      ? 'This approval was deleted with its run'
+      : 'Alerts that were deleted with their runs have ended';
   if (alert.kind === 'approval') return approvalHeadline(notice, alert);
   const count = firing.length + more;
   if (count === 0) return resolved.length === 1 ? `Resolved: ${line(alert)}` : `Resolved: ${resolved.length} alerts`;

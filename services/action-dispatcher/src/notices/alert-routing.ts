@@ -101,8 +101,8 @@ async function routeApproval(tx: Tx, row: AlertRow, tree: RoutingTree, at: strin
   return writeSteps(tx, row, nodes, nowMs);
 }
 
-/** Sends a change of an approval to the channels that show it. */
-async function announceApproval(tx: Tx, row: AlertRow, at: string): Promise<void> {
+/** Sends a change of an approval, or its end, to the channels that show it. */
+export async function announceApproval(tx: Tx, row: AlertRow, at: string): Promise<void> {
   const isOpen = row.status === 'pending' || row.status === 'acknowledged';
   if (!isOpen)
     await tx

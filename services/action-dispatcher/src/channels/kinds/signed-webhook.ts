@@ -12,9 +12,9 @@ export const signedWebhook: HttpChannelKind<SignedWebhookConfig> = {
   address: ({ url }) => url,
   target: ({ url }) => showHost(url),
   render({ url, secret }, notice) {
-    const { id, reason, route, channelId, group, firing, resolved, more, at } = notice;
+    const { id, reason, route, channelId, group, firing, resolved, deleted = [], more, at } = notice;
     const link = linkToAlert(notice, [...firing, ...resolved][0]);
-    const data = { id, reason, route, channel: channelId, group, firing, resolved, more };
+    const data = { id, reason, route, channel: channelId, group, firing, resolved, deleted, more };
     return { request: post(url, { type: 'notice.sent', timestamp: at, data, url: link }), sign: secret };
   },
   read: (response, _notice, nowMs) => readStatus(response, nowMs),
