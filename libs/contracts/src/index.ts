@@ -232,6 +232,7 @@ export {
   MAX_SILENCE_DAYS,
   MuteWindow,
   NOTICE_REASONS,
+  NOTICE_STATUSES,
   parseDuration,
   Route,
   RoutingAnswer,
@@ -303,7 +304,15 @@ export {
   tenantOfEvents,
   tenantOfLetter,
 } from './topics.ts';
-export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
+export {
+  ACTION_RESULTS,
+  ActionResult,
+  COMPARISON_WORDS,
+  Comparison,
+  DELIVERY_RESULTS,
+  DeliverySettled,
+  Trigger,
+} from './triggers.ts';
 export {
   dayBefore,
   isTimeZone,

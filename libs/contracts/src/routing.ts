@@ -159,6 +159,8 @@ export const NOTICE_REASONS = [
   'test',
 ] as const;
 
+export const NOTICE_STATUSES = ['pending', 'retrying', 'success', 'failed', 'superseded'] as const;
+
 /** A notice about an alert, and whether its receiver accepted it. */
 export const AlertNotice = z.object({
   id: z.string(),
@@ -171,7 +173,7 @@ export const AlertNotice = z.object({
   delivery: z
     .object({
       id: z.string(),
-      status: z.enum(['pending', 'retrying', 'success', 'failed']),
+      status: z.enum(NOTICE_STATUSES),
       acceptedAt: Instant.optional(),
       receipt: z.string().optional(),
       error: z.string().optional(),

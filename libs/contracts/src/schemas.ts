@@ -15,6 +15,16 @@ export {
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { canonicalJson } from './canonical-form.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
+export {
+  CHANNEL_KINDS,
+  ChannelConfig,
+  type ChannelConfigOf,
+  ChannelDraft,
+  ChannelId,
+  type ChannelKind,
+  ChannelView,
+  MAX_CHANNELS,
+} from './channels.ts';
 export { CONTROL_SCOPES, ControlOrder, Directive, RearmedRule } from './control.ts';
 export {
   ASK_REASONS,
@@ -52,12 +62,14 @@ export {
 } from './model-connections.ts';
 export { RulesChanged } from './notices.ts';
 export {
+  type AccessWay,
   AgentPattern,
   AppliedPolicy,
   ApprovalPolicy,
   ApprovalVote,
   ApprovalVotes,
   ClaimRequirement,
+  findScopes,
   IdentityProviderDraft,
   MAX_APPROVAL_POLICIES,
   MAX_DEPUTIES,
@@ -70,42 +82,15 @@ export {
   RoleGrant,
   SEPARATIONS,
   StoredPolicy,
-  VoterRef,
   TeamId,
+  VoterRef,
   WAYS,
-  type AccessWay,
   Way,
-  findScopes,
 } from './people.ts';
 export { MAX_PRICE_OVERRIDES, PriceOverride, PriceOverrideDraft, PriceRates } from './price-overrides.ts';
 export { UNPRICED_REASONS } from './prices.ts';
 export { Problem } from './problems.ts';
 export { MAX_REPRICE_DAYS, Reprice, RepriceDraft, RepricedModel } from './reprices.ts';
-export { FieldChange, GuardrailRule, Promotion, RULE_CHANGE_SOURCES, RuleDraft } from './rules.ts';
-export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
-export { MAX_SAVED_VIEWS, SavedViewDraft, VIEW_PAGES } from './saved-views.ts';
-export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
-export { DECISION_PATHS } from './tenant-book.ts';
-export { DAY_MS, HOUR_MS } from './times.ts';
-export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
-export {
-  HttpAddress,
-  NewWebhookEndpoint,
-  WEBHOOK_EVENTS,
-  WebhookDraft,
-  WebhookEndpoint,
-  WebhookPatch,
-} from './webhooks.ts';
-export {
-  CHANNEL_KINDS,
-  ChannelConfig,
-  type ChannelConfigOf,
-  ChannelDraft,
-  ChannelId,
-  type ChannelKind,
-  ChannelView,
-  MAX_CHANNELS,
-} from './channels.ts';
 export {
   ALERT_LABELS,
   type AlertLabel,
@@ -116,6 +101,7 @@ export {
   MAX_SILENCE_DAYS,
   MuteWindow,
   NOTICE_REASONS,
+  NOTICE_STATUSES,
   parseDuration,
   Route,
   RoutingAnswer,
@@ -126,3 +112,18 @@ export {
   StoredRouting,
   Suppression,
 } from './routing.ts';
+export { FieldChange, GuardrailRule, Promotion, RULE_CHANGE_SOURCES, RuleDraft } from './rules.ts';
+export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
+export { MAX_SAVED_VIEWS, SavedViewDraft, VIEW_PAGES } from './saved-views.ts';
+export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
+export { DECISION_PATHS } from './tenant-book.ts';
+export { DAY_MS, HOUR_MS } from './times.ts';
+export { ACTION_RESULTS, COMPARISON_WORDS, DELIVERY_RESULTS, DeliverySettled } from './triggers.ts';
+export {
+  HttpAddress,
+  NewWebhookEndpoint,
+  WEBHOOK_EVENTS,
+  WebhookDraft,
+  WebhookEndpoint,
+  WebhookPatch,
+} from './webhooks.ts';

@@ -35,6 +35,8 @@ export const Trigger = z.object({
 export type Trigger = z.infer<typeof Trigger>;
 
 export const ACTION_RESULTS = ['pending', 'retrying', 'success', 'failed', 'dry_run', 'cooldown'] as const;
+/** A notice to a channel is superseded by a newer one that takes its place. */
+export const DELIVERY_RESULTS = [...ACTION_RESULTS, 'superseded'] as const;
 /** Result of a trigger's action, as shown in the history. */
 export const ActionResult = z.enum(ACTION_RESULTS);
 export type ActionResult = z.infer<typeof ActionResult>;

@@ -1,6 +1,7 @@
 import { ChannelDraft, COMMANDS, RoutingDocument, SilenceDraft } from '@agentlens/contracts';
 import { eventually, type RecordedRequest, type RecordingServer } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { type Dispatching, START } from './dispatching.ts';
 import { granted, reviewing } from './reviewing.ts';
 import { withReceiver } from './with-receiver.ts';
@@ -228,6 +229,54 @@ describe('channels and routes', () => {
       event_action: 'resolve',
       dedup_key: `agentlens:${tenantId}:${alert.id}`,
     });
+  });
+
+  it('send a receiver that comes back the newest state of a group, not every step to it', async () => {
+    let isDown = true;
+    receiver.answer((_request, response) => response.writeHead(isDown ? 503 : 200).end());
+    await world.start();
+    await channel('ops', hook());
+    granted(await setRoutes({ routes: [route({ groupWait: '0s' })] }));
+    const queued = (count: number) => eventually(async () => expect(await notices()).toHaveLength(count));
+    const first = await raise();
+    await queued(1);
+    const second = await raise({ runId: 'run-2' });
+    world.clock.set(at(61));
+    await queued(2);
+    await decide(first.id);
+    world.clock.set(at(122));
+    await queued(3);
+    const third = await raise({ runId: 'run-3' });
+    world.clock.set(at(183));
+    await queued(4);
+    isDown = false;
+    const results = async () => {
+      const rows = await world.db
+        .selectFrom('deliveries')
+        .select('result')
+        .where('tenant_id', '=', tenantId)
+        .orderBy('order_n')
+        .execute();
+      return rows.map(({ result }) => result);
+    };
+    for (
+      let minute = 4;
+      (await results()).some((one) => one === 'retrying' || one === 'pending') && minute < 60;
+      minute++
+    ) {
+      world.clock.set(at(minute * 60));
+      await eventually(async () => {
+        const { rows } = await sql<{ due: string }>`
+          select count(*) as due from deliveries where tenant_id = ${tenantId} and next_attempt_at <= ${at(minute * 60)}::timestamptz
+        `.execute(world.db);
+        expect(Number(rows[0]?.due)).toBe(0);
+      });
+    }
+    expect(await results()).toEqual(['success', 'superseded', 'superseded', 'success']);
+    const accepted = receiver.requests.slice(-2).map(data);
+    expect(accepted[0]).toMatchObject({ reason: 'first' });
+    expect(accepted[1]).toMatchObject({ reason: 'new', resolved: [{ id: first.id }] });
+    expect(ids(accepted[1].firing).sort()).toEqual([second.id, third.id].sort());
   });
 
   it('tell a channel that an open approval was deleted with its run', async () => {

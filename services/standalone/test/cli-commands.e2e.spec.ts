@@ -127,6 +127,7 @@ const LINES: readonly Line[] = [
   { words: 'routes show' },
   { words: 'routes explain severity=critical agent=shopper' },
   { words: 'silences create agent=shopper --for 2h -m deploy --json', keep: { silence: 'id' } },
+  { words: 'silences create agent=shopper --from 12h --for 2h -m backup' },
   { words: 'silences list' },
   { words: 'silences end {silence}' },
   { words: 'channels link nothing', code: 1 },

@@ -182,16 +182,22 @@ export const listSilences: DefineCommand = (command, context) => {
 };
 
 export const createSilence: DefineCommand = (command, context) => {
+  const { nowMs } = context.host;
+  const fromNow = instantFrom(nowMs);
   command
     .argument('<matchers...>', 'matchers such as agent=billing-1 or severity=~info|warn')
-    .requiredOption('--for <time>', 'how long, such as 2h, or until when', instantFrom(context.host.nowMs))
+    // Read again below: its length counts from the beginning.
+    .requiredOption('--for <time>', 'how long, such as 2h, or until when', (text) => fromNow(text) && text)
+    .option('--from <time>', 'for a maintenance window: when it begins, such as 12h or an instant', fromNow)
     .requiredOption('-m, --message <text>', 'why')
-    .action(async (matchers, { for: endsAt, message: comment }) => {
+    .action(async (matchers, { for: until, from: startsAt, message: comment }) => {
+      const endsAt = instantFrom(() => (startsAt === undefined ? nowMs() : Date.parse(startsAt)))(until);
       const client = await context.connect();
-      const silence = await client.createSilence({ body: { matchers, endsAt, comment } });
+      const silence = await client.createSilence({ body: { matchers, startsAt, endsAt, comment } });
+      const from = startsAt === undefined ? '' : ` from ${silence.startsAt}`;
       context.output.print(
         silence,
-        () => `Silenced until ${silence.endsAt}. To end it: ${PROGRAM} silences end ${silence.id}`,
+        () => `Silenced${from} until ${silence.endsAt}. To end it: ${PROGRAM} silences end ${silence.id}`,
       );
     });
 };

@@ -15,6 +15,7 @@ const STATES: Readonly<Record<string, Mark>> = {
   pending: { icon: 's-waiting', tone: 'waiting', word: 'Waiting' },
   retrying: { icon: 's-waiting', tone: 'waiting', word: 'Trying again' },
   failed: { icon: 's-failed', tone: 'failed', word: 'Given up' },
+  superseded: { icon: 'v-no', tone: 'no', word: 'Superseded' },
 };
 const GONE: Mark = { icon: 'v-no', tone: 'no', word: 'Deleted' };
 

@@ -37,6 +37,7 @@ const MARKS: Readonly<Record<Delivery['result'], { icon: string; tone: string; w
   pending: { icon: 's-waiting', tone: 'waiting', word: 'Waits' },
   dry_run: { icon: 'v-shadow', tone: 'shadow-v', word: 'Shadow' },
   cooldown: { icon: 's-idle', tone: 'idle', word: 'Rested' },
+  superseded: { icon: 'v-no', tone: 'no', word: 'Superseded' },
 };
 const idOf = (delivery: Delivery) => delivery.id;
 

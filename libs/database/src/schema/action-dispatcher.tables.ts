@@ -55,7 +55,7 @@ export interface DeliveriesTable {
   /** Webhook endpoint of the delivery; null for the action of a rule or the webhook of an alert. */
   webhook_id: Generated<string | null>;
   traceparent: string | null;
-  result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
+  result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown' | 'superseded';
   attempts: Generated<number>;
   next_attempt_at: Timestamp | null;
   lease_until: Timestamp | null;

@@ -5,6 +5,7 @@ import {
   ChannelId,
   ChannelView,
   Instant,
+  NOTICE_STATUSES,
   RoutingAnswer,
   RoutingDocument,
   RoutingProblem,
@@ -91,7 +92,7 @@ export const testChannel = operation({
     deliveries: z.array(
       z.object({
         id: z.string(),
-        status: z.enum(['pending', 'retrying', 'success', 'failed']),
+        status: z.enum(NOTICE_STATUSES),
         receipt: z.string().optional(),
         detail: z.string().optional(),
       }),

@@ -1,4 +1,4 @@
-import { ACTION_RESULTS, ClientId, DeliveryExchange, Instant } from '@agentlens/contracts/schemas';
+import { ClientId, DELIVERY_RESULTS, DeliveryExchange, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging } from '../parameters.ts';
@@ -10,7 +10,7 @@ export const DeliveryFilter = consistent(
     triggerId: ClientId.optional(),
     ruleId: ClientId.optional(),
     webhookId: ClientId.optional(),
-    result: commaListOf(ACTION_RESULTS).optional(),
+    result: commaListOf(DELIVERY_RESULTS).optional(),
     ...paging(DELIVERIES_LIST, 200),
   }),
 );
@@ -42,7 +42,7 @@ const shown = {
     .optional()
     .meta({ description: 'With a webhookId: who is notified, and of what. Without a name or host, it was deleted.' }),
   actionType: z.string(),
-  result: z.enum(ACTION_RESULTS),
+  result: z.enum(DELIVERY_RESULTS),
   detail: z.string().optional(),
   triggeredAt: Instant,
   createdAt: Instant,

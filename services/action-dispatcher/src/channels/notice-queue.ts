@@ -45,15 +45,23 @@ export interface NewNotice {
 
 /** A notice names so many alerts and counts the rest. */
 const MAX_ALERTS = 200;
+/** Reasons that a notice keeps when it takes the place of one that had it, the loudest first. */
+const LOUD: readonly AlertNotice['reason'][] = ['escalation', 'first', 'approval', 'new'];
 
-/** Queues notices with their deliveries, in this transaction. @returns ids of the deliveries */
+/**
+ * Queues notices with their deliveries, in this transaction. A notice takes the place of those before it with its key
+ * that nothing has tried to send, so that a receiver that comes back gets the newest state instead of every step to it.
+ *
+ * @returns ids of the deliveries
+ */
 export async function queueNotices(
   tx: Transaction<Tables>,
-  notices: readonly NewNotice[],
+  given: readonly NewNotice[],
   nowMs: number,
 ): Promise<string[]> {
-  if (notices.length === 0) return [];
+  if (given.length === 0) return [];
   const at = new Date(nowMs).toISOString();
+  const notices = await supersede(tx, given, at);
   const rows = notices.map((notice) => ({ notice, noticeId: timeOrderedId(nowMs), deliveryId: timeOrderedId(nowMs) }));
   const queued = rows.map(({ notice, noticeId, deliveryId }) => {
     const { tenantId, channelId, groupId, reason, route, group, firing, resolved, everyMs, recipient, about } = notice;
@@ -92,4 +100,51 @@ export async function queueNotices(
     on conflict do nothing
   `.execute(tx);
   return rows.map(({ deliveryId }) => deliveryId);
+}
+
+/** @returns the notices, each with what those say whose place it takes */
+async function supersede(tx: Transaction<Tables>, notices: readonly NewNotice[], at: string): Promise<NewNotice[]> {
+  const { rows } = await sql<{ tenant_id: string; order_key: string; action_config: unknown }>`
+    with unsent as (
+      select tenant_id, delivery_id from deliveries
+      where (tenant_id, order_key) in (
+          select * from unnest(${notices.map(({ tenantId }) => tenantId)}::text[], ${notices.map(({ orderKey }) => orderKey)}::text[]))
+        and settled_at is null and attempts = 0 and lease_until is null
+      for update skip locked
+    )
+    update deliveries d set result = 'superseded', settled_at = ${at}::timestamptz, next_attempt_at = null,
+      detail = 'a newer notice took its place'
+    from unsent where d.tenant_id = unsent.tenant_id and d.delivery_id = unsent.delivery_id
+    returning d.tenant_id, d.order_key, d.action_config
+  `.execute(tx);
+  if (rows.length === 0) return [...notices];
+  const keyOf = (tenantId: string, orderKey: string) => JSON.stringify([tenantId, orderKey]);
+  const older = Map.groupBy(rows, (row) => keyOf(row.tenant_id, row.order_key));
+  return notices.map((notice) =>
+    (older.get(keyOf(notice.tenantId, notice.orderKey)) ?? []).reduce(
+      (newest, row) => inPlaceOf(newest, ChannelNoticeConfig.safeParse(row.action_config).data),
+      notice,
+    ),
+  );
+}
+
+/** The notice, with the alerts of an older one about which it says nothing. */
+export function inPlaceOf(notice: NewNotice, older: ChannelNoticeConfig | undefined): NewNotice {
+  if (older === undefined) return notice;
+  const firing = union(
+    notice.firing,
+    older.firing.filter((id) => !notice.resolved.includes(id)),
+  );
+  const resolved = union(
+    notice.resolved,
+    older.resolved.filter((id) => !firing.includes(id)),
+  );
+  // An end is quiet, also if nobody heard of the beginning.
+  const reason =
+    firing.length === 0 ? notice.reason : LOUD.find((one) => one === notice.reason || one === older.reason);
+  return { ...notice, firing, resolved, reason: reason ?? notice.reason };
+}
+
+function union(some: readonly string[], more: readonly string[]): string[] {
+  return [...new Set([...some, ...more])];
 }

@@ -43,7 +43,7 @@ export class Redelivery {
       if (delivery === undefined) return undefined;
       await recordChanges(tx, [{ tenantId, at, kind: 'delivery.redelivered', targetId: deliveryId, author }]);
       // A notification says nothing about the result of the trigger's own action.
-      if (delivery.webhook_id === null) {
+      if (delivery.webhook_id === null && delivery.result !== 'superseded') {
         await tx
           .updateTable('guardrail_triggers')
           .set({ action_result: delivery.result, settled_at: null })

@@ -177,7 +177,12 @@ async function lockUnaccepted(tx: Tx, nowMs: number): Promise<Unaccepted[]> {
         select o.tenant_id, o.notice_id from notices o
           join deliveries e using (tenant_id, delivery_id) join channels f on f.tenant_id = o.tenant_id and f.channel_id = o.channel_id
         where not o.fell_back and o.at >= ${new Date(nowMs - FALLBACK_WITHIN_MS).toISOString()}
-          and f.fallback is not null and e.result <> 'success' and (e.settled_at is not null or o.at <= ${late})
+          and f.fallback is not null and e.result <> 'success'
+          and ((e.settled_at is not null and e.result <> 'superseded') or o.at <= ${late})
+          -- What a superseded notice says is part of a later one.
+          and not (e.result = 'superseded' and exists (
+            select from deliveries s where s.tenant_id = e.tenant_id and s.order_key = e.order_key and s.order_n > e.order_n
+              and s.result = 'success'))
         order by o.at limit ${ROWS_AT_ONCE} for update of o skip locked)
     returning n.tenant_id, n.group_id, c.fallback, d.action_config
   `.execute(tx);

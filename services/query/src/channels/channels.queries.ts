@@ -5,6 +5,7 @@ import {
   CHANNEL_KINDS,
   type ChannelView,
   NOTICE_REASONS,
+  NOTICE_STATUSES,
   type RoutingAnswer,
   RoutingDocument,
   type RoutingProblem,
@@ -27,7 +28,7 @@ import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 const MAX_NOTICES = 200;
 const MAX_ENDED_SILENCES = 100;
 
-type Status = 'pending' | 'retrying' | 'success' | 'failed';
+type Status = (typeof NOTICE_STATUSES)[number];
 
 interface Explained {
   readonly kind: 'explained';
@@ -133,7 +134,7 @@ export class ChannelsQueries {
 }
 
 function statusOf(result: string): Status {
-  return result === 'success' || result === 'failed' || result === 'retrying' ? result : 'pending';
+  return NOTICE_STATUSES.find((status) => status === result) ?? 'pending';
 }
 
 function readNewest(db: ReadOnly, tenantId: string) {
