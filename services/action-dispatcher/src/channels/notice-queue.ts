@@ -139,7 +139,7 @@ export function inPlaceOf(notice: NewNotice, older: ChannelNoticeConfig | undefi
     notice.resolved,
     older.resolved.filter((id) => !firing.includes(id)),
   );
-  // An end is quiet, also if nobody heard of the beginning.
+  // An end is quiet, also if the receiver never got the beginning.
   const reason =
     firing.length === 0 ? notice.reason : LOUD.find((one) => one === notice.reason || one === older.reason);
   return { ...notice, firing, resolved, reason: reason ?? notice.reason };
