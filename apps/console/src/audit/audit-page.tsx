@@ -193,7 +193,7 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
             <thead>
               <tr>
                 <th>When</th>
-                <th>Who</th>
+                <th className="not-s">Who</th>
                 <th>Did</th>
                 <th>To</th>
                 <th className="not-s">What</th>
@@ -205,8 +205,13 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
                   <td className="t3">
                     <Moment at={entry.changedAt} />
                   </td>
-                  <td title={entry.actor?.keyName}>{entry.actor?.person ?? entry.actor?.keyName ?? 'not known'}</td>
-                  <td>{entry.kind.replace('.', ' ').replaceAll('_', ' ')}</td>
+                  <td className="not-s" title={entry.actor?.keyName}>
+                    {actorOf(entry)}
+                  </td>
+                  <td>
+                    <span className="nowrap">{entry.kind.replace('.', ' ').replaceAll('_', ' ')}</span>
+                    <div className="only-s t3">{actorOf(entry)}</div>
+                  </td>
                   <td>
                     <Target entry={entry} />
                   </td>
@@ -221,6 +226,10 @@ function Entries({ target, actor }: { target: string | undefined; actor: string 
       }
     </Read>
   );
+}
+
+function actorOf({ actor }: AuditEntry): string {
+  return visible(actor?.person ?? actor?.keyName ?? 'not known');
 }
 
 /** What was changed, and why. */

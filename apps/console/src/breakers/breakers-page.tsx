@@ -115,7 +115,7 @@ function Limits({ limits }: { limits: BreakerLimits }) {
   return (
     <Section
       title="Limits"
-      note="of a run, the most specific apply: run, agent, tenant, defaults"
+      note={<span className="not-s">of a run, the most specific apply: run, agent, tenant, defaults</span>}
       link={
         <span className="ml">
           <Act scope="admin" kind="sm" onPress={() => setEditing(true)}>

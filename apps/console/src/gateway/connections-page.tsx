@@ -29,7 +29,7 @@ export function ConnectionsPage() {
             <Section
               first
               title="Model connections"
-              note="agents call /gw/<name> without the provider's key"
+              note={<span className="not-s">agents call /gw/&lt;name&gt; without the provider's key</span>}
               link={
                 <span className="btns ml">
                   <Link className="link" to="/model-calls">

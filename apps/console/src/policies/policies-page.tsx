@@ -27,7 +27,7 @@ export function PoliciesPage() {
             <Section
               first
               title="Approval policies"
-              note="the first that matches a call applies"
+              note={<span className="not-s">the first that matches a call applies</span>}
               link={
                 <span className="ml">
                   <Act scope="admin" kind="sm" onPress={() => setOpen('new')}>

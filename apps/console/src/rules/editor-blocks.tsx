@@ -3,6 +3,7 @@ import { ANY_TOOL, toolsWords } from '../../../../libs/guardrails/src/words/cond
 import { defaultOnUnavailable } from '../../../../libs/guardrails/src/words/on-unavailable.ts';
 import { client } from '../api/client.ts';
 import type { Catalog } from '../api/model.ts';
+import { counted } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Icon } from '../ui/icon.tsx';
 import { actionMark } from '../ui/marks.tsx';
@@ -64,7 +65,7 @@ export function When({ draft, decides: isDecision, onChange }: BlockProps & { re
               Seen in 7 days:{' '}
               {seen
                 .slice(0, 5)
-                .map(({ tool, calls }) => `${tool} ${calls.calls} times`)
+                .map(({ tool, calls }) => `${tool} ${counted(calls.calls, 'time')}`)
                 .join(', ')}
               .
             </span>

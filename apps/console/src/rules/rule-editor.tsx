@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { client } from '../api/client.ts';
 import type { Catalog, Rule, RuleSummary } from '../api/model.ts';
+import { counted } from '../figures/figures.ts';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -224,7 +225,7 @@ function EnforceDialog({
           <div>
             {would === 0
               ? 'In the last 7 days it would have acted on nothing, or it was not in shadow: there is no evidence yet.'
-              : `In 7 days of shadow it would have acted ${would} times.`}
+              : `In 7 days of shadow it would have acted ${counted(would, 'time')}.`}
           </div>
         </div>
         <p>

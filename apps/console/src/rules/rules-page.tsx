@@ -2,7 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { ruleWords } from '../../../../libs/guardrails/src/words/rule-words.ts';
 import { client } from '../api/client.ts';
 import type { Rule, RuleSummary } from '../api/model.ts';
-import { count, money } from '../figures/figures.ts';
+import { count, counted, money } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Page } from '../shell/page.tsx';
 import { Empty, FilteredEmpty, Read } from '../ui/faces.tsx';
@@ -179,7 +179,7 @@ function Table({ rules, summaries }: { rules: readonly Rule[]; summaries: Readon
                 {mode === 'shadow' && sum(summary?.wouldHave) > 0 && (
                   <span className="dg gh">
                     <Icon name="v-shadow" size={12} />
-                    Would have acted {count(sum(summary?.wouldHave))} times in 7 days
+                    Would have acted {counted(sum(summary?.wouldHave), 'time')} in 7 days
                   </span>
                 )}
                 {passesUnasked(rule) && <PassesUnasked />}

@@ -34,6 +34,7 @@ export async function pagesOf(target: Target): Promise<PageAddress[]> {
     { name: 'spend', path: '/spend' },
     { name: 'breakers', path: '/breakers' },
     { name: 'deliveries', path: '/deliveries' },
+    { name: 'channels', path: '/channels' },
     { name: 'audit', path: '/audit' },
     { name: 'system', path: '/system' },
     { name: 'settings', path: '/settings' },

@@ -1,5 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
+import { CONSOLE_PAGES } from './console-server.ts';
+
+describe('the addresses of the console', () => {
+  it('are served with status 200 for every page of its router', () => {
+    const router = readFileSync(join(import.meta.dirname, '../../../../apps/console/src/router.tsx'), 'utf8');
+    const paths = [...router.matchAll(/(?:route|moved)\(\s*'(\/[^']*)'|path: '(\/[^']*)'/g)].map(
+      ([, of, path = of ?? '']) => path.replaceAll('$', ':'),
+    );
+    expect(paths.length).toBeGreaterThan(30);
+    const served = CONSOLE_PAGES.map((page) => new RegExp(`^${page.replaceAll(/:\w+/g, '[^/]+')}$`));
+    expect(paths.filter((path) => !served.some((page) => page.test(path)))).toEqual([]);
+  });
+});
 
 describe('basePath', () => {
   it('is the root if no proxy stripped a prefix', () => {

@@ -6,11 +6,12 @@ import { type ConsoleFile, type Encoding, readConsoleFiles } from './console-fil
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
 
 /** Page addresses of the console's router. Every other path is an API route or 404. */
-const CONSOLE_PAGES = [
+export const CONSOLE_PAGES = [
   '/',
   ...['runs', 'live', 'decisions', 'guardrails', 'approvals', 'alerts', 'agents', 'spend', 'breakers', 'deliveries'],
-  ...['audit', 'system', 'settings', 'connect', 'more', 'gallery', 'sign-in'],
-  ...['runs/:id', 'guardrails/:id', 'guardrails/:id/edit', 'agents/:id'],
+  ...['audit', 'system', 'settings', 'connect', 'more', 'gallery', 'sign-in', 'model-calls', 'channels', 'you'],
+  ...['people', 'teams', 'providers', 'policies', 'connections', 'log'].map((page) => `settings/${page}`),
+  ...['you/login', 'link/slack', 'runs/:id', 'guardrails/:id', 'guardrails/:id/edit', 'agents/:id'],
 ].map((page) => (page === '/' ? page : `/${page}`));
 /** The files contain no tenant data, so they need no key. */
 const PUBLIC = { config: { isPublic: true } };
