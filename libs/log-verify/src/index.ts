@@ -21,3 +21,4 @@ export {
 } from './note.ts';
 export { canonical, parseStrictly, type StrictJson } from './strict-json.ts';
 export { checkConsistency, checkInclusion, leafHash, rootFromLeaves } from './tree.ts';
+export { type Cosigner, openCosigner, Witness, type WitnessAnswer, type WitnessState } from './witness.ts';

@@ -3,7 +3,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 /** Signature types of C2SP: a plain signature, and the cosignature of a witness, which has a time. */
 const ED25519 = 1;
-const COSIGNATURE = 4;
+export const COSIGNATURE = 4;
 const KEY_ID_BYTES = 4;
 const TIME_BYTES = 8;
 const COSIGNATURE_BYTES = TIME_BYTES + 64;
@@ -57,7 +57,8 @@ export function readVerifierKey(text: string): VerifierKey {
   };
 }
 
-function keyId(name: string, typed: Buffer): string {
+/** Id of a key under a name, in hex. @param typed the type and the key */
+export function keyId(name: string, typed: Buffer): string {
   return createHash('sha256').update(`${name}\n`).update(typed).digest().subarray(0, 4).toString('hex');
 }
 
