@@ -1,16 +1,16 @@
 import { openSigner, signCheckpoint, writeVerifierKey } from '@agentlens/log';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { verifyBundle } from './bundle.ts';
 import {
   KEY,
   type MadeBundle,
   makeBundle,
   makeCheckpoint,
-  makeErasedBundle,
   makeEntry,
+  makeErasedBundle,
   ORIGIN,
 } from './bundle.testing.ts';
+import { verifyBundle } from './bundle.ts';
 import { runVerifier } from './command.ts';
 import { readVerifierKey } from './note.ts';
 

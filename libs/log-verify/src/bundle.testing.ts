@@ -1,3 +1,4 @@
+import { createHash, sign } from 'node:crypto';
 import {
   digestMember,
   digestPayload,
@@ -64,6 +65,24 @@ const text = (hashes: readonly Buffer[]) => hashes.map((hash) => hash.toString('
 export async function makeCheckpoint(leaves: readonly string[], secret = SECRET, origin = ORIGIN): Promise<string> {
   const root = await readLeaves(leaves).root();
   return signCheckpoint({ origin, size: leaves.length, root }, openSigner(secret));
+}
+
+/** A witness as C2SP tlog-cosignature describes it, written apart from the code under test. */
+export function makeWitness(name: string, secret: Buffer) {
+  const { privateKey, publicKey } = openSigner(secret);
+  const typed = Buffer.concat([Buffer.of(4), publicKey]);
+  const id = createHash('sha256').update(`${name}\n`).update(typed).digest().subarray(0, 4);
+  return {
+    key: `${name}+${id.toString('hex')}+${typed.toString('base64')}`,
+    /** The note with a cosignature more. */
+    cosign: (note: string, seconds: bigint): string => {
+      const text = note.slice(0, note.indexOf('\n\n') + 1);
+      const time = Buffer.alloc(8);
+      time.writeBigUInt64BE(seconds);
+      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`), privateKey);
+      return `${note}— ${name} ${Buffer.concat([id, time, signature]).toString('base64')}\n`;
+    },
+  };
 }
 
 /** The evidence of run `r1` in a log of `size` entries. */

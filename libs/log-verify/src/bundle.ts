@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
+import { compareCheckpoints } from './compare-checkpoints.ts';
+import { findGaps, type ShownEntry } from './completeness.ts';
 import {
-  openCheckpoint,
   type OpenedCheckpoint,
+  openCheckpoint,
   strictBase64,
   UnreadableInput,
   type VerifierKey,
   WrongSignature,
 } from './note.ts';
 import { canonical, type Members, members, parseStrictly, type StrictJson } from './strict-json.ts';
-import { findGaps, type ShownEntry } from './completeness.ts';
-import { compareCheckpoints } from './compare-checkpoints.ts';
 import { leafHash, rootFromLeaves } from './tree.ts';
 
 export type Status = 'proven' | 'proven, parts withheld' | 'altered' | 'incomplete' | 'unknown key' | 'unreadable';
@@ -35,15 +35,26 @@ export interface Verdict {
   readonly status: Status;
   readonly findings: readonly Finding[];
   readonly warnings: readonly string[];
+  /** Whether as many of the reader's witnesses as asked for signed the checkpoint. */
+  readonly isWitnessed: boolean;
+  readonly witnesses: readonly WitnessedBy[];
   readonly entries: number;
   readonly withheld: number;
   readonly subject?: StrictJson;
   readonly checkpoint?: Pick<OpenedCheckpoint, 'origin' | 'size'>;
 }
 
+export interface WitnessedBy {
+  readonly name: string;
+  /** When it signed, by its own clock, in the form of RFC 3339; undefined if its signature has no time. */
+  readonly at: string | undefined;
+}
+
 export interface Trust {
   readonly keys: readonly VerifierKey[];
   readonly witnesses?: readonly VerifierKey[];
+  /** Witnesses that must have signed; default: 1. */
+  readonly quorum?: number | undefined;
   /** A checkpoint that the reader kept: the log must still contain it. */
   readonly since?: string | undefined;
 }
@@ -65,7 +76,7 @@ export function verifyBundle(text: string, trust: Trust): Verdict {
 }
 
 function failed(status: Status, findings: readonly Finding[]): Verdict {
-  return { status, findings, warnings: [], entries: 0, withheld: 0 };
+  return { status, findings, warnings: [], isWitnessed: false, witnesses: [], entries: 0, withheld: 0 };
 }
 
 function verify(bundle: Members, trust: Trust): Verdict {
@@ -81,7 +92,7 @@ function verify(bundle: Members, trust: Trust): Verdict {
       { problem: `the checkpoint of ${checkpoint.origin} is not signed by a key that you gave` },
     ]);
   // A key proves only its own log.
-  if (!checkpoint.signedBy.includes(checkpoint.origin))
+  if (!checkpoint.signatures.some(({ key }) => key.name === checkpoint.origin && !key.isCosigner))
     return failed('unknown key', [{ problem: `no given key belongs to ${checkpoint.origin}` }]);
   const entries = list(bundle.entries, 'entries').map((entry, n) => readEntry(members(entry, `entries[${n}]`), n));
   for (const [n, entry] of entries.entries())
@@ -105,10 +116,14 @@ function verify(bundle: Members, trust: Trust): Verdict {
   const gaps = findings.length > 0 ? [] : findGaps(subject, entries.map(showEntry));
   const withheld = entries.filter(hidesSomething).length;
   const status = judge(findings.length, gaps.length, withheld);
+  const witnesses = readWitnesses(note, trust);
+  const quorum = Math.max(1, trust.quorum ?? 1);
+  const isWitnessed = witnesses.length >= quorum;
   return {
     status,
     findings: [...findings, ...gaps],
-    warnings: warnAboutWitnesses(note, trust),
+    warnings: isWitnessed ? [] : [explainMissing(witnesses.length, quorum)],
+    ...{ isWitnessed, witnesses },
     entries: entries.length,
     withheld,
     subject,
@@ -134,9 +149,21 @@ function judge(altered: number, gaps: number, withheld: number): Status {
   return withheld > 0 ? 'proven, parts withheld' : 'proven';
 }
 
-function warnAboutWitnesses(note: string, { witnesses = [] }: Trust): string[] {
-  const signed = witnesses.length === 0 ? [] : openCheckpoint(note, witnesses).signedBy;
-  return signed.length > 0 ? [] : ['signed, not witnessed: only the operator signed this checkpoint'];
+/** The witnesses that signed. A key with two names counts once, and the key of the log under another name never. */
+function readWitnesses(note: string, { keys, witnesses = [] }: Trust): WitnessedBy[] {
+  const counted = new Set(keys.map(({ bytes }) => bytes));
+  const others = openCheckpoint(note, witnesses).signatures.filter(({ key: { bytes } }) => {
+    const isNew = !counted.has(bytes);
+    counted.add(bytes);
+    return isNew;
+  });
+  return others.map(({ key, at }) => ({ name: key.name, at: at?.toISOString() }));
+}
+
+function explainMissing(signed: number, quorum: number): string {
+  return signed === 0
+    ? 'signed, not witnessed: only the operator signed this checkpoint'
+    : `signed by ${signed} of your witnesses, and ${quorum} must`;
 }
 
 function checkSince(trust: Trust, since: string, now: OpenedCheckpoint, bundle: Members): Finding[] {

@@ -1,7 +1,14 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
+/** Signature types of C2SP: a plain signature, and the cosignature of a witness, which has a time. */
 const ED25519 = 1;
+export const COSIGNATURE = 4;
+const KEY_ID_BYTES = 4;
+const TIME_BYTES = 8;
+const COSIGNATURE_BYTES = TIME_BYTES + 64;
+/** Seconds of the last instant that a date can have. */
+const MAX_TIME = 8_640_000_000_000n;
 const MAX_NOTE = 1_000_000;
 const MAX_SIGNATURES = 64;
 /** No space, no plus, no control character. */
@@ -12,6 +19,10 @@ export interface VerifierKey {
   readonly name: string;
   readonly id: string;
   readonly key: KeyObject;
+  /** The key without its name and type, in hex: one witness under two names is one witness. */
+  readonly bytes: string;
+  /** Signs cosignatures of C2SP `cosignature/v1`: the key of a witness, never of a log. */
+  readonly isCosigner: boolean;
 }
 
 export class UnreadableInput extends Error {}
@@ -25,21 +36,29 @@ export function strictBase64(text: string, what: string, bytes?: number): Buffer
   return decoded;
 }
 
-/** Reads `<name>+<key id>+<key>` (C2SP signed-note). @throws UnreadableInput */
+/**
+ * Reads `<name>+<key id>+<key>` (C2SP signed-note): an Ed25519 key of type 0x01, or of type 0x04 of a witness
+ * (tlog-cosignature). @throws UnreadableInput
+ */
 export function readVerifierKey(text: string): VerifierKey {
   const [, name = '', id = '', encoded = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.+)$/.exec(text.trim()) ?? [];
   if (!NAME.test(name)) throw new UnreadableInput('the key must have the form <name>+<8 hex digits>+<base64>');
   const typed = strictBase64(encoded, 'the key');
-  if (typed.length !== 33 || typed[0] !== ED25519) throw new UnreadableInput('the key is not an Ed25519 key');
+  const [type] = typed;
+  if (typed.length !== 33 || (type !== ED25519 && type !== COSIGNATURE))
+    throw new UnreadableInput('the key is not an Ed25519 key');
   if (keyId(name, typed) !== id) throw new UnreadableInput('the key does not match its id: a character was changed');
   return {
     name,
     id,
+    bytes: typed.toString('hex', 1),
+    isCosigner: type === COSIGNATURE,
     key: createPublicKey({ key: Buffer.concat([SPKI, typed.subarray(1)]), format: 'der', type: 'spki' }),
   };
 }
 
-function keyId(name: string, typed: Buffer): string {
+/** Id of a key under a name, in hex. @param typed the type and the key */
+export function keyId(name: string, typed: Buffer): string {
   return createHash('sha256').update(`${name}\n`).update(typed).digest().subarray(0, 4).toString('hex');
 }
 
@@ -49,6 +68,14 @@ export interface OpenedCheckpoint {
   readonly root: Buffer;
   /** Names of the given keys whose signatures are valid. */
   readonly signedBy: readonly string[];
+  /** The valid signatures of the given keys, at most one of each. */
+  readonly signatures: readonly KnownSignature[];
+}
+
+export interface KnownSignature {
+  readonly key: VerifierKey;
+  /** When a witness signed, by its own clock; undefined for a plain signature. */
+  readonly at: Date | undefined;
 }
 
 /**
@@ -65,26 +92,39 @@ export function openCheckpoint(note: string, keys: readonly VerifierKey[]): Open
   const lines = note.slice(split + 2, -1).split('\n');
   if (lines.length > MAX_SIGNATURES)
     throw new UnreadableInput(`the checkpoint has more than ${MAX_SIGNATURES} signatures`);
-  const signedBy = new Set<string>();
+  const signatures = new Map<VerifierKey, KnownSignature>();
   for (const line of lines) {
     const [, name = '', encoded = ''] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
     if (!NAME.test(name)) throw new UnreadableInput('a signature line of the checkpoint is malformed');
     const signature = strictBase64(encoded, 'a signature of the checkpoint');
     if (signature.length < 5) throw new UnreadableInput('a signature of the checkpoint is too short');
-    const id = signature.subarray(0, 4).toString('hex');
-    const known = keys.find((key) => key.name === name && key.id === id);
-    if (known === undefined) continue;
-    if (!verify(null, Buffer.from(text, 'utf8'), known.key, signature.subarray(4)))
-      throw new WrongSignature(`the signature of ${name} does not match the checkpoint`);
-    signedBy.add(name);
+    const id = signature.toString('hex', 0, KEY_ID_BYTES);
+    const key = keys.find((one) => one.name === name && one.id === id);
+    if (key === undefined) continue;
+    const at = checkSignature(text, key, signature.subarray(KEY_ID_BYTES));
+    const other = signatures.get(key)?.at;
+    // A witness may have signed the same checkpoint again: what counts is since when it knows it.
+    if (other === undefined || (at !== undefined && at < other)) signatures.set(key, { key, at });
   }
-  return { ...readBody(text), signedBy: [...signedBy] };
+  const known = [...signatures.values()];
+  return { ...readBody(text), signatures: known, signedBy: [...new Set(known.map(({ key }) => key.name))] };
+}
+
+/** @returns the time of a cosignature. @throws WrongSignature */
+function checkSignature(text: string, { name, key, isCosigner }: VerifierKey, signature: Buffer): Date | undefined {
+  const seconds = isCosigner && signature.length === COSIGNATURE_BYTES ? signature.readBigUInt64BE() : 0n;
+  const signed = isCosigner ? `cosignature/v1\ntime ${seconds}\n${text}` : text;
+  const isRight = verify(null, Buffer.from(signed, 'utf8'), key, signature.subarray(isCosigner ? TIME_BYTES : 0));
+  if (!isRight) throw new WrongSignature(`the signature of ${name} does not match the checkpoint`);
+  if (!isCosigner) return undefined;
+  if (seconds === 0n || seconds > MAX_TIME) throw new WrongSignature(`the cosignature of ${name} has no valid time`);
+  return new Date(Number(seconds) * 1_000);
 }
 
 /** A known key's signature over another text. */
 export class WrongSignature extends Error {}
 
-function readBody(text: string): Omit<OpenedCheckpoint, 'signedBy'> {
+function readBody(text: string): Omit<OpenedCheckpoint, 'signedBy' | 'signatures'> {
   const [origin = '', size = '', root = '', ...rest] = text.slice(0, -1).split('\n');
   if (!NAME.test(origin)) throw new UnreadableInput('the origin of the checkpoint is malformed');
   if (!/^(0|[1-9]\d{0,15})$/.test(size)) throw new UnreadableInput('the size of the checkpoint is not a number');

@@ -10,7 +10,7 @@ const nodeHash = (left: Buffer, right: Buffer): Buffer =>
   createHash('sha256').update(NODE).update(left).update(right).digest();
 
 /** Largest supported tree. Larger numbers are not exact. */
-const MAX_SIZE = 2 ** 52;
+export const MAX_SIZE = 2 ** 52;
 
 const isSize = (size: number): boolean => Number.isInteger(size) && size >= 0 && size <= MAX_SIZE;
 const half = (value: number): number => Math.floor(value / 2);

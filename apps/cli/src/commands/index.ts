@@ -287,6 +287,10 @@ export const COMMANDS: CommandTree = {
       },
     },
   },
+  witness: {
+    summary: 'run a witness, which cosigns checkpoints of logs that only grow',
+    load: async () => (await import('./witness.ts')).runWitness,
+  },
   invoice: {
     summary: 'invoices of providers',
     commands: {
