@@ -13,6 +13,7 @@ import type { Notifier } from './notices/notifier.ts';
 import type { Outbox } from './outbox/outbox.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RecordWatch } from './webhooks/record-watch.ts';
+import type { WitnessAsker } from './witnesses/witness-asker.ts';
 
 /** Time for running attempts to end at shutdown; the process has ten seconds for everything. */
 const GRACE_MS = 7_000;
@@ -27,6 +28,7 @@ interface DispatcherDependencies extends Pick<Platform, 'bus' | 'clock' | 'healt
   readonly retention: Retention;
   readonly sweeper: ExpirySweeper;
   readonly notifier: Notifier;
+  readonly witnesses: WitnessAsker;
   readonly deliveries: DeliveriesRepository;
   readonly breakers: DestinationBreakers;
   readonly deliveryMetrics: DeliveryMetrics;
@@ -46,13 +48,14 @@ export class Dispatcher {
   }
 
   start(): void {
-    const { outbox, lanes, records, retention, sweeper, notifier, health, observeMs } = this.#dependencies;
+    const { outbox, lanes, records, retention, sweeper, notifier, witnesses, health, observeMs } = this.#dependencies;
     outbox.start();
     lanes.start();
     records.start();
     sweeper.start();
     notifier.start();
     retention.start();
+    witnesses.start();
     this.#observing = setInterval(() => void this.#observe(), observeMs);
     health.add('deliveries', () => this.#deliveryHealth());
     health.add('triggers', () => this.#triggerHealth());
@@ -61,9 +64,10 @@ export class Dispatcher {
 
   /** Claims nothing new, waits for running attempts, then publishes their results. */
   async stop(): Promise<void> {
-    const { outbox, lanes, records, retention, sweeper, notifier } = this.#dependencies;
+    const { outbox, lanes, records, retention, sweeper, notifier, witnesses } = this.#dependencies;
     clearInterval(this.#observing);
-    await Promise.all([lanes.stop(GRACE_MS), sweeper.stop(), retention.stop(), records.stop(), notifier.stop()]);
+    const parts = [sweeper, retention, records, notifier, witnesses];
+    await Promise.all([lanes.stop(GRACE_MS), ...parts.map((part) => part.stop())]);
     await outbox.stop();
   }
 

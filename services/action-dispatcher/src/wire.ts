@@ -42,6 +42,7 @@ import { endsWithoutDelivery, TriggerIntake, TriggerPartitions, TriggerRecorder 
 import { RecordWatch } from './webhooks/record-watch.ts';
 import { queueWebhooks } from './webhooks/webhook.queue.ts';
 import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.ts';
+import { WitnessAsker } from './witnesses/witness-asker.ts';
 
 export type DispatcherPorts = Pick<
   Platform,
@@ -75,7 +76,8 @@ const CLAIM_PATIENCE_MS = 10_000;
 export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOptions = {}) {
   const { bus, clock, config, egress, egressPolicy, health, secrets } = platform;
   const logger = platform.logger.child({ service: 'action-dispatcher' });
-  const { db } = platform.database('action-dispatcher');
+  const database = platform.database('action-dispatcher');
+  const { db } = database;
   const now = () => clock.now();
   const { random = Math.random } = options;
   const { pollMs, leaseMs, deadlineMs, observeMs } = { ...TIMINGS, ...options.timings };
@@ -191,8 +193,12 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
   });
 
   const retention = new Retention({ rows: new OldRows(db), now, days: config.retentionDays, logger });
+  const witnesses = new WitnessAsker({
+    ...{ database, egress, clock, logger, witnesses: config.logWitnesses },
+    progress: health.watchLoop('log-witnesses'),
+  });
   const dispatcher = new Dispatcher({
-    ...{ bus, clock, health, logger, db, outbox, lanes, records, retention, sweeper, notifier },
+    ...{ bus, clock, health, logger, db, outbox, lanes, records, retention, sweeper, notifier, witnesses },
     ...{ deliveries, breakers, deliveryMetrics, alertMetrics, observeMs },
   });
   const runActions = new RunActions(db, now);

@@ -1,12 +1,17 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { writeAcknowledgement } from '@agentlens/contracts/signed-acknowledgement';
 import {
   checkInclusion,
   leafHash,
   openCheckpoint,
+  openCosigner,
   readVerifierKey,
   rootFromLeaves,
   verifyBundle,
+  Witness,
 } from '@agentlens/log-verify';
 import { Evidence, getLogCheckpoint, getLogInclusion, getLogKey, getLogTile, verifyLog } from '@agentlens/operations';
 import { eventually } from '@agentlens/testing';
@@ -23,8 +28,21 @@ describe('evidence', () => {
   let admin: Client;
   let agentKey: string;
 
+  const cosigner = openCosigner('witness.example/w1', randomBytes(32));
+  let witness: Witness | undefined;
+  const witnessServer = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { status, body: said } = witness?.addCheckpoint(body) ?? { status: 404, body: '' };
+      response.writeHead(status).end(said);
+    });
+  });
+
   beforeAll(async () => {
-    platform = await startEmbedded();
+    await new Promise<void>((resolve) => witnessServer.listen(0, '127.0.0.1', resolve));
+    const { port } = witnessServer.address() as AddressInfo;
+    platform = await startEmbedded({
+      env: { AGENTLENS_LOG_WITNESSES: `${cosigner.verifierKey} http://127.0.0.1:${port}` },
+    });
     admin = new Client(platform, (await platform.keyOf('acme', 'admin')).key);
     reader = new Client(platform, (await platform.keyOf('acme', 'read')).key);
     agentKey = (await platform.keyOf('acme', 'ingest', 'decide')).key;
@@ -51,7 +69,10 @@ describe('evidence', () => {
         },
       });
   });
-  afterAll(() => platform?.stop());
+  afterAll(async () => {
+    await platform?.stop();
+    witnessServer.close();
+  });
 
   const trusted = async () => [readVerifierKey((await reader.get('/api/log/key')).body.key)];
 
@@ -270,6 +291,22 @@ describe('evidence', () => {
     expect(body.key).not.toBe(key);
     const mine = (await reader.get('/api/log/checkpoint')).body.note;
     expect((await other.get('/api/log/checkpoint')).body.note).not.toBe(mine);
+  });
+
+  it('is cosigned by the witness of the settings', async () => {
+    const key = await trusted();
+    // Its first question comes some seconds after a start; by then the log is there.
+    witness = new Witness({ cosigner, logs: key, state: {}, store: () => undefined, nowMs: Date.now });
+    await evidenceOfRun();
+    await platform.restart();
+    const evidence = await eventually(async () => {
+      const body = await evidenceOfRun();
+      expect(body.checkpoint).toContain(`— ${cosigner.name} `);
+      return body;
+    });
+    const witnesses = [readVerifierKey(cosigner.verifierKey)];
+    const verdict = verifyBundle(JSON.stringify(evidence), { keys: key, witnesses });
+    expect(verdict).toMatchObject({ findings: [], isWitnessed: true, witnesses: [{ name: cosigner.name }] });
   });
 });
 

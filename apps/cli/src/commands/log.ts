@@ -36,9 +36,9 @@ export const logKey: DefineCommand = (command, context) => {
 };
 
 export const logCheckpoint: DefineCommand = (command, context) => {
-  command.action(async () => {
+  command.option('--witnessed', 'the newest one that a witness cosigned').action(async ({ witnessed }) => {
     const client = await context.connect();
-    const answer = await client.getLogCheckpoint();
+    const answer = await client.getLogCheckpoint({ query: { witnessed } });
     context.output.print(answer, () => answer.note.trimEnd());
   });
 };

@@ -119,7 +119,7 @@ function Contents({ evidence, name }: { evidence: Evidence; name: string }) {
           ['Entries', `${entries.length}${withheld === 0 ? '' : `, of which ${withheld} without their content`}`],
           ['Positions', `${Math.min(...positions)} to ${Math.max(...positions)}`],
           ['Checkpoint', `${origin}, size ${size}`],
-          ['Signed by', 'the operator of this platform only; no witness'],
+          ['Signed by', signersOf(checkpoint, origin)],
           ['Collected', made],
         ]}
       />
@@ -136,4 +136,12 @@ function Contents({ evidence, name }: { evidence: Evidence; name: string }) {
       </div>
     </>
   );
+}
+
+/** Says who signed a checkpoint. The verifier checks it; this page does not. */
+function signersOf(checkpoint: string, origin: string): string {
+  const names = [...checkpoint.matchAll(/^— (\S+) /gm)].map(([, name = '']) => name);
+  const witnesses = [...new Set(names.filter((name) => name !== origin))];
+  if (witnesses.length === 0) return 'the operator of this platform only; no witness';
+  return `the operator of this platform; witnesses: ${witnesses.join(', ')}`;
 }

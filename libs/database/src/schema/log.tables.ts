@@ -71,6 +71,15 @@ export interface LogCheckpointsTable {
   at: Timestamp;
 }
 
+/** Writer: action-dispatcher. Rows are immutable. */
+export interface LogCosignaturesTable {
+  tenant_id: string;
+  witness: string;
+  size: number;
+  line: string;
+  at: Timestamp;
+}
+
 /** Writer: run-tracking. A single row: the signing key of the installation, sealed. */
 export interface LogKeysTable {
   id: Generated<boolean>;

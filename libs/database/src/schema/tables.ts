@@ -39,6 +39,7 @@ import type {
 } from './guardrail-evaluator.tables.ts';
 import type {
   LogCheckpointsTable,
+  LogCosignaturesTable,
   LogHeadsTable,
   LogKeysTable,
   LogLeavesTable,
@@ -51,9 +52,9 @@ import type {
   ApiKeysTable,
   AuditEntriesTable,
   BrowserSessionsTable,
+  DeputiesTable,
   IdentityProvidersTable,
   LogoutTokensTable,
-  DeputiesTable,
   PeopleTable,
   PersonGrantsTable,
   PersonIdentitiesTable,
@@ -157,6 +158,7 @@ export interface Tables {
   log_runs: LogRunsTable;
   log_tiles: LogTilesTable;
   log_checkpoints: LogCheckpointsTable;
+  log_cosignatures: LogCosignaturesTable;
   log_keys: LogKeysTable;
   agents: AgentsTable;
   runs: RunsTable;

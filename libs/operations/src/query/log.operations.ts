@@ -1,7 +1,7 @@
 import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { IdPath } from '../parameters.ts';
+import { Flag, IdPath } from '../parameters.ts';
 
 const TAG = 'Log';
 
@@ -34,10 +34,13 @@ export const getLogCheckpoint = operation({
   tag: TAG,
   summary: "The newest signed checkpoint of the tenant's log. Keep it: later evidence must contain this log.",
   scope: 'read',
+  query: z.object({
+    witnessed: Flag.optional().meta({ description: 'The newest one that a witness cosigned. Default: the newest.' }),
+  }),
   response: z.object({
     size: z.int(),
     at: Instant,
-    note: z.string().meta({ description: 'C2SP signed note.' }),
+    note: z.string().meta({ description: 'C2SP signed note, with the cosignatures of witnesses that it has.' }),
     pending: z.int().meta({ description: 'Facts that are recorded and not in the log yet.' }),
     broken: z.string().optional().meta({ description: 'Why the log does not grow.' }),
   }),

@@ -102,6 +102,8 @@ describe('configuration', () => {
     ['AGENTLENS_HTTP_PORT', 'http'],
     ['AGENTLENS_BUS', 'kafka'],
     ['AGENTLENS_EGRESS_ALLOW', '127.0.0.1'],
+    ['AGENTLENS_LOG_WITNESSES', 'https://witness.example.com'],
+    ['AGENTLENS_LOG_WITNESSES', 'w+00000000+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw2 witness.example.com'],
     ['AGENTLENS_SECRET_KEY', 'too-short'],
     ['AGENTLENS_RETENTION_DAYS', '-1'],
     ['AGENTLENS_LOG_LEVEL', 'loud'],
@@ -119,6 +121,16 @@ describe('configuration', () => {
     const load = () => loadConfig('standalone', { DATABASE_URL: value });
     expect(load).toThrow('DATABASE_URL: must be an address such as postgres://');
     expect(load).not.toThrow('hidden');
+  });
+
+  it('accepts witnesses with their keys', () => {
+    const key = 'remora.n621.de+da77ade7+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw2';
+    const text = `${key} https://witness.example.com/w1/, ${key} http://10.0.0.1:3490`;
+    expect(loadConfig('standalone', { AGENTLENS_LOG_WITNESSES: text }).logWitnesses).toEqual([
+      { key, url: 'https://witness.example.com/w1' },
+      { key, url: 'http://10.0.0.1:3490' },
+    ]);
+    expect(loadConfig('standalone', {}).logWitnesses).toEqual([]);
   });
 
   it('accepts a database password for each service', () => {

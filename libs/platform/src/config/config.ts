@@ -104,6 +104,13 @@ const aesKey = z.string().refine((text) => Buffer.from(text, 'base64').length ==
 });
 const cidr = z.union([z.cidrv4(), z.cidrv6()], 'must be networks in CIDR form, such as 127.0.0.1/32');
 const hostAndPort = z.string().regex(/^[\w.-]+(:\d{1,5})?$/, 'must be a host or host:port, such as replica:5432');
+/** `<verifier key> <address>`: a key of type 0x04 and the address before `/add-checkpoint`. */
+const witness = z.string().transform((text, context) => {
+  const [, key = '', url = ''] = /^([^\s+]+\+[0-9a-f]{8}\+B[\w+/]{43}) +(\S+)$/.exec(text) ?? [];
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return { key, url: url.replace(/\/+$/, '') };
+  context.issues.push({ code: 'custom', message: 'must be "<key of the witness> <https address>"', input: text });
+  return z.NEVER;
+});
 const toggle = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** All variables with their defaults. `.env.example` documents the same list. */
@@ -130,6 +137,7 @@ const Environment = z.object({
   AGENTLENS_BOOTSTRAP_KEY: z.string().optional(),
   AGENTLENS_PLATFORM_KEY: z.string().optional(),
   AGENTLENS_EGRESS_ALLOW: list.pipe(z.array(cidr)).default([]),
+  AGENTLENS_LOG_WITNESSES: list.pipe(z.array(witness)).default([]),
   /** One key, or several separated by commas: the first seals, all of them open (rotation). */
   AGENTLENS_SECRET_KEY: list.pipe(z.array(aesKey).min(1)).optional(),
   AGENTLENS_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
@@ -190,6 +198,8 @@ export interface PlatformConfig {
   /** The key that creates tenants. */
   readonly platformKey: string | undefined;
   readonly egressAllow: readonly string[];
+  /** Who is asked to cosign the provable logs. */
+  readonly logWitnesses: readonly { readonly key: string; readonly url: string }[];
   /** Base64, newest first. If undefined, created in the data folder (standalone only). */
   readonly secretKeys: readonly string[] | undefined;
   readonly logLevel: string;
@@ -271,6 +281,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     bootstrapKey: env.AGENTLENS_BOOTSTRAP_KEY,
     platformKey: env.AGENTLENS_PLATFORM_KEY,
     egressAllow: env.AGENTLENS_EGRESS_ALLOW,
+    logWitnesses: env.AGENTLENS_LOG_WITNESSES,
     secretKeys: secretKeysOf(service, env),
     logLevel: env.AGENTLENS_LOG_LEVEL ?? (standalone ? 'warn' : 'info'),
     retentionDays: env.AGENTLENS_RETENTION_DAYS,

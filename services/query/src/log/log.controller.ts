@@ -33,8 +33,11 @@ export class LogController {
   }
 
   @Serves(getLogCheckpoint)
-  async checkpoint(@CurrentCaller() { tenantId }: Caller) {
-    return foundOr404('Checkpoint', await this.log.checkpoint(tenantId));
+  async checkpoint(
+    @CurrentCaller() { tenantId }: Caller,
+    @FromRequest() { query }: RequestOf<typeof getLogCheckpoint>,
+  ) {
+    return foundOr404('Checkpoint', await this.log.checkpoint(tenantId, query.witnessed));
   }
 
   @Serves(getLogTile)

@@ -51,9 +51,10 @@ export class LogQueries {
     });
   }
 
-  checkpoint(tenantId: string) {
+  /** @param witnessed the newest one that a witness cosigned */
+  checkpoint(tenantId: string, witnessed = false) {
     return this.reads.read(tenantId, async (db) => {
-      const tree = await readNewest(db, tenantId);
+      const tree = await (witnessed ? readWitnessed(db, tenantId) : readNewest(db, tenantId));
       if (tree === undefined) return undefined;
       const { rows } = await sql<{ pending: number }>`
         select count(*)::int as pending from log_pending where tenant_id = ${tenantId}`.execute(db);
@@ -133,14 +134,18 @@ export class LogQueries {
         throw new ProblemException(409, `The ${subject.kind} has more than ${MAX_ENTRIES} entries`, {
           hint: 'Ask for the evidence of single decisions.',
         });
-      const tree = await readNewest(db, tenantId);
-      const signed = rows.filter(({ index }) => index < (tree?.size ?? 0));
+      const newest = await readNewest(db, tenantId);
+      const signed = rows.filter(({ index }) => index < (newest?.size ?? 0));
       const pending = waiting + rows.length - signed.length;
-      if (tree === undefined || signed.length === 0)
+      if (newest === undefined || signed.length === 0)
         throw pending === 0 ? nothingAbout(subject) : await explainWaiting(db, tenantId, subject);
-      if (since !== undefined && (since < 1 || since > tree.size))
-        throw refuse(`since must be from 1 to ${tree.size}, the size of the newest checkpoint`);
+      if (since !== undefined && (since < 1 || since > newest.size))
+        throw refuse(`since must be from 1 to ${newest.size}, the size of the newest checkpoint`);
       const indices = signed.map(({ index }) => index);
+      const witnessed = await readWitnessed(db, tenantId);
+      const needed = Math.max(since ?? 0, ...indices.map((index) => index + 1));
+      // A little older, and worth more: as long as it contains all that the newest one would show.
+      const tree = witnessed !== undefined && witnessed.size >= needed ? witnessed : newest;
       const hashes = await prove(db, tenantId, tree.size, planSharedProof(indices, tree.size));
       return {
         format: 'agentlens-evidence/v1',
@@ -182,13 +187,42 @@ async function readBroken(db: ReadOnly, tenantId: string): Promise<string | unde
 }
 const toTexts = (hashes: readonly Buffer[]) => hashes.map((hash) => hash.toString('base64'));
 
+/** The newest checkpoint with the cosignatures that it has. */
 async function readNewest(db: ReadOnly, tenantId: string): Promise<SignedTree | undefined> {
-  return db
+  const tree = await db
     .selectFrom('log_checkpoints')
     .select(['size', 'note', 'at'])
     .where('tenant_id', '=', tenantId)
     .orderBy('size', 'desc')
     .executeTakeFirst();
+  return tree && withCosignatures(db, tenantId, tree);
+}
+
+/** The newest checkpoint that a witness cosigned: the newest of all is cosigned up to a minute later. */
+async function readWitnessed(db: ReadOnly, tenantId: string): Promise<SignedTree | undefined> {
+  const tree = await db
+    .selectFrom('log_checkpoints')
+    .select(['size', 'note', 'at'])
+    .where('tenant_id', '=', tenantId)
+    .where('size', '=', (of) =>
+      of
+        .selectFrom('log_cosignatures')
+        .select((sizes) => sizes.fn.max('size').as('size'))
+        .where('tenant_id', '=', tenantId),
+    )
+    .executeTakeFirst();
+  return tree && withCosignatures(db, tenantId, tree);
+}
+
+async function withCosignatures(db: ReadOnly, tenantId: string, tree: SignedTree): Promise<SignedTree> {
+  const lines = await db
+    .selectFrom('log_cosignatures')
+    .select('line')
+    .where('tenant_id', '=', tenantId)
+    .where('size', '=', tree.size)
+    .orderBy('witness')
+    .execute();
+  return { ...tree, note: tree.note + lines.map(({ line }) => `${line}\n`).join('') };
 }
 
 async function proveConsistency(db: ReadOnly, tenantId: string, from: number, to: number): Promise<string[]> {
