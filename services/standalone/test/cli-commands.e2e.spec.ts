@@ -88,7 +88,8 @@ const LINES: readonly Line[] = [
   { words: 'evidence order {order}' },
   { words: 'log verify' },
   { words: 'log checkpoint' },
-  { words: 'log key' },
+  { words: 'log key --json', keep: { log: 'key' } },
+  { words: 'log checkpoint --witnessed', code: 5 },
   { words: 'incident --from 1h' },
   { words: 'agents list' },
   { words: 'agents show worker' },
@@ -199,7 +200,12 @@ const LINES: readonly Line[] = [
 ];
 
 /** Commands that run until they are interrupted. */
-const FOLLOWING = ['tail', 'approvals watch', 'demo'];
+const FOLLOWING = [
+  'tail',
+  'approvals watch',
+  'demo',
+  'witness --key {home}/witness.key --name witness.example/w1 --log {log} --listen 127.0.0.1:0',
+];
 
 /** What a bundler gets wrong shows only when the packed command runs: one call of each. */
 describe('every command of the packed command line', () => {
@@ -233,7 +239,7 @@ describe('every command of the packed command line', () => {
         expect((await fetch(`${env.AGENTLENS_URL}/api/runs/${run}`, { headers })).status).toBe(200),
       );
     }
-    kept.set('url', env.AGENTLENS_URL).set('admin', platform.adminKey);
+    kept.set('home', home).set('url', env.AGENTLENS_URL).set('admin', platform.adminKey);
     kept.set('rules', join(root, 'examples/rules/payments.yaml'));
     kept.set('folder', join(home, 'new-rules'));
     kept.set('tests', join(root, 'examples/rules/payments.test.yaml'));
@@ -258,7 +264,7 @@ describe('every command of the packed command line', () => {
 
   it.each(FOLLOWING)('%s, until it is interrupted', async (words) => {
     ran.add(words);
-    const following = cli.start(...words.split(' '));
+    const following = cli.start(...words.split(' ').map(filled));
     await eventually(async () => {
       await cli.run('check', 'search', '--agent', 'worker', '--run', 'run-follow');
       expect(following.printed).not.toBe('');
