@@ -84,8 +84,12 @@ async function startWitness(
       ...['--import', LOADER, '--conditions=@agentlens/source', '--no-warnings', CLI, 'witness', '--json'],
       ...['--key', join(folder, name), '--log', LOG, '--listen', '127.0.0.1:0', ...words],
     ],
-    { env, stdio: ['ignore', 'pipe', 'inherit'] },
+    { env, stdio: ['ignore', 'pipe', 'pipe'] },
   );
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    said += text.toString();
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async () => {
     child.kill('SIGTERM');
@@ -94,7 +98,7 @@ async function startWitness(
   ending.push(stop);
   if (child.stdout === null) throw new Error('the command has no output');
   for await (const line of createInterface({ input: child.stdout })) return { ...JSON.parse(line), stop };
-  throw new Error('the witness did not start');
+  throw new Error(`the witness did not start: ${said}`);
 }
 
 const NEW = ['--name', 'witness.example/w1'];
