@@ -126,3 +126,12 @@ export {
   StoredRouting,
   Suppression,
 } from './routing.ts';
+export {
+  MAX_ON_CALL_OVERRIDE_DAYS,
+  MAX_ON_CALL_OVERRIDES,
+  MAX_ON_CALL_SCHEDULES,
+  OnCallId,
+  OnCallLayer,
+  OnCallOverride,
+  OnCallSchedule,
+} from './on-call.ts';
