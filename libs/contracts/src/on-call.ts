@@ -15,13 +15,11 @@ export const OnCallId = TeamId;
 export const OnCallLayer = z.strictObject({
   people: z.array(ClientId).min(1).max(50).meta({ description: 'Ids of people, in the order of their shifts.' }),
   rotation: z.enum(['day', 'week']).default('week'),
-  startsOn: z.iso.date().meta({ description: 'Local date of the first handover. A weekly shift starts on this weekday.' }),
+  startsOn: z.iso
+    .date()
+    .meta({ description: 'Local date of the first handover. A weekly shift starts on this weekday.' }),
   handover: TimeOfDay.default('09:00'),
-  zone: z
-    .string()
-    .max(60)
-    .refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin')
-    .default('UTC'),
+  zone: z.string().max(60).refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin').default('UTC'),
   days: z
     .array(z.enum(WEEKDAYS))
     .min(1)

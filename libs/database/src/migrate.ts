@@ -66,6 +66,7 @@ import * as deputies from './migrations/0062-deputies.ts';
 import * as backtestsReadTriggers from './migrations/0063-backtests-read-triggers.ts';
 import * as changeAlerts from './migrations/0064-change-alerts.ts';
 import * as fallbackConnections from './migrations/0065-fallback-connections.ts';
+import * as onCall from './migrations/0066-on-call.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -135,6 +136,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0063-backtests-read-triggers': backtestsReadTriggers,
   '0064-change-alerts': changeAlerts,
   '0065-fallback-connections': fallbackConnections,
+  '0066-on-call': onCall,
 };
 
 /**

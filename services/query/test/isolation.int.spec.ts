@@ -184,7 +184,10 @@ const METHODS = (method: string) => method.toUpperCase() as 'GET';
  */
 const byId = QUERY_OPERATIONS.filter(
   (op) =>
-    /:(id|name)\b/.test(op.path) && !/^\/api\/(auth|teams|channels)\//.test(op.path) && op.id !== 'setModelConnection',
+    /:(id|name)\b/.test(op.path) &&
+    !/^\/api\/(auth|teams|channels)\//.test(op.path) &&
+    op.id !== 'setOnCall' &&
+    op.id !== 'setModelConnection',
 );
 // Without a log there is nothing to list; evidence.e2e.spec.ts of standalone asks for the log of another tenant.
 const lists = QUERY_OPERATIONS.filter(
@@ -215,6 +218,7 @@ const BODIES: Readonly<Record<string, object>> = {
   suspendRule: { until: null, reason: 'x' },
   clearRunLabel: { reason: 'x' },
   judgeRefusal: { judgement: 'wrong' },
+  addOnCallOverride: { person: 'x', to: '2036-01-01T00:00:00.000Z' },
   setDeputy: { endsAt: '2036-01-01T00:00:00.000Z' },
   setApprovalPolicy: { policy: { name: 'x', approvers: { anyone: true } } },
 };

@@ -51,9 +51,11 @@ import type {
   ApiKeysTable,
   AuditEntriesTable,
   BrowserSessionsTable,
+  DeputiesTable,
   IdentityProvidersTable,
   LogoutTokensTable,
-  DeputiesTable,
+  OnCallOverridesTable,
+  OnCallSchedulesTable,
   PeopleTable,
   PersonGrantsTable,
   PersonIdentitiesTable,
@@ -147,6 +149,8 @@ export interface Tables {
   teams: TeamsTable;
   team_members: TeamMembersTable;
   deputies: DeputiesTable;
+  on_call_schedules: OnCallSchedulesTable;
+  on_call_overrides: OnCallOverridesTable;
   logout_tokens: LogoutTokensTable;
   saved_views: SavedViewsTable;
   audit_entries: AuditEntriesTable;

@@ -105,7 +105,9 @@ describe('an on-call schedule', () => {
           const handover = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
           // A name for each day, so that a shift too many or too few is seen.
           const of = schedule({
-            layers: [layer({ people: Array.from({ length: 50 }, (_, n) => `p${n}`), zone, handover, startsOn: '2025-01-01' })],
+            layers: [
+              layer({ people: Array.from({ length: 50 }, (_, n) => `p${n}`), zone, handover, startsOn: '2025-01-01' }),
+            ],
           });
           const starts = walkTo(zone, (Date.parse('2025-01-01') + days * DAY_MS) / MINUTE_MS + minute);
           expect(onCallAt(of, starts)).toMatchObject({ person: `p${days % 50}` });
