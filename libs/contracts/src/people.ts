@@ -149,7 +149,7 @@ const Approvers = z.strictObject({
     .min(1)
     .max(20)
     .optional()
-    .meta({ description: 'On-call schedules: whoever is on call when the approval opens, or when they vote.' }),
+    .meta({ description: 'On-call schedules: the person who is on call when the approval opens, or at the vote.' }),
   anyone: z.boolean().default(false),
 });
 

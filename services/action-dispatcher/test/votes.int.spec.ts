@@ -326,7 +326,7 @@ describe('approvals that people decide', () => {
       `insert into on_call_overrides values ('acme', 'platform', 'o-${person}', '${person}', '${from}', '${to}', now())`,
     );
 
-  it('is decided by whoever is on call, and says who that is', async () => {
+  it('is decided by the person on call, and says who that is', async () => {
     await schedule();
     granted(await setPolicy(ON_CALL));
     const alert = await open();

@@ -111,6 +111,9 @@ beforeAll(async () => {
       ...{ tenant_id: '', version: 1, saved_by: FOREIGN, saved_at: NOW },
       body: { routes: [{ id: 'all', channels: ['foreign'] }] },
     },
+    on_call_schedules: {
+      ...{ tenant_id: '', schedule_id: FOREIGN, name: FOREIGN, layers: '[]', created_at: NOW },
+    },
     silences: {
       ...{ tenant_id: '', silence_id: FOREIGN, matchers: JSON.stringify(['agent=a']), comment: FOREIGN },
       ...{ starts_at: NOW, ends_at: '2036-03-01T00:00:00Z', created_by: FOREIGN, created_at: NOW },

@@ -20,7 +20,7 @@ describe('on-call', () => {
   it('now says who is on call on each schedule, and why', async () => {
     const { stdout } = await runCli(['on-call', 'now'], { answer });
     expect(stdout).toMatch(/platform +Platform +Cem +override +Ann/);
-    expect(stdout).toMatch(/night +Night +nobody +empty shift/);
+    expect(stdout).toMatch(/night +Night +no person +empty shift/);
   });
 
   it('now answers for one schedule at a time', async () => {

@@ -83,7 +83,7 @@ export const overrideOnCall: DefineCommand = (command, context) => {
 };
 
 function personText({ person, name }: Pick<Shift, 'person' | 'name'>): string {
-  return name ?? person ?? 'nobody';
+  return name ?? person ?? 'no person';
 }
 
 function reasonText({ because, layer }: Shift): string {

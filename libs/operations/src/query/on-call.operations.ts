@@ -13,8 +13,8 @@ const TAG = 'On call';
 const SchedulePath = z.object({ id: OnCallId });
 
 const Shift = z.object({
-  person: z.string().nullable().meta({ description: 'Null: nobody is on call.' }),
-  name: z.string().nullable().meta({ description: 'Null: nobody, or a person who is not known.' }),
+  person: z.string().nullable().meta({ description: 'Null: the shift is empty.' }),
+  name: z.string().nullable().meta({ description: 'Null: the shift is empty, or the person is not known.' }),
   because: z.enum(['override', 'layer', 'empty_shift']),
   override: z.string().optional().meta({ description: 'Id of the override.' }),
   layer: z.int().optional().meta({ description: 'The layer, from 1.' }),

@@ -81,7 +81,7 @@ describe('an on-call schedule', () => {
     expect(ask(of, '2026-03-10T09:00:00Z')).toEqual({ person: null, because: 'empty_shift' });
   });
 
-  it('says who comes next, and nothing where nobody does', () => {
+  it('says who comes next, and nothing where the person stays', () => {
     const of = schedule({ layers: [layer()] });
     expect(nextOnCall(of, Date.parse('2026-03-02T10:00:00Z'))).toEqual({
       atMs: Date.parse('2026-03-03T09:00:00Z'),
@@ -146,9 +146,9 @@ describe('an on-call schedule', () => {
 
   it.each([
     ['an unknown zone', { zone: 'Europe/Atlantis' }],
-    ['a time that is none', { handover: '24:00' }],
-    ['a date that is none', { startsOn: '2026-02-30' }],
-    ['nobody', { people: [] }],
+    ['an invalid time', { handover: '24:00' }],
+    ['an invalid date', { startsOn: '2026-02-30' }],
+    ['no people', { people: [] }],
     ['51 people', { people: Array.from({ length: 51 }, (_, n) => `p${n}`) }],
   ])('refuses a layer with %s', (_what, change) => {
     expect(OnCallLayer.safeParse({ ...layer(), ...change }).success).toBe(false);

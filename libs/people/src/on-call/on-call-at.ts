@@ -40,7 +40,7 @@ export function onCallAt({ layers, overrides }: OnCall, atMs: number): OnCallAns
 }
 
 /**
- * Finds the next moment at which another person is on call, or nobody.
+ * Finds the next moment at which another person is on call, or no person.
  *
  * @returns undefined if the same person stays for the next 60 handovers and changes by overrides
  */

@@ -159,7 +159,7 @@ interface ReadOnCall {
   /** Schedules on which a person was on call at the opening, or is now. */
   readonly people: ReadonlyMap<string, readonly string[]>;
   readonly schedules: ReadonlyMap<string, string>;
-  /** People who changed one of the schedules within 24 hours, so that nobody puts themselves on call to decide alone. */
+  /** People who changed one of the schedules within 24 hours, so that none of them comes on call to decide alone. */
   readonly authors: Readonly<Record<string, string>>;
 }
 
