@@ -123,6 +123,8 @@ describe('on-call schedules', () => {
     await api.call('PUT', '/api/on-call/free', { body: { name: 'Free', layers: [] } });
     expect(await api.call('DELETE', '/api/on-call/free')).toMatchObject({ status: 200, body: { deleted: true } });
     expect(await api.get('/api/on-call/free')).toMatchObject({ status: 404 });
+    const { entries } = (await api.get('/api/audit?kind=on_call.deleted')).body;
+    expect(entries[0]).toMatchObject({ targetId: 'free', before: { name: 'Free' } });
   });
 
   it('of another tenant do not exist', async () => {
