@@ -120,6 +120,8 @@ describe('on-call schedules', () => {
     expect(await api.call('DELETE', PATH)).toMatchObject({
       ...{ status: 409, body: { details: [{ message: 'the approval policy "Payments" names it' }] } },
     });
+    // The audit is ordered by time.
+    api.clock.advance(1_000);
     await api.call('PUT', '/api/on-call/free', { body: { name: 'Free', layers: [] } });
     expect(await api.call('DELETE', '/api/on-call/free')).toMatchObject({ status: 200, body: { deleted: true } });
     expect(await api.get('/api/on-call/free')).toMatchObject({ status: 404 });
