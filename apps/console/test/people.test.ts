@@ -269,6 +269,54 @@ void describe('people in the console, with a real provider on another site', { t
     await page.context().close();
   });
 
+  void it('shows who is on call, takes an override, and lets the person on call decide', async () => {
+    const { people } = await call(platform, 'GET', '/api/people');
+    const ann = people.find(({ name }: { name: string }) => name === 'Ann Lee').id;
+    const layer = { people: [ann], rotation: 'day', startsOn: '2026-01-01', handover: '00:00', zone: 'Europe/Berlin' };
+    await call(platform, 'PUT', '/api/on-call/platform', { name: 'Platform', layers: [layer] });
+    const admin = await personAt('ann', '/settings/teams');
+    const row = admin.getByRole('row', { name: /Platform/ });
+    await row.getByText('layer 1').waitFor();
+    await admin.getByRole('button', { name: 'Override Platform' }).click();
+    let dialog = admin.getByRole('dialog');
+    await dialog.getByLabel('Who').selectOption({ label: 'Ben Okafor' });
+    await dialog.getByLabel('From now, for').selectOption('4');
+    await dialog.getByRole('button', { name: 'Add override' }).click();
+    await row.getByText('override', { exact: true }).waitFor();
+    await row.getByText(/^Ben Okafor from/).waitFor();
+    await admin.setViewportSize({ width: 390, height: 844 });
+    await row.getByText(/^Ben Okafor from/).waitFor();
+    const overflow = await admin.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    assert.equal(overflow, 0);
+    await admin.setViewportSize({ width: 1280, height: 900 });
+
+    await admin.goto(`${address}/settings/policies`);
+    await admin.getByRole('button', { name: 'Change Payments' }).click();
+    dialog = admin.getByRole('dialog');
+    await dialog.getByLabel(/^Team Finance/).uncheck();
+    await dialog.getByLabel(/^On call: Platform/).check();
+    await dialog.getByText('Only 1 person is named today').waitFor();
+    await dialog.getByLabel('How many must approve').selectOption('1');
+    await dialog.getByRole('button', { name: 'Save policy' }).click();
+    await admin.getByText('1 of Platform, on call: Ben Okafor').waitFor();
+
+    const run = await new Agent(platform, { agentId: 'billing-1', task: 'pay again' }).start();
+    await run.asks('pay_invoice', { amount: 13 });
+    const { alerts } = await call(platform, 'GET', `/api/alerts?kind=approval&runId=${run.runId}`);
+    const path = `/approvals?id=${alerts[0].id}`;
+    await admin.goto(address + path);
+    const votes = admin.getByRole('region', { name: 'Votes' });
+    await votes.getByText('Platform, on call: Ben Okafor', { exact: true }).waitFor();
+    await votes.getByText(/^The policy of this approval does not name you/).waitFor();
+    await admin.setViewportSize({ width: 390, height: 844 });
+    await votes.getByText('Platform, on call: Ben Okafor', { exact: true }).waitFor();
+    const ben = await personAt('ben', path);
+    await ben.getByRole('button', { name: /Approve once…/ }).click();
+    await ben.getByRole('button', { name: 'Approve once', exact: true }).click();
+    await ben.getByText('pay_invoice approved once').waitFor();
+    for (const one of [ben, admin]) await one.context().close();
+  });
+
   void it('requires single sign-on only with its two proofs, and signs out everywhere', async () => {
     const admin = await personAt('ann', '/settings/providers');
     await admin.getByRole('button', { name: 'Require…' }).click();

@@ -317,6 +317,7 @@ export {
   dayBefore,
   isTimeZone,
   minuteOfDay,
+  readLocalMinutes,
   readWallClock,
   type WallClock,
   WEEKDAYS,
@@ -334,3 +335,12 @@ export {
   WebhookPatch,
 } from './webhooks.ts';
 export { type EventFacts, readWrittenBatch } from './written-batch.ts';
+export {
+  MAX_ON_CALL_OVERRIDE_DAYS,
+  MAX_ON_CALL_OVERRIDES,
+  MAX_ON_CALL_SCHEDULES,
+  OnCallId,
+  OnCallLayer,
+  OnCallOverride,
+  OnCallSchedule,
+} from './on-call.ts';

@@ -140,10 +140,16 @@ function isSharedIssuer(issuer: string): boolean {
 
 const Names = z.array(ClientId).max(100);
 
-/** Who may decide: people and members of teams that it names. `anyone` is everybody with the right to review. */
+/** Who may decide: people, members of teams, and people on call that it names. `anyone` is everybody with the right to review. */
 const Approvers = z.strictObject({
   teams: z.array(TeamId).max(50).default([]),
   people: Names.default([]),
+  onCall: z
+    .array(TeamId)
+    .min(1)
+    .max(20)
+    .optional()
+    .meta({ description: 'On-call schedules: the person who is on call when the approval opens, or at the vote.' }),
   anyone: z.boolean().default(false),
 });
 
@@ -174,10 +180,14 @@ export const ApprovalPolicy = z
       .default('enforce')
       .meta({ description: '`report`: shows what would be refused, and refuses nothing.' }),
   })
-  .refine(({ approvers }) => approvers.anyone || approvers.teams.length + approvers.people.length > 0, {
-    path: ['approvers'],
-    message: 'needs a team, a person, or "anyone": true',
-  });
+  .refine(
+    ({ approvers: { anyone, teams, people, onCall = [] } }) =>
+      anyone || teams.length + people.length + onCall.length > 0,
+    {
+      path: ['approvers'],
+      message: 'needs a team, a person, an on-call schedule, or "anyone": true',
+    },
+  );
 export type ApprovalPolicy = z.infer<typeof ApprovalPolicy>;
 
 export const MAX_APPROVAL_POLICIES = 100;
@@ -233,7 +243,16 @@ export const ApprovalVotes = z.object({
     description: 'People whose approvals would count together now. A person and a deputy of that person are one.',
   }),
   awaited: z
-    .array(z.object({ person: z.string(), name: z.string() }))
+    .array(
+      z.object({
+        person: z.string(),
+        name: z.string(),
+        onCall: z
+          .array(z.string())
+          .optional()
+          .meta({ description: 'Names of the schedules that the policy names, where this person is on call.' }),
+      }),
+    )
     .meta({ description: 'Those of them who have not voted, by name, at most 20.' }),
   unreachable: z
     .boolean()

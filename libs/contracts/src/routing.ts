@@ -56,7 +56,7 @@ export const Route = z.strictObject({
 export type Route = z.output<typeof Route>;
 
 const Days = z.array(z.enum(WEEKDAYS)).min(1).max(7);
-const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as "22:00"');
+export const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as "22:00"');
 
 /** A recurring time. One that ends before it starts ends on the next day. */
 export const MuteWindow = z

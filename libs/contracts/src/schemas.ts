@@ -127,3 +127,12 @@ export {
   WebhookEndpoint,
   WebhookPatch,
 } from './webhooks.ts';
+export {
+  MAX_ON_CALL_OVERRIDE_DAYS,
+  MAX_ON_CALL_OVERRIDES,
+  MAX_ON_CALL_SCHEDULES,
+  OnCallId,
+  OnCallLayer,
+  OnCallOverride,
+  OnCallSchedule,
+} from './on-call.ts';

@@ -29,6 +29,19 @@ export function readWallClock(zone: string, atMs: number): WallClock | undefined
   return day && { day, minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')) };
 }
 
+/**
+ * Minutes since 1970-01-01T00:00 on the wall clock of a zone: what its clocks and calendars show, without the offset.
+ *
+ * @returns undefined if there is no such zone
+ */
+export function readLocalMinutes(zone: string, atMs: number): number | undefined {
+  const format = findFormat(zone);
+  if (format === undefined) return undefined;
+  const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+  const read = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  return Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute')) / 60_000;
+}
+
 export function dayBefore(day: Weekday): Weekday {
   return WEEKDAYS[(WEEKDAYS.indexOf(day) + 6) % 7] ?? day;
 }
@@ -47,6 +60,9 @@ function findFormat(zone: string): Intl.DateTimeFormat | undefined {
     made = new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       weekday: 'short',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
       hour: '2-digit',
       minute: '2-digit',
       hourCycle: 'h23',

@@ -67,6 +67,7 @@ import * as backtestsReadTriggers from './migrations/0063-backtests-read-trigger
 import * as changeAlerts from './migrations/0064-change-alerts.ts';
 import * as fallbackConnections from './migrations/0065-fallback-connections.ts';
 import * as cosignatures from './migrations/0066-cosignatures.ts';
+import * as onCall from './migrations/0067-on-call.ts';
 import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
@@ -137,6 +138,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0064-change-alerts': changeAlerts,
   '0065-fallback-connections': fallbackConnections,
   '0066-cosignatures': cosignatures,
+  '0067-on-call': onCall,
 };
 
 /**

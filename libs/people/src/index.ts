@@ -19,3 +19,4 @@ export {
   mapClaims,
   unmetRequirement,
 } from './claims/map-claims.ts';
+export { nextOnCall, type OnCall, type OnCallAnswer, onCallAt } from './on-call/on-call-at.ts';

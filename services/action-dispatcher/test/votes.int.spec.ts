@@ -30,7 +30,7 @@ describe('approvals that people decide', () => {
 
   beforeEach(async () => {
     await owner(
-      'truncate people, deputies, person_grants, teams, team_members, person_identities, approval_policies, audit_entries',
+      'truncate people, deputies, on_call_schedules, on_call_overrides, person_grants, teams, team_members, person_identities, approval_policies, audit_entries',
       `insert into people (tenant_id, person_id, name, email, email_verified, claims_until, created_at)
        select 'acme', id, id, id || '@example.com', true, '${LATER}', now() from unnest(array['ann', 'ben', 'cem']) as id`,
       `insert into person_grants (tenant_id, person_id, role, source)
@@ -311,6 +311,101 @@ describe('approvals that people decide', () => {
     expect(await vote(alert.id, by('cem'))).toMatchObject({ status: 403, code: 'stands_in_for_the_requester' });
     expect(await votes(alert.id, by('cem'))).toMatchObject({
       ...{ mayVote: false, because: 'stands_in_for_the_requester', explanation: expect.stringContaining('stand in') },
+    });
+  });
+
+  const ON_CALL = { approvers: { onCall: ['platform'] }, quorum: 1 };
+  /** Ann and Ben take turns each day at noon, when the clock of these tests starts. */
+  const schedule = (
+    layers: readonly object[] = [{ people: ['ann', 'ben'], rotation: 'day', startsOn: '2026-03-01' }],
+  ) =>
+    owner(`insert into on_call_schedules (tenant_id, schedule_id, name, layers, created_at) values ('acme', 'platform',
+      'Platform', '${JSON.stringify(layers.map((one) => ({ handover: '12:00', zone: 'UTC', ...one })))}', now())`);
+  const override = (person: string, from: string, to: string) =>
+    owner(
+      `insert into on_call_overrides values ('acme', 'platform', 'o-${person}', '${person}', '${from}', '${to}', now())`,
+    );
+
+  it('is decided by the person on call, and says who that is', async () => {
+    await schedule();
+    granted(await setPolicy(ON_CALL));
+    const alert = await open();
+    expect(await votes(alert.id, by('ben'))).toMatchObject({
+      ...{ eligible: 1, unreachable: false, mayVote: false, because: 'not_named' },
+      awaited: [{ person: 'ann', name: 'ann', onCall: ['Platform'] }],
+    });
+    expect(await vote(alert.id, by('ben'))).toMatchObject({
+      ...{ status: 403, code: 'not_named', details: [{ message: 'named: on call platform' }] },
+    });
+    expect(await vote(alert.id, by('ann'))).toMatchObject({ status: 'approved', decidedBy: 'ann' });
+  });
+
+  it('is decided by the person on call at the opening or at the vote, and by no other', async () => {
+    await schedule([{ people: ['ann', 'ben', 'cem'], rotation: 'day', startsOn: '2026-03-01' }]);
+    granted(await setPolicy({ ...ON_CALL, quorum: 2 }));
+    world.clock.advance(-1_000);
+    await override('cem', '2026-03-01T11:00:00Z', '2026-03-01T12:00:00Z');
+    const alert = await open();
+    world.clock.advance(1_000);
+    expect(await votes(alert.id)).toMatchObject({ awaited: [{ person: 'ann' }, { person: 'cem' }] });
+    expect(await vote(alert.id, by('ben'))).toMatchObject({ status: 403, code: 'not_named' });
+    expect(await vote(alert.id, by('cem'))).toMatchObject({ status: 'pending' });
+    expect(await vote(alert.id, by('ann'))).toMatchObject({ status: 'approved', decidedBy: 'cem; ann' });
+  });
+
+  it('no longer counts a vote of a person who is off call at the decision', async () => {
+    await schedule([]);
+    granted(await setPolicy({ ...ON_CALL, quorum: 2, approvers: { people: ['ben'], onCall: ['platform'] } }));
+    const alert = await open();
+    world.clock.advance(1_000);
+    await override('cem', '2026-03-01T12:00:01Z', '2026-03-01T12:00:05Z');
+    expect(await vote(alert.id, by('cem'))).toMatchObject({ status: 'pending' });
+    world.clock.advance(4_000);
+    expect(await votes(alert.id)).toMatchObject({ needs: 2, votes: [{ voter: 'cem', counts: false }] });
+    expect(await vote(alert.id, by('ben'))).toMatchObject({ status: 'pending' });
+  });
+
+  it.each([
+    ['an empty shift', [], undefined],
+    ['a person who was disabled', undefined, "update people set state = 'disabled' where person_id = 'ann'"],
+    ['a person who may no longer review', undefined, "delete from person_grants where person_id = 'ann'"],
+  ])('cannot be decided with %s on call, and says so', async (_what, layers, change) => {
+    await schedule(layers);
+    if (change !== undefined) await owner(change);
+    granted(await setPolicy(ON_CALL));
+    const alert = await open();
+    expect(await votes(alert.id)).toMatchObject({ eligible: 0, unreachable: true, awaited: [] });
+    expect(await vote(alert.id, by('ben'))).toMatchObject({ status: 403, code: 'not_named' });
+    const raised = await world.db.selectFrom('alerts').select('title').where('kind', '=', 'security').execute();
+    expect(raised.map(({ title }) => title)).toContain(
+      'The policy "Payments" needs a person, and no person may decide',
+    );
+  });
+
+  it('is decided by a deputy of the person on call', async () => {
+    await schedule();
+    granted(await setPolicy(ON_CALL));
+    await nameDeputy('ann', 'cem');
+    const alert = await open();
+    expect(await vote(alert.id, by('cem'))).toMatchObject({ status: 'approved', decidedBy: 'cem for ann' });
+  });
+
+  it.each([
+    ['starter', { status: 403, code: 'own_request', details: [{ message: 'changed_the_schedule' }] }],
+    ['none', { status: 'approved' }],
+  ])('is not decided by a person who changed the schedule, under separation: %s', async (separation, expected) => {
+    await schedule();
+    granted(await setPolicy({ ...ON_CALL, separation }));
+    await owner(`insert into audit_entries (tenant_id, entry_id, at, kind, target, target_id, person_id) values
+      ('acme', 'e-1', '2026-03-01T11:00:00Z', 'on_call.override_added', 'on_call', 'platform', 'ann')`);
+    expect(await vote((await open()).id, by('ann'))).toMatchObject(expected);
+  });
+
+  it('needs a schedule of this tenant', async () => {
+    await owner(`insert into on_call_schedules (tenant_id, schedule_id, name, layers, created_at) values
+      ('globex', 'platform', 'Platform', '[]', now())`);
+    expect(await setPolicy(ON_CALL)).toMatchObject({
+      ...{ ok: false, problem: { status: 422, error: 'There is no on-call schedule "platform"' } },
     });
   });
 

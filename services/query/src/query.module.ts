@@ -81,6 +81,7 @@ import { PricesController, RepricesQueries } from './prices/prices.controller.ts
 import { PricesRepository } from './prices/prices.repository.ts';
 import { UsageQueries } from './prices/usage.queries.ts';
 import { Deputies } from './people/deputies.repository.ts';
+import { OnCallSchedules } from './people/on-call.repository.ts';
 import { IdentityProviders } from './people/identity-providers.ts';
 import { People } from './people/people.repository.ts';
 import { PersonKeys } from './people/person-keys.ts';
@@ -96,6 +97,7 @@ import { SearchController, SearchQueries } from './search/search.controller.ts';
 import { TextSearchQueries } from './search/text-search.queries.ts';
 import { BrowserSessions } from './session/browser-sessions.repository.ts';
 import { DeputiesController } from './session/deputies.controller.ts';
+import { OnCallController } from './session/on-call.controller.ts';
 import { IdentityProvidersController, PeopleController, PersonalKeysController } from './session/people.controller.ts';
 import { Logins } from './session/logins.ts';
 import { ProviderLogoutController } from './session/provider-logout.controller.ts';
@@ -204,6 +206,7 @@ export class QueryModule {
         PeopleController,
         PersonalKeysController,
         DeputiesController,
+        OnCallController,
       ],
       providers: [
         ...portProviders(platform, 'query'),
@@ -291,6 +294,7 @@ export class QueryModule {
         PersonKeys,
         Teams,
         Deputies,
+        OnCallSchedules,
         ConsoleServer,
         { provide: ServedPackages, useFactory: () => new ServedPackages() },
         PackagesServer,

@@ -111,6 +111,9 @@ beforeAll(async () => {
       ...{ tenant_id: '', version: 1, saved_by: FOREIGN, saved_at: NOW },
       body: { routes: [{ id: 'all', channels: ['foreign'] }] },
     },
+    on_call_schedules: {
+      ...{ tenant_id: '', schedule_id: FOREIGN, name: FOREIGN, layers: '[]', created_at: NOW },
+    },
     silences: {
       ...{ tenant_id: '', silence_id: FOREIGN, matchers: JSON.stringify(['agent=a']), comment: FOREIGN },
       ...{ starts_at: NOW, ends_at: '2036-03-01T00:00:00Z', created_by: FOREIGN, created_at: NOW },
@@ -184,7 +187,10 @@ const METHODS = (method: string) => method.toUpperCase() as 'GET';
  */
 const byId = QUERY_OPERATIONS.filter(
   (op) =>
-    /:(id|name)\b/.test(op.path) && !/^\/api\/(auth|teams|channels)\//.test(op.path) && op.id !== 'setModelConnection',
+    /:(id|name)\b/.test(op.path) &&
+    !/^\/api\/(auth|teams|channels)\//.test(op.path) &&
+    op.id !== 'setOnCall' &&
+    op.id !== 'setModelConnection',
 );
 // Without a log there is nothing to list; evidence.e2e.spec.ts of standalone asks for the log of another tenant.
 const lists = QUERY_OPERATIONS.filter(
@@ -215,6 +221,7 @@ const BODIES: Readonly<Record<string, object>> = {
   suspendRule: { until: null, reason: 'x' },
   clearRunLabel: { reason: 'x' },
   judgeRefusal: { judgement: 'wrong' },
+  addOnCallOverride: { person: 'x', to: '2036-01-01T00:00:00.000Z' },
   setDeputy: { endsAt: '2036-01-01T00:00:00.000Z' },
   setApprovalPolicy: { policy: { name: 'x', approvers: { anyone: true } } },
 };

@@ -354,8 +354,8 @@ const answering = QUERY_OPERATIONS.filter(
     op.id !== 'judgeRefusal' &&
     // Needs a signed form: slack.int.spec.ts of the dispatcher.
     op.id !== 'takeSlackClick' &&
-    // These need a provider and a person who has signed in: people.int.spec.ts, deputies.int.spec.ts.
-    !/^\/api\/(auth|me\/keys|me\/logins|me\/deputies\/|identity-providers|people\/|teams\/)/.test(op.path) &&
+    // These need a provider and a person who has signed in: people.int.spec.ts, deputies.int.spec.ts, on-call.int.spec.ts.
+    !/^\/api\/(auth|me\/keys|me\/logins|me\/deputies\/|on-call\/|identity-providers|people\/|teams\/)/.test(op.path) &&
     // Calls a provider: test-connection.spec.ts.
     op.id !== 'testModelConnection' &&
     !READS_LOG.test(op.path),

@@ -99,9 +99,9 @@ describe('the audit of changes by people', () => {
     const elsewhere = new Set([
       ...['tenant.created', 'breaker_limits.deleted', 'run.deleted', 'erasure.started', 'erasure.finished'],
       'label.cleared',
-      // model-gateway.e2e, refusals.int, people.int, deputies.int and votes.int.
+      // model-gateway.e2e, refusals.int, people.int, deputies.int, on-call.int and votes.int.
       ...CHANGE_KINDS.filter((kind) =>
-        /^(?:model_connection|decision|session|person|grant|provider|team|approval_policy|vote|deputy|chat_link)\./.test(
+        /^(?:model_connection|decision|session|person|grant|provider|team|approval_policy|vote|deputy|on_call|chat_link)\./.test(
           kind,
         ),
       ),

@@ -441,6 +441,17 @@ export const COMMANDS: CommandTree = {
       end: { summary: 'end the time of a deputy', load: async () => (await import('./deputies.ts')).endDeputy },
     },
   },
+  'on-call': {
+    summary: 'schedules of people on call',
+    commands: {
+      now: { summary: 'say who is on call and why', load: async () => (await import('./on-call.ts')).whoIsOnCall },
+      list: { summary: 'list schedules and overrides', load: async () => (await import('./on-call.ts')).listOnCall },
+      override: {
+        summary: 'put a person on call for some time',
+        load: async () => (await import('./on-call.ts')).overrideOnCall,
+      },
+    },
+  },
   teams: {
     summary: 'teams, which own agents and decide approvals',
     commands: {

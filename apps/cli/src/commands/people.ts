@@ -106,7 +106,13 @@ const POLICIES: readonly Column<PolicyAnswer>[] = [
   {
     title: 'who',
     value: ({ policy: { quorum, approvers } }) =>
-      `${quorum} of ${approvers.anyone ? 'everyone who may review' : [...approvers.teams, ...approvers.people].join(', ')}`,
+      `${quorum} of ${
+        approvers.anyone
+          ? 'everyone who may review'
+          : [...approvers.teams, ...(approvers.onCall ?? []).map((id) => `on call ${id}`), ...approvers.people].join(
+              ', ',
+            )
+      }`,
   },
   { title: 'via', value: ({ policy }) => policy.via.join(', ') },
   { title: 'mode', value: ({ policy }) => policy.mode },

@@ -40,6 +40,7 @@ export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
 export type Person = Answer<'listPeople'>['people'][number];
 export type Team = Answer<'listTeams'>['teams'][number];
+export type OnCallSchedule = Answer<'listOnCall'>['schedules'][number];
 export type ModelConnection = Answer<'listModelConnections'>['connections'][number];
 export type ModelCall = Answer<'listModelCalls'>['calls'][number];
 export type PersonalKey = Answer<'listPersonalKeys'>['keys'][number];

@@ -3,7 +3,7 @@ import { client, signInAddress } from '../api/client.ts';
 import type { Alert, ApprovalVotes } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { approversText, conditionsText } from '../policies/policy-text.ts';
-import { useTeams } from '../people/use-people.ts';
+import { useOnCall, useTeams } from '../people/use-people.ts';
 import { Failed } from '../ui/faces.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Moment } from '../ui/moment.tsx';
@@ -25,6 +25,7 @@ export function refusalText({ mayVote, because, explanation }: ApprovalVotes): s
 export function Votes({ read, isOpen }: { read: ReturnType<typeof useVotes>; isOpen: boolean }) {
   const { data, error } = read;
   const teams = useTeams().data?.teams ?? [];
+  const schedules = useOnCall().data?.schedules ?? [];
   if (error !== null) return <Failed what="Votes" error={error} onRetry={() => void read.refetch()} />;
   if (data === undefined) return null;
   const { policy, quorum, needs, votes, awaited, eligible, unreachable } = data;
@@ -39,8 +40,12 @@ export function Votes({ read, isOpen }: { read: ReturnType<typeof useVotes>; isO
       {policy !== null && (
         <p className="t2">
           <b>{visibleName(policy.name)}</b>: {quorum} of{' '}
-          {approversText(policy, { teams, people: awaited.map(({ person, name }) => ({ id: person, name })) })},{' '}
-          {conditionsText(policy)}.{policy.mode === 'report' && ' Report only: it refuses nothing.'}
+          {approversText(policy, {
+            teams,
+            schedules,
+            people: awaited.map(({ person, name }) => ({ id: person, name })),
+          })}
+          , {conditionsText(policy)}.{policy.mode === 'report' && ' Report only: it refuses nothing.'}
         </p>
       )}
       <ul className="votes">
@@ -65,12 +70,15 @@ export function Votes({ read, isOpen }: { read: ReturnType<typeof useVotes>; isO
           </li>
         ))}
         {isOpen &&
-          awaited.map(({ person, name }) => (
+          awaited.map(({ person, name, onCall }) => (
             <li key={person}>
               <span className="t3">
                 <Icon name="s-waiting" size={14} />
               </span>
-              <span className="clip">{visibleName(name)}</span>
+              <span className="clip">
+                {onCall !== undefined && `${onCall.map(visibleName).join(', ')}, on call: `}
+                {visibleName(name)}
+              </span>
               <span className="t3">may vote</span>
             </li>
           ))}

@@ -32,6 +32,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   session: 'sign-ins',
   team: 'teams',
   deputy: 'deputies',
+  on_call: 'on-call schedules',
   vote: 'votes',
   rule: 'rules',
   budget: 'budgets',

@@ -5,6 +5,7 @@ import { SettingsFrame } from '../settings/settings-frame.tsx';
 import { Act } from '../ui/act.tsx';
 import { Empty, Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
+import { OnCall } from './on-call.tsx';
 import { TeamDialog } from './team-dialog.tsx';
 import { useTeams } from './use-people.ts';
 
@@ -75,6 +76,7 @@ export function TeamsPage() {
           </Section>
         )}
       </Read>
+      <OnCall />
     </SettingsFrame>
   );
 }

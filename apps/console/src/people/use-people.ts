@@ -9,6 +9,10 @@ export function useTeams() {
   return useRead(['teams'], (signal) => client.listTeams({ signal }));
 }
 
+export function useOnCall() {
+  return useRead(['on-call'], (signal) => client.listOnCall({ signal }));
+}
+
 export function useProviders(enabled = true) {
   return useRead(['providers'], (signal) => client.listIdentityProviders({ signal }), enabled);
 }

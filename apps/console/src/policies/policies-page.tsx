@@ -3,7 +3,7 @@ import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { StoredPolicy } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { usePeople, useTeams } from '../people/use-people.ts';
+import { useOnCall, usePeople, useTeams } from '../people/use-people.ts';
 import { SettingsFrame } from '../settings/settings-frame.tsx';
 import { useMay } from '../shell/me.tsx';
 import { Act } from '../ui/act.tsx';
@@ -68,6 +68,7 @@ function PolicyTable({
 }) {
   const { may } = useMay('admin');
   const teams = useTeams().data?.teams ?? [];
+  const schedules = useOnCall().data?.schedules ?? [];
   const people = usePeople(may).data?.people ?? [];
   return (
     <table className="tb flush">
@@ -83,7 +84,7 @@ function PolicyTable({
       <tbody>
         {policies.map((stored) => {
           const { id, place, policy } = stored;
-          const named = countNamed(policy, teams);
+          const named = countNamed(policy, teams, schedules);
           return (
             <tr key={id}>
               <td className="r num t3 not-s">{place}</td>
@@ -93,7 +94,7 @@ function PolicyTable({
                 <span className="rule-sentence">{matchText(policy)}</span>
               </td>
               <td className="w100">
-                <span className="num">{policy.quorum}</span> of {approversText(policy, { teams, people })}
+                <span className="num">{policy.quorum}</span> of {approversText(policy, { teams, people, schedules })}
                 {named !== undefined && named < policy.quorum && (
                   <>
                     {' '}

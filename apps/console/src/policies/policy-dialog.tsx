@@ -3,7 +3,7 @@ import { visibleName } from '../../../../libs/contracts/src/visible.ts';
 import { client } from '../api/client.ts';
 import type { StoredPolicy } from '../api/model.ts';
 import { words } from '../people/team-dialog.tsx';
-import { ifVersion, usePeople, useTeams } from '../people/use-people.ts';
+import { ifVersion, useOnCall, usePeople, useTeams } from '../people/use-people.ts';
 import { Dialog, EditActs } from '../ui/dialog.tsx';
 import { FailureLine } from '../ui/failure-line.tsx';
 import { Field } from '../ui/field.tsx';
@@ -41,6 +41,7 @@ interface PolicyDialogProps {
 export function PolicyDialog({ stored, nextPlace, onClose }: PolicyDialogProps) {
   const { act, rejection } = useDialogChange(onClose);
   const teams = useTeams().data?.teams ?? [];
+  const schedules = useOnCall().data?.schedules ?? [];
   const people = usePeople().data?.people ?? [];
   const [id, setId] = useState(stored?.id ?? '');
   const [place, setPlace] = useState(stored?.place ?? nextPlace);
@@ -49,7 +50,7 @@ export function PolicyDialog({ stored, nextPlace, onClose }: PolicyDialogProps) 
   const [agents, setAgents] = useState(policy.match.agents.join(' '));
   const set = (change: Partial<Policy>) => setPolicy({ ...policy, ...change });
   const { approvers, quorum, separation, via, freshSignInSeconds, mode } = policy;
-  const named = countNamed(policy, teams);
+  const named = countNamed(policy, teams, schedules);
   const save = () =>
     act('Policy saved. It applies to approvals that open from now on.', () =>
       client.setApprovalPolicy({
@@ -149,6 +150,15 @@ export function PolicyDialog({ stored, nextPlace, onClose }: PolicyDialogProps) 
                   note={team.members.map(({ name }) => visibleName(name)).join(', ')}
                   checked={approvers.teams.includes(team.id)}
                   onChange={() => set({ approvers: { ...approvers, teams: toggled(approvers.teams, team.id) } })}
+                />
+              ))}
+              {schedules.map((schedule) => (
+                <Check
+                  key={schedule.id}
+                  text={`On call: ${visibleName(schedule.name)}`}
+                  note={`now ${visibleName(schedule.onCall.name ?? schedule.onCall.person ?? 'no person')}`}
+                  checked={approvers.onCall?.includes(schedule.id) === true}
+                  onChange={() => set({ approvers: withOnCall(approvers, schedule.id) })}
                 />
               ))}
               {people.map((person) => (
@@ -286,4 +296,10 @@ function Check({ text, note = '', checked, onChange }: CheckProps) {
       </span>
     </label>
   );
+}
+
+/** A policy without schedules has no list of them. */
+function withOnCall({ onCall = [], ...others }: Policy['approvers'], schedule: string): Policy['approvers'] {
+  const left = toggled(onCall, schedule);
+  return left.length === 0 ? others : { ...others, onCall: left };
 }

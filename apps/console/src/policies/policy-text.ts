@@ -1,4 +1,4 @@
-import type { Person, PolicyDraft, StoredPolicy, Team } from '../api/model.ts';
+import type { OnCallSchedule, Person, PolicyDraft, StoredPolicy, Team } from '../api/model.ts';
 import { visible, visibleName } from '../../../../libs/contracts/src/visible.ts';
 
 export type Policy = StoredPolicy['policy'];
@@ -6,16 +6,30 @@ export type Policy = StoredPolicy['policy'];
 interface Names {
   readonly teams: readonly Team[];
   readonly people: readonly Pick<Person, 'id' | 'name'>[];
+  /** The person on call is known where schedules are read. */
+  readonly schedules?: readonly Pick<OnCallSchedule, 'id' | 'name' | 'onCall'>[];
 }
 
-/** `Finance, Ann Lee` or `everyone who may review`. */
-export function approversText({ approvers }: Pick<Policy, 'approvers'>, { teams, people }: Names): string {
+/** `Finance, Platform, on call: Ann Lee` or `everyone who may review`. */
+export function approversText(
+  { approvers }: Pick<Policy, 'approvers'>,
+  { teams, people, schedules = [] }: Names,
+): string {
   if (approvers.anyone) return 'everyone who may review';
   const named = [
     ...approvers.teams.map((id) => teams.find((team) => team.id === id)?.name ?? id),
+    ...(approvers.onCall ?? []).map((id) => {
+      const schedule = schedules.find((one) => one.id === id);
+      return schedule === undefined ? `${id}, on call` : onCallText(schedule);
+    }),
     ...approvers.people.map((id) => people.find((person) => person.id === id)?.name ?? id),
   ];
   return named.map(visibleName).join(', ');
+}
+
+/** `Platform, on call: Ann Lee` */
+export function onCallText({ name, onCall }: Pick<OnCallSchedule, 'name' | 'onCall'>): string {
+  return `${name}, on call: ${onCall.name ?? onCall.person ?? 'no person'}`;
 }
 
 /** What a policy applies to: `tools pay_*, agents billing-*`. */
@@ -63,12 +77,16 @@ export function durationText(seconds: number): string {
 export function countNamed(
   { approvers }: Pick<Policy | Required<PolicyDraft>, 'approvers'>,
   teams: readonly Team[],
+  schedules: readonly OnCallSchedule[] = [],
 ): number | undefined {
   if (approvers.anyone === true) return undefined;
   const named = new Set(approvers.people);
   for (const team of teams) {
     if (approvers.teams?.includes(team.id) !== true) continue;
     for (const { person } of team.members) named.add(person);
+  }
+  for (const { id, onCall } of schedules) {
+    if (approvers.onCall?.includes(id) === true && onCall.person !== null) named.add(onCall.person);
   }
   return named.size;
 }

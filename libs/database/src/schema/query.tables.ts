@@ -1,4 +1,4 @@
-import type { DecisionPath, Role, AccessWay } from '@agentlens/contracts';
+import type { AccessWay, DecisionPath, Role } from '@agentlens/contracts';
 import type { ColumnType, Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
@@ -117,6 +117,28 @@ export interface DeputiesTable {
   /** The person who named the deputy. */
   person_id: string;
   deputy_id: string;
+  starts_at: Timestamp;
+  ends_at: Timestamp;
+  created_at: Timestamp;
+}
+
+/** Writer: query. */
+export interface OnCallSchedulesTable {
+  tenant_id: string;
+  schedule_id: string;
+  name: string;
+  /** List of `OnCallLayer`. */
+  layers: JsonList;
+  created_at: Timestamp;
+  version: Generated<number>;
+}
+
+/** Writer: query. */
+export interface OnCallOverridesTable {
+  tenant_id: string;
+  schedule_id: string;
+  override_id: string;
+  person_id: string;
   starts_at: Timestamp;
   ends_at: Timestamp;
   created_at: Timestamp;

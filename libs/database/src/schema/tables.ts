@@ -55,6 +55,8 @@ import type {
   DeputiesTable,
   IdentityProvidersTable,
   LogoutTokensTable,
+  OnCallOverridesTable,
+  OnCallSchedulesTable,
   PeopleTable,
   PersonGrantsTable,
   PersonIdentitiesTable,
@@ -148,6 +150,8 @@ export interface Tables {
   teams: TeamsTable;
   team_members: TeamMembersTable;
   deputies: DeputiesTable;
+  on_call_schedules: OnCallSchedulesTable;
+  on_call_overrides: OnCallOverridesTable;
   logout_tokens: LogoutTokensTable;
   saved_views: SavedViewsTable;
   audit_entries: AuditEntriesTable;

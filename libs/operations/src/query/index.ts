@@ -19,6 +19,7 @@ export * from './log.operations.ts';
 export * from './login.operations.ts';
 export * from './model-calls.operations.ts';
 export * from './model-connections.operations.ts';
+export * from './on-call.operations.ts';
 export * from './overview.operations.ts';
 export * from './people.operations.ts';
 export * from './prices.operations.ts';

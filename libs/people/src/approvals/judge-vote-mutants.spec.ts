@@ -7,8 +7,8 @@ import { globMatches } from '@agentlens/guardrails/names';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ballot, HASH, policy } from './ballot.testing.ts';
-import * as decisions from './judge-vote.ts';
 import type { Ballot, Vote, VoteAnswer, VoteRefusal, Voter } from './judge-vote.ts';
+import * as decisions from './judge-vote.ts';
 import { countSeats } from './seats.ts';
 
 type Decisions = Pick<typeof decisions, 'judgeVote' | 'countEligible' | 'choosePolicy'>;
@@ -135,7 +135,8 @@ const placeOf = ({ id, otherAccounts = [] }: Voter) => JSON.stringify([id, ...ot
 
 function isNamedItself({ policy: { approvers } }: Ballot, voter: Voter): boolean {
   const inTeam = voter.teams.some((team) => approvers.teams.includes(team));
-  return approvers.anyone || (voter.isPerson && (approvers.people.includes(voter.id) || inTeam));
+  const isOnCall = voter.onCall?.some((schedule) => approvers.onCall?.includes(schedule)) ?? false;
+  return approvers.anyone || (voter.isPerson && (approvers.people.includes(voter.id) || inTeam || isOnCall));
 }
 
 function expectOwnRefusal(of: Ballot, voter: Voter) {
@@ -168,6 +169,7 @@ const AnyPerson = fc.record({
   isDisabled: fc.constantFrom(false, false, false, false, true),
   reviews: fc.constantFrom<Voter['reviews'][]>('all', 'all', ['billing-*', 'other'], ['other'], []),
   teams: fc.subarray(['finance', 'sales', 'legal']),
+  onCall: fc.constantFrom<(string[] | undefined)[]>(undefined, [], ['platform'], ['platform', 'network'], ['billing']),
 });
 /** Ann and Ben may be the same human being. */
 const withAccounts = (person: Voter, areOne: boolean): Voter =>
@@ -187,6 +189,7 @@ const AnyPolicy = fc.record(
     approvers: fc.record({
       teams: fc.subarray(['finance', 'legal']),
       people: fc.subarray(['ann', 'ben']),
+      onCall: fc.constantFrom(undefined, undefined, ['platform'], ['network'], ['platform', 'network']),
       anyone: fc.boolean(),
     }),
     quorum: fc.integer({ min: 1, max: 3 }),

@@ -13,6 +13,8 @@ export interface Voter {
   /** Agents whose approvals this voter may review. */
   readonly reviews: 'all' | readonly string[];
   readonly teams: readonly string[];
+  /** Schedules on which this person was on call when the approval opened, or is now. */
+  readonly onCall?: readonly string[];
   /** Other people of the tenant with the same verified e-mail: a second account of the same human being. */
   readonly otherAccounts?: readonly string[];
   /** People whose deputy this person is now. Whom they stand in for does not matter: it does not chain. */
@@ -229,9 +231,11 @@ function count(ballot: Ballot, { voter, verdict }: Vote, lines: Readonly<Record<
   return outcome === 'open' && isSame ? { kind: 'unchanged', approvals } : { kind: 'counted', outcome, approvals };
 }
 
-function isNamed({ approvers }: ApprovalPolicy, { id, isPerson, teams }: Voter): boolean {
+function isNamed({ approvers }: ApprovalPolicy, { id, isPerson, teams, onCall = [] }: Voter): boolean {
   if (approvers.anyone) return true;
-  return isPerson && (approvers.people.includes(id) || approvers.teams.some((team) => teams.includes(team)));
+  const isMember = approvers.teams.some((team) => teams.includes(team));
+  const isOnCall = (approvers.onCall ?? []).some((schedule) => onCall.includes(schedule));
+  return isPerson && (approvers.people.includes(id) || isMember || isOnCall);
 }
 
 /** Counts the people whose approvals would count together now. Fewer than the quorum: the call cannot be approved. */

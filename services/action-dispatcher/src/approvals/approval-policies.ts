@@ -48,6 +48,19 @@ export class ApprovalPolicies {
       const unknown = policy.approvers.teams.find((team) => !teams.some(({ team_id }) => team_id === team));
       if (unknown !== undefined)
         return refusal(422, `There is no team "${unknown}"`, 'Create the team first, or correct "approvers.teams".');
+      const { onCall = [] } = policy.approvers;
+      const schedules = await tx
+        .selectFrom('on_call_schedules')
+        .select('schedule_id')
+        .where('tenant_id', '=', tenantId)
+        .execute();
+      const missing = onCall.find((id) => !schedules.some(({ schedule_id }) => schedule_id === id));
+      if (missing !== undefined)
+        return refusal(
+          422,
+          `There is no on-call schedule "${missing}"`,
+          'Create the schedule first, or correct "approvers.onCall".',
+        );
       const last = Math.max(0, ...rows.map((row) => row.place));
       const values = {
         ...{

@@ -1,7 +1,15 @@
-import { AppliedPolicy, ApprovalBinding, DAY_MS, findRolesWith, type VoterRef } from '@agentlens/contracts';
+import {
+  AppliedPolicy,
+  ApprovalBinding,
+  type ApprovalPolicy,
+  DAY_MS,
+  findRolesWith,
+  OnCallLayer,
+  type VoterRef,
+} from '@agentlens/contracts';
 import type { ApprovalVotesTable, Tables } from '@agentlens/database';
 import { globMatches } from '@agentlens/guardrails/names';
-import { type Ballot, choosePolicy, DEFAULT_POLICY, type Voter } from '@agentlens/people';
+import { type Ballot, choosePolicy, DEFAULT_POLICY, onCallAt, type Voter } from '@agentlens/people';
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { type AlertRow, hasLapsed, isOpen } from '../alerts/alerts.repository.ts';
 import { cutOf } from '../alerts/approval-calls.ts';
@@ -20,6 +28,8 @@ export interface ReadBallot {
   readonly votes: readonly VoteRow[];
   /** People of the tenant who may review or belong to a named team. */
   readonly people: readonly Voter[];
+  /** Names of the on-call schedules that the policy names, by id. */
+  readonly schedules: ReadonlyMap<string, string>;
 }
 
 /** Reads the ballot of an approval. Roles, teams and states are those of this moment. */
@@ -33,9 +43,10 @@ export async function readBallot(tx: Tx, row: AlertRow, now: number): Promise<Re
     .orderBy('at')
     .orderBy('voter')
     .execute();
-  const people = await readPeople(tx, tenantId, now);
-  const byId = new Map(people.map((one) => [one.id, one]));
   const policy = row.policy === null ? DEFAULT_POLICY : AppliedPolicy.parse(row.policy).policy;
+  const onCall = await readOnCall(tx, row, policy, now);
+  const people = await readPeople(tx, tenantId, now, onCall.people);
+  const byId = new Map(people.map((one) => [one.id, one]));
   const ballot: Ballot = {
     kind: row.kind,
     state: stateOf(row, now),
@@ -44,14 +55,14 @@ export async function readBallot(tx: Tx, row: AlertRow, now: number): Promise<Re
     callHash: row.approval === null ? '' : ApprovalBinding.parse(row.approval).argsHash,
     isCut: (await cutOf(tx, row)) !== null,
     policy,
-    requesters: (row.requesters ?? {}) as Record<string, string>,
+    requesters: { ...onCall.authors, ...(row.requesters as Record<string, string> | null) },
     owners: policy.separation === 'owner' ? await readOwners(tx, row) : [],
     votes: votes.map(({ voter, is_person, verdict }) => ({
       voter: is_person ? (byId.get(voter) ?? unknownPerson(voter)) : programKey(voter, false),
       verdict,
     })),
   };
-  return { ballot, votes, people };
+  return { ballot, votes, people, schedules: onCall.schedules };
 }
 
 /** Finds the voter that a request names. A person who is not known has no rights. */
@@ -143,7 +154,61 @@ interface PersonFacts {
   readonly teams: readonly string[] | null;
 }
 
-async function readPeople(tx: Tx, tenantId: string, now: number): Promise<Voter[]> {
+/** What the schedules of a policy say about an approval. */
+interface ReadOnCall {
+  /** Schedules on which a person was on call at the opening, or is now. */
+  readonly people: ReadonlyMap<string, readonly string[]>;
+  readonly schedules: ReadonlyMap<string, string>;
+  /** People who changed one of the schedules within 24 hours, so that none of them comes on call to decide alone. */
+  readonly authors: Readonly<Record<string, string>>;
+}
+
+const NOBODY_ON_CALL: ReadOnCall = { people: new Map(), schedules: new Map(), authors: {} };
+
+async function readOnCall(tx: Tx, row: AlertRow, policy: ApprovalPolicy, now: number): Promise<ReadOnCall> {
+  const { onCall: ids = [] } = policy.approvers;
+  if (ids.length === 0) return NOBODY_ON_CALL;
+  const { tenant_id: tenantId } = row;
+  const schedules = await tx
+    .selectFrom('on_call_schedules')
+    .select(['schedule_id as id', 'name', 'layers'])
+    .where('tenant_id', '=', tenantId)
+    .where('schedule_id', 'in', ids)
+    .execute();
+  const overrides = await tx
+    .selectFrom('on_call_overrides')
+    .select(['schedule_id', 'override_id as id', 'person_id as person', 'starts_at as from', 'ends_at as to'])
+    .where('tenant_id', '=', tenantId)
+    .where('schedule_id', 'in', ids)
+    // An override that ended before the opening says nothing about this approval.
+    .where('ends_at', '>', row.created_at)
+    .orderBy('override_id')
+    .execute();
+  const shifts = schedules.flatMap(({ id, name, layers }) => {
+    const own = overrides.filter(({ schedule_id }) => schedule_id === id);
+    const schedule = { name, layers: OnCallLayer.array().parse(layers), overrides: own };
+    const people = [Date.parse(row.created_at), now].map((atMs) => onCallAt(schedule, atMs).person);
+    return [...new Set(people)].flatMap((person) => (person === null ? [] : [{ person, id }]));
+  });
+  const byPerson = Map.groupBy(shifts, ({ person }) => person);
+  const authors = await tx
+    .selectFrom('audit_entries')
+    .select('person_id')
+    .distinct()
+    .where('tenant_id', '=', tenantId)
+    .where('target', '=', 'on_call')
+    .where('target_id', 'in', ids)
+    .where('person_id', 'is not', null)
+    .where('at', '>', new Date(now - AUTHOR_MS).toISOString())
+    .execute();
+  return {
+    people: new Map([...byPerson].map(([person, own]) => [person, own.map(({ id }) => id)])),
+    schedules: new Map(schedules.map(({ id, name }) => [id, name])),
+    authors: Object.fromEntries(authors.map(({ person_id }) => [person_id, 'changed_the_schedule'])),
+  };
+}
+
+async function readPeople(tx: Tx, tenantId: string, now: number, onCall: ReadOnCall['people']): Promise<Voter[]> {
   const at = new Date(now).toISOString();
   const { rows } = await sql<PersonFacts>`
     select p.person_id as id, p.state = 'disabled' as disabled,
@@ -166,6 +231,7 @@ async function readPeople(tx: Tx, tenantId: string, now: number): Promise<Voter[
     return {
       ...{ id, isPerson: true, isAgent: false, isDisabled: disabled },
       ...{ reviews: all ? ('all' as const) : (agents ?? []), teams: teams ?? [] },
+      ...(onCall.has(id) ? { onCall: onCall.get(id) ?? [] } : {}),
       ...(others.length === 0 ? {} : { otherAccounts: others.map((one) => one.id) }),
     };
   });

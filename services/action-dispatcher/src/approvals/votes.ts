@@ -101,7 +101,11 @@ const TEXTS: Readonly<Partial<Record<VoteRefusal, readonly [status: number, erro
   not_here: [403, 'The policy of this approval does not accept votes this way', 'Vote where the policy allows it.'],
   sign_in_again: [401, 'This approval needs a fresh sign-in', 'Sign in again with the provider, then vote.'],
   no_review: [403, 'You may not review calls of this agent', 'Ask an administrator for the role approver.'],
-  not_named: [403, 'The policy of this approval does not name you', 'The teams and people that it names decide.'],
+  not_named: [
+    403,
+    'The policy of this approval does not name you',
+    'The teams, people and on-call schedules that it names decide.',
+  ],
   stands_in_for_the_requester: [
     403,
     'You stand in for a person who may not decide this call',
@@ -122,12 +126,13 @@ export function refusedVote(
   if (text === undefined) return undefined;
   const [status, error, hint] = text;
   const { approvers, via } = ballot.policy;
+  const onCall = (approvers.onCall ?? []).map((schedule) => `on call ${schedule}`);
   const details = {
     not_here: [{ path: 'via', message: `possible: ${via.join(', ')}` }],
     not_named: [
       {
         path: 'approvers',
-        message: `named: ${[...approvers.teams.map((team) => `team ${team}`), ...approvers.people].join(', ')}`,
+        message: `named: ${[...approvers.teams.map((team) => `team ${team}`), ...onCall, ...approvers.people].join(', ')}`,
       },
     ],
     own_request: [{ path: 'voter', message: ballot.requesters[voter.personId ?? ''] ?? 'is_in_the_owning_team' }],
@@ -192,7 +197,7 @@ export class VoteReads {
 async function readAwaited(
   tx: Transaction<Tables>,
   tenantId: string,
-  { ballot, people, votes }: ReadBallot,
+  { ballot, people, votes, schedules }: ReadBallot,
 ): Promise<ApprovalVotes['awaited']> {
   const voted = new Set(votes.map(({ voter }) => voter));
   const approving = findApproving(ballot).filter(({ isPerson }) => isPerson);
@@ -201,7 +206,7 @@ async function readAwaited(
     .filter((one) => !voted.has(one.id) && countEligible(ballot, [...approving, one]) > counted)
     .map(({ id }) => id);
   if (ballot.state !== 'open' || ids.length === 0) return [];
-  return tx
+  const rows = await tx
     .selectFrom('people')
     .select(['person_id as person', 'name'])
     .where('tenant_id', '=', tenantId)
@@ -210,12 +215,18 @@ async function readAwaited(
     .orderBy('person_id')
     .limit(MAX_AWAITED)
     .execute();
+  const onCall = new Map(people.map((one) => [one.id, one.onCall ?? []]));
+  return rows.map((one) => {
+    const names = (onCall.get(one.person) ?? []).flatMap((id) => schedules.get(id) ?? []);
+    return names.length === 0 ? one : { ...one, onCall: names };
+  });
 }
 
 /** Why a person may not decide a call, for that person. */
 const EXCLUSIONS: Readonly<Record<string, string>> = {
   is_the_end_user: 'The run works for you, so another person decides',
   changed_the_rule: 'You changed the rule within 24 hours before the call, so another person decides',
+  changed_the_schedule: 'You changed the on-call schedule within 24 hours, so another person decides',
   changed_the_policy: 'You changed the policy within 24 hours before the call, so another person decides',
   is_in_the_owning_team: 'Your team owns the agent, so a person of another team decides',
 };
