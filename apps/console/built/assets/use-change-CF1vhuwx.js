@@ -1,1 +1,0 @@
-import{hn as e}from"./dialog-Ckfit06e.js";import{c as t,s as n}from"./index-B1PbBMOM.js";function r(r,i=`Not done`){let a=e();return async(e,o)=>{try{await o(),await a.invalidateQueries({queryKey:[r]}),n(e)}catch(e){t(i,e)}}}export{r as t};

@@ -1,0 +1,1 @@
+import{hn as e}from"./dialog-5_eMpF49.js";import{c as t,s as n}from"./index-C2uAcuFY.js";function r(r,i=`Not done`){let a=e();return async(e,o)=>{try{await o(),await a.invalidateQueries({queryKey:[r]}),n(e)}catch(e){t(i,e)}}}export{r as t};

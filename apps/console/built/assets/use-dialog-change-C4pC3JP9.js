@@ -1,1 +1,0 @@
-import{hn as e}from"./dialog-Ckfit06e.js";import{c as t}from"./page-BW9aM5fj.js";import{s as n}from"./index-B1PbBMOM.js";function r(r){let i=e(),a=t();return{act:async(e,t)=>{a.clear();try{await t(),n(e),r(),await i.invalidateQueries()}catch(e){a.set(e)}},rejection:a}}export{r as t};

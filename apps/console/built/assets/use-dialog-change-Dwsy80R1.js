@@ -1,0 +1,1 @@
+import{hn as e}from"./dialog-5_eMpF49.js";import{c as t}from"./page-BPo8S226.js";import{s as n}from"./index-C2uAcuFY.js";function r(r){let i=e(),a=t();return{act:async(e,t)=>{a.clear();try{await t(),n(e),r(),await i.invalidateQueries()}catch(e){a.set(e)}},rejection:a}}export{r as t};

@@ -1,1 +1,0 @@
-import{It as e,wt as t}from"./dialog-Ckfit06e.js";function n(){return t([`breakers`,`limits`],t=>e.getBreakerLimits({signal:t}))}export{n as t};

@@ -1,0 +1,1 @@
+import{It as e,wt as t}from"./dialog-5_eMpF49.js";function n(){return t([`breakers`,`limits`],t=>e.getBreakerLimits({signal:t}))}export{n as t};

@@ -1,1 +1,0 @@
-import{It as e,wt as t}from"./dialog-Ckfit06e.js";function n(n=!0){return t([`people`],t=>e.listPeople({signal:t}),n)}function r(){return t([`teams`],t=>e.listTeams({signal:t}))}function i(n=!0){return t([`providers`],t=>e.listIdentityProviders({signal:t}),n)}function a(e){return e===void 0?{}:{"if-match":`"${e}"`}}export{r as i,n,i as r,a as t};
