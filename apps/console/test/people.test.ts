@@ -286,7 +286,9 @@ void describe('people in the console, with a real provider on another site', { t
     await row.getByText(/^Ben Okafor from/).waitFor();
     await admin.setViewportSize({ width: 390, height: 844 });
     await row.getByText(/^Ben Okafor from/).waitFor();
-    const overflow = await admin.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    const overflow = await admin.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
     assert.equal(overflow, 0);
     await admin.setViewportSize({ width: 1280, height: 900 });
 

@@ -119,7 +119,7 @@ describe('retention', () => {
       await sql`update deliveries set trigger_id = ${`a-${runId}`}
         where delivery_id = ${`d-${runId}-2`}`.execute(world.db);
     }
-    const actions = new RunActions(world.db, world.clock.now);
+    const actions = new RunActions(world.db, () => world.clock.now());
 
     await actions.delete('globex', ['gone']);
     await actions.delete('acme', ['gone', 'unknown']);
@@ -151,7 +151,7 @@ describe('retention', () => {
     await sql`update delivery_attempts set detail = 'no such user ann', exchange = '{"response":"no ann"}'`.execute(
       world.db,
     );
-    const actions = new RunActions(world.db, world.clock.now);
+    const actions = new RunActions(world.db, () => world.clock.now());
 
     await actions.erase('globex', ['run']);
     expect(await idsIn('alerts', 'message')).toEqual(['may ann pay?']);
@@ -207,9 +207,9 @@ describe('retention', () => {
       await entry('stays');
       const [, kept] = await entries();
 
-      await new RunActions(world.db, world.clock.now)[verb]('globex', ['gone']);
+      await new RunActions(world.db, () => world.clock.now())[verb]('globex', ['gone']);
       expect((await entries())[0]?.reason).toBe('ann may not');
-      await new RunActions(world.db, world.clock.now)[verb]('acme', ['gone']);
+      await new RunActions(world.db, () => world.clock.now())[verb]('acme', ['gone']);
 
       expect(await entries()).toEqual([erased('gone'), kept]);
       expect(JSON.stringify(kept)).toContain('ann may not');
