@@ -102,6 +102,7 @@ export const addOnCallOverride = operation({
   tag: TAG,
   summary: 'Put a person on call instead of the layers for some time. Of two at once, the later one applies.',
   scope: 'operate',
+  once: true,
   params: SchedulePath,
   body: z.strictObject({
     person: ClientId.meta({ description: 'Id of a person.' }),
