@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import {
   type Cosigner,
   openCosigner,
@@ -17,7 +17,7 @@ import { InvalidArgumentError } from 'commander';
 import type { DefineCommand } from '../context.ts';
 import { CommandError, usageError } from '../errors.ts';
 import { plainText } from '../output/table.ts';
-import { readJsonFile, readTextFile } from '../settings/profiles.ts';
+import { readJsonFile, readTextFile, refuseOpenFile, replaceFile } from '../settings/profiles.ts';
 
 /** A proof of 63 hashes and a checkpoint with 64 signatures, of which the largest have 3,300 characters. */
 const MAX_BODY_BYTES = 256 * 1_024;
@@ -42,7 +42,7 @@ export const runWitness: DefineCommand = (command, context) => {
       const cosigner = openKey(keyFile, name, (isNew) => prepareState(stateFile, isNew || newState === true));
       const witness = unlessUnreadable(stateFile, () => {
         const stored = readState(stateFile);
-        const store = (next: WitnessState) => writeDurably(stateFile, `${JSON.stringify(next, null, 2)}\n`);
+        const store = (next: WitnessState) => replaceFile(stateFile, `${JSON.stringify(next, null, 2)}\n`);
         return new Witness({ cosigner, logs, state: stored, store, nowMs: host.nowMs });
       });
       const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
@@ -93,11 +93,10 @@ function openKey(file: string, name: string | undefined, prepare: (isNew: boolea
     const secret = randomBytes(32);
     const cosigner = unlessUnreadable('--name', () => openCosigner(name, secret));
     prepare(true);
-    writeDurably(file, `${name} ${secret.toString('base64')}\n`);
+    replaceFile(file, `${name} ${secret.toString('base64')}\n`);
     return cosigner;
   }
-  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
-    throw new CommandError(`Other users can read the key in ${file}`, { hint: `Run: chmod 600 ${file}` });
+  refuseOpenFile(file, 'key');
   const [, storedName = '', secret = ''] = /^(\S+) (\S+)\s*$/.exec(stored) ?? [];
   if (storedName === '') throw new CommandError(`${file} is not the key of a witness`);
   if (name !== undefined && name !== storedName)
@@ -113,7 +112,7 @@ function prepareState(file: string, mayBeNew: boolean): void {
     throw new CommandError(`There is no state in ${file}: the witness does not know what it cosigned`, {
       hint: 'Restore the file. With --new-state it starts with an empty one, and accepts any log once.',
     });
-  writeDurably(file, '{}\n');
+  replaceFile(file, '{}\n');
 }
 
 /** @throws CommandError if the file is not a state */
@@ -126,32 +125,6 @@ function readState(file: string): WitnessState {
     Object.values(stored).every((note) => typeof note === 'string');
   if (!isState) throw new CommandError(`${file} is not the state of a witness`);
   return stored as WitnessState;
-}
-
-/** Replaces a file as a whole; after the return it survives a power cut. */
-function writeDurably(file: string, text: string): void {
-  const draft = `${file}.${process.pid}`;
-  try {
-    const descriptor = openSync(draft, 'w', 0o600);
-    try {
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
-  // Windows cannot open folders; there the rename is durable by itself.
-  if (process.platform === 'win32') return;
-  const folder = openSync(dirname(file), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 type Note = (text: string) => void;

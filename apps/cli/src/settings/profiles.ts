@@ -1,4 +1,14 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from '../errors.ts';
@@ -29,6 +39,39 @@ export function readTextFile(file: string): string | undefined {
   }
 }
 
+/** Replaces a file as a whole, which only the user may read; after the return it survives a power cut. */
+export function replaceFile(file: string, text: string): void {
+  const draft = `${file}.${process.pid}`;
+  try {
+    const descriptor = openSync(draft, 'w', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  // Windows cannot open folders; there the rename is durable by itself.
+  if (process.platform === 'win32') return;
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** @throws CommandError if others may read the file, which holds a secret */
+export function refuseOpenFile(file: string, secret: 'key' | 'keys'): void {
+  if (process.platform === 'win32') return;
+  if ((statSync(file).mode & 0o077) === 0) return;
+  throw new CommandError(`Other users can read the ${secret} in ${file}`, { hint: `Run: chmod 600 ${file}` });
+}
+
 /** An address with its key. */
 interface Profile {
   readonly url: string;
@@ -56,7 +99,7 @@ export class ProfileStore {
   read(): Profiles {
     const stored = readJsonFile(this.file);
     if (stored === undefined) return NONE;
-    this.#refuseOpenFile();
+    refuseOpenFile(this.file, 'keys');
     if (!isProfiles(stored)) {
       throw new CommandError(`${this.file} is not a valid profile file`, {
         hint: `Remove it and sign in again: ${PROGRAM} login`,
@@ -94,21 +137,7 @@ export class ProfileStore {
 
   #write(content: Profiles): void {
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    // Write a draft and rename it, so that an interrupted write leaves the old file intact.
-    const draft = `${this.file}.${process.pid}`;
-    try {
-      writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-      renameSync(draft, this.file);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
-    }
-  }
-
-  #refuseOpenFile(): void {
-    if (process.platform === 'win32') return;
-    if ((statSync(this.file).mode & 0o077) === 0) return;
-    throw new CommandError(`Other users can read the keys in ${this.file}`, { hint: `Run: chmod 600 ${this.file}` });
+    replaceFile(this.file, `${JSON.stringify(content, null, 2)}\n`);
   }
 }
 
