@@ -15,8 +15,9 @@ interface Answer {
 
 /**
  * The model's answers in a sub-agent's transcript. The framework's messages contain only some of them, with the usage of
- * the beginning. The transcript has one line per content block. The framework writes it every 100 ms, so a block that
- * ends earlier than its answer has the usage of the beginning too, and no reason to stop: the next block has both.
+ * the beginning. The transcript has one line per content block, written every 100 ms, and may be read between two lines
+ * of one answer. From an API that begins answers without `stop_reason: null`, a line that is written before the end of
+ * its answer has the usage of the beginning, and no reason to stop.
  */
 export class SubAgentTranscript {
   readonly #path: string | undefined;
